@@ -1,0 +1,1 @@
+"""What every other room stands on: measures, results, errors, intervals, random streams."""

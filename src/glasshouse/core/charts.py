@@ -1,0 +1,52 @@
+"""Where charts are registered. The functions that draw live in ``show``; results only know that some exist."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from glasshouse.core.errors import InputError, listed
+
+if TYPE_CHECKING:
+    from glasshouse.core.result import Result
+
+Chart = Callable[..., Any]
+_charts: dict[str, dict[str, Chart]] = {}
+_rooms: list[str] = []
+
+
+def chart(measure: str, kind: str) -> Callable[[Chart], Chart]:
+    """Register a function of a Result as the ``kind`` chart of ``measure``; the first one registered is the default."""
+
+    def register(function: Chart) -> Chart:
+        _charts.setdefault(measure, {})[kind] = function
+        return function
+
+    return register
+
+
+def drawn_in(module: str) -> None:
+    """Name a module that registers charts when imported; it is imported at the first plot, not before."""
+    _rooms.append(module)
+
+
+def kinds(measure: str) -> list[str]:
+    """Names of the charts a measure has."""
+    while _rooms:
+        import_module(_rooms.pop())
+    return list(_charts.get(measure, {}))
+
+
+def draw(result: Result, kind: str | None = None, **options: Any) -> Any:
+    """Draw one chart of a result."""
+    known = kinds(result.name)
+    if result.status != "ok":
+        raise InputError(f"{result.name} has no value to draw: {result.reason}")
+    if not known:
+        known, key = kinds("*"), "*"
+    else:
+        key = result.name
+    if kind is not None and kind not in known:
+        raise InputError(f"{result.name} has no chart {kind!r}; it has: {listed(known)}")
+    return _charts[key][kind or known[0]](result, **options)

@@ -1,0 +1,39 @@
+"""Errors a user meets. Each is a sentence that names the column and the way out, and never quotes a value of a person."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from difflib import get_close_matches
+
+
+class GlasshouseError(Exception):
+    """Base of everything glasshouse raises on purpose."""
+
+
+class InputError(GlasshouseError, ValueError):
+    """The data or the arguments cannot be used as they are."""
+
+
+class NotApplicable(GlasshouseError):
+    """A measure has no meaning for this pair. The measure decorator turns it into a Result that says why."""
+
+
+class MissingExtra(GlasshouseError, ImportError):
+    """An optional dependency is needed and not installed."""
+
+    def __init__(self, extra: str, purpose: str) -> None:
+        super().__init__(f"{purpose} needs an optional package; install it with: pip install 'glasshouse[{extra}]'")
+        self.extra = extra
+
+
+def listed(names: Iterable[str], most: int = 12) -> str:
+    """Names for an error message: all of them when few, the first ones and a count when many."""
+    names = [str(name) for name in names]
+    shown = ", ".join(repr(name) for name in names[:most])
+    return shown if len(names) <= most else f"{shown} and {len(names) - most} more"
+
+
+def closest(name: str, names: Iterable[str]) -> str:
+    """' (did you mean ...?)' when a known name is close, else nothing."""
+    match = get_close_matches(str(name), [str(n) for n in names], n=1)
+    return f"; did you mean {match[0]!r}?" if match else ""

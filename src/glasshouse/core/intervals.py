@@ -1,0 +1,96 @@
+"""Interval estimates for shares and means. Plain numbers in, plain numbers out."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from glasshouse.core.errors import InputError
+from glasshouse.core.streams import RandomState, generator
+
+Interval = tuple[float, float]
+
+
+def normal_quantile(confidence: float) -> float:
+    """Two-sided standard normal quantile, e.g. 1.959964 at 0.95."""
+    from statistics import NormalDist
+
+    if not 0 < confidence < 1:
+        raise InputError(f"confidence must lie between 0 and 1, not {confidence}")
+    return NormalDist().inv_cdf(0.5 + confidence / 2)
+
+
+def wald(k: float, n: float, confidence: float = 0.95) -> Interval:
+    """p +- z sqrt(p(1-p)/n). Kept for comparison with other packages; too short for small n."""
+    p = k / n
+    half = normal_quantile(confidence) * math.sqrt(p * (1 - p) / n)
+    return p - half, p + half
+
+
+def wilson(k: float, n: float, confidence: float = 0.95) -> Interval:
+    """Wilson score interval. ``n`` may be an effective sample size (weights), so neither needs to be whole."""
+    if n <= 0:
+        raise InputError("an interval needs at least one record")
+    z = normal_quantile(confidence)
+    p = k / n
+    centre = (p + z * z / (2 * n)) / (1 + z * z / n)
+    half = z * math.sqrt(p * (1 - p) / n + z * z / (4 * n * n)) / (1 + z * z / n)
+    return max(0.0, centre - half), min(1.0, centre + half)
+
+
+def clopper_pearson(k: int, n: int, confidence: float = 0.95) -> Interval:
+    """Exact interval from Beta quantiles; (0, .) for no success and (., 1) for success throughout."""
+    from scipy.stats import beta
+
+    alpha = 1 - confidence
+    low = 0.0 if k == 0 else float(beta.ppf(alpha / 2, k, n - k + 1))
+    high = 1.0 if k == n else float(beta.ppf(1 - alpha / 2, k + 1, n - k))
+    return low, high
+
+
+def bootstrap_share(
+    k: int, n: int, confidence: float = 0.95, n_boot: int = 1000, random_state: RandomState = None
+) -> Interval:
+    """Percentile bootstrap of a share. Resampling 0/1 flags is a binomial draw, so no record is touched."""
+    draws = generator(random_state, "bootstrap_share").binomial(n, k / n, size=n_boot) / n
+    low, high = np.quantile(draws, [(1 - confidence) / 2, (1 + confidence) / 2])
+    return float(low), float(high)
+
+
+def cluster_bootstrap(
+    flags: np.ndarray, clusters: np.ndarray, confidence: float = 0.95, n_boot: int = 1000, random_state: RandomState = None
+) -> Interval:
+    """Percentile bootstrap that draws whole clusters (persons, households) with all their records."""
+    _, index = np.unique(clusters, return_inverse=True)
+    totals = np.bincount(index, weights=np.asarray(flags, float))
+    sizes = np.bincount(index).astype(float)
+    rng = generator(random_state, "cluster_bootstrap")
+    shares = np.empty(n_boot)
+    for b in range(n_boot):
+        draw = rng.integers(0, len(sizes), len(sizes))
+        shares[b] = totals[draw].sum() / sizes[draw].sum()
+    low, high = np.quantile(shares, [(1 - confidence) / 2, (1 + confidence) / 2])
+    return float(low), float(high)
+
+
+def difference_of_shares(k1: float, n1: float, k2: float, n2: float, confidence: float = 0.95) -> Interval:
+    """Newcombe's interval for p1 - p2, built from the two Wilson intervals; honest near 0 and 1."""
+    p1, p2 = k1 / n1, k2 / n2
+    low1, high1 = wilson(k1, n1, confidence)
+    low2, high2 = wilson(k2, n2, confidence)
+    return (
+        p1 - p2 - math.hypot(p1 - low1, high2 - p2),
+        p1 - p2 + math.hypot(high1 - p1, p2 - low2),
+    )
+
+
+def student_mean(values: np.ndarray, confidence: float = 0.95) -> Interval | None:
+    """t interval for a mean; None for fewer than two values."""
+    from scipy.stats import t
+
+    values = np.asarray(values, float)
+    if values.size < 2:
+        return None
+    half = float(t.ppf(0.5 + confidence / 2, values.size - 1)) * values.std(ddof=1) / math.sqrt(values.size)
+    return float(values.mean() - half), float(values.mean() + half)

@@ -1,0 +1,64 @@
+"""Plain values: what may stand in a result, a report or a JSON file. No NaN, no numpy scalar, no surprise."""
+
+from __future__ import annotations
+
+import datetime as dt
+import json
+import math
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+
+def plain(value: Any) -> Any:
+    """The same content as JSON-able Python objects; NaN and infinities become None."""
+    if value is None or isinstance(value, (bool, str)):
+        return value
+    if isinstance(value, np.bool_):
+        return bool(value)
+    if isinstance(value, (int, np.integer)):
+        return int(value)
+    if isinstance(value, (float, np.floating)):
+        number = float(value)
+        return number if math.isfinite(number) else None
+    if isinstance(value, Mapping):
+        return {_label(k): plain(v) for k, v in value.items()}
+    if isinstance(value, np.ndarray):
+        return [plain(v) for v in value.tolist()]
+    if isinstance(value, (list, tuple, set, frozenset)):
+        return [plain(v) for v in value]
+    if isinstance(value, (dt.date, dt.datetime, dt.timedelta)):
+        return value.isoformat() if not isinstance(value, dt.timedelta) else value.total_seconds()
+    return str(value)
+
+
+def _label(key: Any) -> str:
+    if isinstance(key, str):
+        return key
+    return " | ".join(_label(part) for part in key) if isinstance(key, tuple) else str(plain(key))
+
+
+def to_json(value: Any, indent: int | None = 2) -> str:
+    """Deterministic JSON text: keys in insertion order, no NaN, numbers in shortest form."""
+    return json.dumps(plain(value), indent=indent, ensure_ascii=False, allow_nan=False)
+
+
+def percent(share: float, digits: int = 1) -> str:
+    """A share as text a reader trusts: '3.1 %', '< 0.1 %' instead of a rounded zero."""
+    smallest = 10.0**-digits
+    hundred = 100 * share
+    if 0 < hundred < smallest:
+        return f"< {smallest:g} %"
+    if 100 - smallest < hundred < 100:
+        return f"> {100 - smallest:g} %"
+    return f"{hundred:.{digits}f} %"
+
+
+def number(value: float | int | None, digits: int = 4) -> str:
+    """A number with a few significant digits; whole numbers stay whole."""
+    if value is None:
+        return "–"
+    if isinstance(value, (int, np.integer)) or float(value).is_integer():
+        return f"{int(value):,}"
+    return f"{float(value):.{digits}g}"

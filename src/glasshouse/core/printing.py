@@ -1,0 +1,75 @@
+"""How a result prints itself: one line, a short block, and a small table for notebooks."""
+
+from __future__ import annotations
+
+from html import escape
+from typing import TYPE_CHECKING, Any
+
+from glasshouse.core.plain import number
+
+if TYPE_CHECKING:
+    from glasshouse.core.result import Result
+
+MARKS = {"pass": "● pass", "warn": "▲ warn", "fail": "✖ fail", None: ""}
+
+
+def _figures(result: Result) -> list[tuple[str, str]]:
+    rows = [("value", number(result.value))]
+    if result.interval is not None:
+        level = result.settings.get("options", {}).get("confidence", 0.95)
+        rows.append((f"interval ({100 * level:g} %)", f"{number(result.interval[0])} to {number(result.interval[1])}"))
+    for label in ("baseline", "excess", "holdout"):
+        figure = getattr(result, label)
+        if figure is not None:
+            rows.append((label, number(figure)))
+    return rows
+
+
+def line(result: Result) -> str:
+    """``disco 0.375 [0.137, 0.694], baseline 0.5, excess -0.25  ✖ fail``"""
+    if result.status != "ok":
+        return f"{result.name}: {result.status.replace('_', ' ')}: {result.reason}"
+    parts = [f"{result.name} {number(result.value)}"]
+    if result.interval is not None:
+        parts[0] += f" [{number(result.interval[0])}, {number(result.interval[1])}]"
+    parts += [f"{k} {number(getattr(result, k))}" for k in ("baseline", "excess", "holdout") if getattr(result, k) is not None]
+    return ", ".join(parts) + ("  " + MARKS[result.verdict] if result.verdict else "")
+
+
+def block(result: Result) -> str:
+    """The sentence, the figures one per line, other details, warnings."""
+    title = result.name + (f"  {MARKS[result.verdict]}" if result.verdict else "")
+    lines = [title, "=" * len(title)]
+    if result.status != "ok":
+        return "\n".join([*lines, f"{result.status.replace('_', ' ')}: {result.reason}"])
+    if result.sentence:
+        lines += [result.sentence, ""]
+    rows = _figures(result)
+    rows += [(k, number(v)) for k, v in result.details.items() if isinstance(v, (int, float)) and not isinstance(v, bool)]
+    width = max(len(k) for k, _ in rows)
+    lines += [f"  {k:<{width}}  {v}" for k, v in rows[:24]]
+    if len(rows) > 24:
+        lines.append(f"  ... {len(rows) - 24} more figures in .details")
+    lines += [f"! {w}" for w in result.warnings]
+    return "\n".join(lines)
+
+
+def html(result: Result) -> str:
+    """A table without script or style sheet, every label escaped."""
+    if result.status != "ok":
+        return f"<p><b>{escape(result.name)}</b>: {escape(result.status.replace('_', ' '))}: {escape(str(result.reason))}</p>"
+    rows = "".join(f"<tr><th style='text-align:left'>{escape(k)}</th><td>{escape(v)}</td></tr>" for k, v in _figures(result))
+    mark = escape(MARKS[result.verdict]) if result.verdict else ""
+    notes = "".join(f"<li>{escape(w)}</li>" for w in result.warnings)
+    return (
+        f"<div><b>{escape(result.name)}</b> {mark}<p>{escape(result.sentence)}</p><table>{rows}</table>"
+        + (f"<ul>{notes}</ul>" if notes else "")
+        + "</div>"
+    )
+
+
+def prose(record: dict[str, Any]) -> str:
+    """A measure's declaration as text for ``gh.explain``."""
+    label = max(len(k) for k in record)
+    body = "\n".join(f"  {k:<{label}}  {v}" for k, v in record.items() if k not in ("name", "summary", "text") and v not in (None, ""))
+    return f"{record['name']}: {record['summary']}\n\n{record['text']}\n\n{body}".replace("\n\n\n\n", "\n\n")

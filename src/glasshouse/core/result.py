@@ -1,0 +1,284 @@
+"""Result: a figure that explains itself. Never a bare number, never a NaN."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Literal, Protocol
+
+import numpy as np
+
+from glasshouse.core import printing
+from glasshouse.core.errors import InputError, closest
+from glasshouse.core.intervals import Interval, normal_quantile, wilson
+from glasshouse.core.plain import plain, to_json
+
+if TYPE_CHECKING:
+    from glasshouse.core.measure import Bands, Measure
+
+Status = Literal["ok", "not_applicable", "failed"]
+Verdict = Literal["pass", "warn", "fail"]
+Records = Callable[[], Mapping[str, np.ndarray]]
+
+
+class RecordSource(Protocol):
+    """What a result needs from the pair it was computed on, to speak of records in the user's own frame library."""
+
+    def record_frame(self, columns: Mapping[str, Any], table: str) -> Any: ...
+    def plain_frame(self, columns: Mapping[str, Any]) -> Any: ...
+    def group_labels(self, column: str, table: str) -> tuple[list[Any], np.ndarray]: ...
+
+
+class Result:
+    """One measure on one pair.
+
+    ``value`` is the headline on its natural scale, None unless ``status`` is "ok". ``baseline`` is what the attacker
+    reaches without the release, ``excess`` = (value - baseline) / (1 - baseline), ``holdout`` the same figure for people
+    never shown to the synthesiser, ``interval`` the confidence interval, ``details`` other named figures.
+    ``records`` has one row per record and is computed when asked for.
+    """
+
+    def __init__(
+        self,
+        value: float | int | None = None,
+        *,
+        baseline: float | None = None,
+        excess: float | None = None,
+        holdout: float | None = None,
+        interval: Interval | None = None,
+        details: Mapping[str, Any] | None = None,
+        sentence: str = "",
+        warnings: Sequence[str] = (),
+        records: Records | None = None,
+        flag: str | None = None,
+        rank: str | None = None,
+        table: Sequence[Mapping[str, Any]] | None = None,
+        plot_data: Mapping[str, Any] | None = None,
+        verdict: Verdict | None = None,
+        status: Status = "ok",
+        reason: str | None = None,
+        settings: Mapping[str, Any] | None = None,
+        replicates: Sequence[Result] = (),
+    ) -> None:
+        value = plain(value)
+        if status == "ok" and value is None:
+            status, reason = "not_applicable", reason or "the figure is undefined for these data"
+        if excess is None and value is not None and baseline is not None and baseline < 1:
+            excess = (value - baseline) / (1 - baseline)
+        self._set(
+            name="",
+            status=status,
+            reason=reason,
+            value=value if status == "ok" else None,
+            baseline=plain(baseline),
+            excess=plain(excess),
+            holdout=plain(holdout),
+            interval=None if interval is None else (plain(interval[0]), plain(interval[1])),
+            details=plain(dict(details or {})),
+            sentence=sentence or (f"Not assessed: {reason}" if status != "ok" else ""),
+            warnings=list(warnings),
+            settings=plain(dict(settings or {})),
+            replicates=list(replicates),
+            plot_data=dict(plot_data or {}),
+            measure=None,
+            elapsed=None,
+            _records=records,
+            _record_frame=None,
+            _arrays=None,
+            _flag=flag,
+            _rank=rank or flag,
+            _table=None if table is None else [dict(row) for row in table],
+            _verdict=verdict,
+            _bands=None,
+            _source=None,
+            _record_table="original",
+        )
+
+    name: str
+    status: Status
+    reason: str | None
+    value: float | int | None
+    baseline: float | None
+    excess: float | None
+    holdout: float | None
+    interval: Interval | None
+    details: dict[str, Any]
+    sentence: str
+    warnings: list[str]
+    settings: dict[str, Any]
+    replicates: list[Result]
+    plot_data: dict[str, Any]
+    measure: Measure | None
+    elapsed: float | None
+    _bands: Bands | None
+    _source: RecordSource | None
+
+    def _set(self, **fields: Any) -> None:
+        for key, field in fields.items():
+            object.__setattr__(self, key, field)
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        raise AttributeError(f"a Result does not change; {name!r} cannot be set")
+
+    # -- judgement ---------------------------------------------------------------------------------------------------
+
+    @property
+    def verdict(self) -> Verdict | None:
+        """ "pass", "warn" or "fail" by the bands in force; None without bands or without a value."""
+        if self.status != "ok":
+            return None
+        if self._verdict is not None:
+            return self._verdict  # type: ignore[no-any-return]
+        return None if self._bands is None else self._bands.judge(self)
+
+    @property
+    def bands(self) -> Bands | None:
+        return self._bands
+
+    def with_bands(self, bands: Bands) -> Result:
+        """The same result judged by other bands."""
+        return self._copy(_bands=bands, _verdict=None)
+
+    def _copy(self, **changes: Any) -> Result:
+        twin = object.__new__(type(self))
+        twin.__dict__.update(self.__dict__)
+        twin._set(**changes)
+        return twin
+
+    # -- records -----------------------------------------------------------------------------------------------------
+
+    @property
+    def records(self) -> Any:
+        """One row per record, its order kept, in the user's own frame library; None for measures without records."""
+        if self._records is None or self._source is None:
+            return None
+        if self._record_frame is None:
+            self._set(_record_frame=self._source.record_frame(self.record_arrays(), self._record_table))
+        return self._record_frame
+
+    def record_arrays(self) -> dict[str, np.ndarray]:
+        """The records as plain arrays, for engines, charts and tests."""
+        if self._records is None:
+            raise InputError(f"{self.name} has no figures per record")
+        if self._arrays is None:
+            self._set(_arrays=dict(self._records()))
+        return self._arrays  # type: ignore[no-any-return]
+
+    def _flags(self) -> tuple[np.ndarray, np.ndarray]:
+        """The record column behind the headline as numbers, and which records have one."""
+        if self._records is None or self._flag is None or self._source is None:
+            raise InputError(f"{self.name} has no figure per record, so it cannot be cut by subgroup or sorted")
+        column = self.record_arrays()[self._flag]
+        known = ~np.ma.getmaskarray(column)
+        numbers = np.asarray(np.ma.filled(column, 0), float)
+        return numbers, known & np.isfinite(numbers)
+
+    def by(self, column: str, confidence: float = 0.95, min_group: int = 10) -> Any:
+        """The figure inside each level of ``column``, with n and interval; groups under ``min_group`` are marked small."""
+        flags, known = self._flags()
+        assert self._source is not None
+        labels, codes = self._source.group_labels(column, self._record_table)
+        counts = np.bincount(codes[known], minlength=len(labels))
+        sums = np.bincount(codes[known], weights=flags[known], minlength=len(labels))
+        squares = np.bincount(codes[known], weights=flags[known] ** 2, minlength=len(labels))
+        binary = bool(np.isin(flags[known], (0.0, 1.0)).all())
+        rows: dict[str, list[Any]] = {column: [], "n": [], "value": [], "low": [], "high": [], "small": []}
+        for label, n, total, square in zip(labels, counts.tolist(), sums.tolist(), squares.tolist(), strict=True):
+            low, high = _group_interval(total, square, n, binary, confidence) if n else (None, None)
+            rows[column].append(label)
+            rows["n"].append(n)
+            rows["value"].append(total / n if n else None)
+            rows["low"].append(low)
+            rows["high"].append(high)
+            rows["small"].append(n < min_group)
+        return self._source.plain_frame(rows)
+
+    def top(self, n: int = 10) -> Any:
+        """The ``n`` records most at risk, with their position (``row``, counted from 0) in the table assessed."""
+        if self._records is None or self._rank is None or self._source is None:
+            raise InputError(f"{self.name} has no figure per record to sort by")
+        arrays = self.record_arrays()
+        ranked = np.asarray(np.ma.filled(np.ma.asarray(arrays[self._rank]).astype(float), -np.inf), float)
+        order = np.argsort(-np.nan_to_num(ranked, nan=-np.inf), kind="stable")[:n]
+        return self._source.plain_frame({"row": order, **{name: column[order] for name, column in arrays.items()}})
+
+    # -- other forms -------------------------------------------------------------------------------------------------
+
+    def plot(self, kind: str | None = None, **options: Any) -> Any:
+        """An Altair chart of this result; ``kind`` names one of several where a measure has them."""
+        from glasshouse.core.charts import draw
+
+        return draw(self, kind, **options)
+
+    def summary(self) -> str:
+        """A short block of text: the sentence, the figures, the warnings."""
+        return printing.block(self)
+
+    def to_dict(self, audience: str = "internal") -> dict[str, Any]:
+        """Everything but the records as plain objects. ``audience="external"`` leaves out what may hold data values."""
+        private = set() if audience == "internal" or self.measure is None else set(self.measure.private)
+        settings = {k: v for k, v in self.settings.items() if k != "options" or not private}
+        if private and "options" in self.settings:
+            settings["options"] = {k: v for k, v in self.settings["options"].items() if k not in private}
+        content = {
+            "name": self.name,
+            "status": self.status,
+            "reason": self.reason,
+            "value": self.value,
+            "baseline": self.baseline,
+            "excess": self.excess,
+            "holdout": self.holdout,
+            "interval": None if self.interval is None else list(self.interval),
+            "verdict": self.verdict,
+            "sentence": self.sentence,
+            "details": {k: v for k, v in self.details.items() if k not in private},
+            "warnings": self.warnings,
+            "settings": settings,
+        }
+        if self.replicates:
+            content["replicates"] = [r.to_dict(audience) for r in self.replicates]
+        return content
+
+    def to_json(self, audience: str = "internal") -> str:
+        """``to_dict`` as deterministic JSON text without NaN."""
+        return to_json(self.to_dict(audience))
+
+    def to_frame(self) -> Any:
+        """The figures as a table in the user's frame library: the measure's own table, or one row per figure."""
+        if self._table is not None:
+            names = list(dict.fromkeys(name for row in self._table for name in row))
+            columns: dict[str, list[Any]] = {name: [row.get(name) for row in self._table] for name in names}
+        else:
+            figures = {k: getattr(self, k) for k in ("value", "baseline", "excess", "holdout")}
+            if self.interval is not None:
+                figures |= {"low": self.interval[0], "high": self.interval[1]}
+            figures |= {k: v for k, v in self.details.items() if isinstance(v, (int, float)) or v is None}
+            columns = {
+                "figure": list(figures),
+                "value": [None if v is None else float(v) for v in figures.values()],
+            }
+        return columns if self._source is None else self._source.plain_frame(columns)
+
+    def __str__(self) -> str:
+        return printing.line(self)
+
+    def __repr__(self) -> str:
+        return printing.block(self)
+
+    def _repr_html_(self) -> str:
+        return printing.html(self)
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("_") or name not in self.__dict__.get("details", {}):
+            known = [k for k in dir(type(self)) if not k.startswith("_")]
+            raise AttributeError(f"a Result has no attribute {name!r}{closest(name, known)}")
+        raise AttributeError(f"{name!r} is one of the details: result.details[{name!r}]")
+
+
+def _group_interval(total: float, square: float, n: int, binary: bool, confidence: float) -> Interval:
+    if binary:
+        return wilson(total, n, confidence)
+    mean = total / n
+    variance = max(square / n - mean * mean, 0.0) * n / max(n - 1, 1)
+    half = normal_quantile(confidence) * math.sqrt(variance / n)
+    return mean - half, mean + half

@@ -1,0 +1,142 @@
+"""Any data frame in, the same kind of data frame out.
+
+pandas and pyarrow tables move to polars at the door (one conversion, the caller's object untouched); polars lazy frames, DuckDB
+relations and PySpark frames stay where they are and are only ever asked for aggregates, unless records are wanted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import narwhals as nw
+import numpy as np
+import polars as pl
+
+from glasshouse.core.errors import InputError
+from glasshouse.data.files import read
+
+
+@dataclass(frozen=True)
+class Adopted:
+    """A caller's table as narwhals sees it, with what is needed to answer in the caller's own library."""
+
+    lazy: nw.LazyFrame[Any]
+    library: str
+    native: Any
+    source: str
+    category_order: dict[str, tuple[list[str], bool]] = field(default_factory=dict)
+
+    @property
+    def in_memory(self) -> bool:
+        return self.library in ("polars", "pandas", "pyarrow")
+
+
+def adopt(table: Any, role: str) -> Adopted:
+    """Take a frame or a path. ``role`` is the table's name in error messages ("original", "released", "holdout")."""
+    if isinstance(table, (str, Path)):
+        frame = read(table)
+        return Adopted(nw.from_native(frame.lazy()), "polars", frame, str(Path(table).name), {})
+    if isinstance(table, (nw.DataFrame, nw.LazyFrame)):
+        table = table.to_native()
+    library = type(table).__module__.split(".")[0]
+    if library == "pandas" and hasattr(table, "columns"):
+        frame, order = _from_pandas(table, role)
+    elif isinstance(table, pl.DataFrame):
+        frame, order = table, {}
+    elif isinstance(table, pl.LazyFrame):
+        return Adopted(nw.from_native(table), "polars-lazy", table, "polars lazy frame", _polars_order(table.collect_schema()))
+    elif library == "pyarrow" and hasattr(table, "column_names"):
+        _refuse_duplicates([str(c) for c in table.column_names], role)
+        frame, order = pl.DataFrame(pl.from_arrow(table)), {}
+    elif library in ("duckdb", "_duckdb", "pyspark"):
+        _refuse_duplicates([str(c) for c in table.columns], role)
+        lazy = nw.from_native(table)
+        return Adopted(lazy if isinstance(lazy, nw.LazyFrame) else lazy.lazy(), library.strip("_"), table, f"{library.strip('_')} frame", {})
+    elif isinstance(table, (Mapping, list, np.ndarray)):
+        raise InputError(f"{role} is a {type(table).__name__}; pass a data frame (pandas, polars, pyarrow, DuckDB, PySpark) or a file path")
+    else:
+        raise InputError(f"{role} is a {type(table).__name__}, which is no data frame glasshouse knows; it takes pandas, polars, pyarrow, DuckDB, PySpark and file paths")
+    return Adopted(nw.from_native(frame.lazy()), "polars" if library not in ("pandas", "pyarrow") else library, table, f"{library} frame", order or _polars_order(frame.schema))
+
+
+def _refuse_duplicates(names: list[str], role: str) -> None:
+    twice = sorted({name for name in names if names.count(name) > 1})
+    if twice:
+        raise InputError(f"{role} has more than one column called {twice[0]!r}; rename one of them")
+
+
+def _polars_order(schema: Mapping[str, Any]) -> dict[str, tuple[list[str], bool]]:
+    return {str(name): (dtype.categories.to_list(), True) for name, dtype in schema.items() if isinstance(dtype, pl.Enum)}
+
+
+def _from_pandas(frame: Any, role: str) -> tuple[pl.DataFrame, dict[str, tuple[list[str], bool]]]:
+    names = [str(column) for column in frame.columns]
+    _refuse_duplicates(names, role)
+    columns: list[pl.Series] = []
+    order: dict[str, tuple[list[str], bool]] = {}
+    for position, name in enumerate(names):
+        series = frame.iloc[:, position]
+        if str(series.dtype) == "category":
+            labels = [label_text(label) for label in series.cat.categories]
+            codes = np.asarray(series.cat.codes)
+            order[name] = (labels, bool(series.cat.ordered))
+            lookup = pl.Series(labels, dtype=pl.String)
+            columns.append(lookup.gather(pl.Series(np.where(codes < 0, 0, codes))).alias(name) if labels else pl.Series(name, [None] * len(codes), dtype=pl.String))
+            columns[-1] = pl.select(pl.when(pl.Series(codes >= 0)).then(columns[-1])).to_series().alias(name)
+        else:
+            columns.append(_pandas_series(series, name))
+    return pl.DataFrame(columns), order
+
+
+def _pandas_series(series: Any, name: str) -> pl.Series:
+    try:
+        return pl.from_pandas(series, nan_to_null=True).alias(name)
+    except Exception:  # mixed Python objects: compare them by label, as text
+        known = series.notna().to_numpy()
+        labels = [label_text(v) if ok else None for v, ok in zip(series.tolist(), known.tolist(), strict=True)]
+        return pl.Series(name, labels, dtype=pl.String)
+
+
+def label_text(value: Any) -> str:
+    """The text of a category label: 1 and 1.0 are the same label, everything else is its own text."""
+    if isinstance(value, (float, np.floating)) and float(value).is_integer():
+        return str(int(value))
+    return str(value)
+
+
+def to_series(name: str, column: Any) -> pl.Series:
+    """A polars column from an array; masked entries and NaN become null."""
+    if isinstance(column, pl.Series):
+        return column.alias(name)
+    if isinstance(column, np.ma.MaskedArray):
+        filled = pl.Series(name, np.ma.getdata(column))
+        return pl.select(pl.when(pl.Series(~np.ma.getmaskarray(column))).then(filled)).to_series().alias(name)
+    if isinstance(column, np.ndarray) and column.dtype.kind == "f":
+        return pl.Series(name, column, nan_to_null=True)
+    if isinstance(column, np.ndarray) and column.dtype.kind == "O":
+        return pl.Series(name, column.tolist(), strict=False)
+    return pl.Series(name, column, strict=False)
+
+
+def give_back(columns: Mapping[str, Any], like: Adopted, keep_index: bool) -> Any:
+    """A table in the caller's own library; pandas keeps the index of the table the records belong to."""
+    frame = pl.DataFrame([to_series(str(name), column) for name, column in columns.items()])
+    if like.library == "pandas":
+        made = frame.to_pandas()
+        if keep_index:
+            made.index = like.native.index
+        return made
+    if like.library == "pyarrow":
+        return frame.to_arrow()
+    if like.library == "polars-lazy":
+        return frame.lazy()
+    if like.library == "duckdb":
+        import duckdb
+
+        return duckdb.from_arrow(frame.to_arrow())
+    if like.library == "pyspark":
+        return like.native.sparkSession.createDataFrame(frame.to_pandas())
+    return frame

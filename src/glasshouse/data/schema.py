@@ -1,0 +1,131 @@
+"""Column kinds and the common type of a column over all tables, decided once and written down with the reason."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import narwhals as nw
+
+from glasshouse.core.errors import InputError, closest, listed
+
+KINDS = ("numeric", "integer", "categorical", "ordinal", "boolean", "datetime", "text", "identifier")
+NUMERIC_KINDS = ("numeric", "integer", "datetime")
+FEW = 10  # an integer column with no more distinct values than this may be a set of codes; we say so, we do not guess
+IDENTIFIER_SHARE = 0.95
+IDENTIFIER_ROWS = 20  # in a smaller table nearly every column is unique
+_ID_NAME = re.compile(r"(^|[_\W])(id|uuid|guid|ssn|identifier|record_?no|row_?id|person_?id|patient_?id)($|[_\W])", re.IGNORECASE)
+
+
+@dataclass(frozen=True)
+class Column:
+    """What a column is, how its values are compared (``storage``), and why we think so."""
+
+    name: str
+    kind: str
+    storage: str
+    reason: str
+    ordered: bool = False
+    levels: tuple[str, ...] | None = None
+
+    @property
+    def is_numeric(self) -> bool:
+        return self.kind in NUMERIC_KINDS
+
+
+def family(dtype: Any) -> str:
+    """number, float, text, bool, time, null or other: what kind of storage a table uses."""
+    if dtype.is_float() or dtype.is_decimal():
+        return "float"
+    if dtype.is_integer():
+        return "int"
+    if dtype == nw.Boolean:
+        return "bool"
+    if dtype in (nw.String, nw.Categorical, nw.Enum, nw.Object):
+        return "text"
+    if dtype in (nw.Date, nw.Datetime):
+        return "time"
+    if dtype == nw.Unknown:
+        return "null"
+    return "other"
+
+
+def common_storage(name: str, families: Mapping[str, str], text_parses: Mapping[str, str]) -> tuple[str, str | None]:
+    """The type in which one column is compared over all tables, and a remark when tables disagree.
+
+    ``text_parses`` says for each table that stores text what all its values can be read as ("number", "bool", "time" or "text").
+    """
+    kinds = {f for f in families.values() if f != "null"}
+    if "other" in kinds:
+        raise InputError(f"column {name!r} holds lists or structures, which cannot be compared; flatten it or leave it out with exclude=[{name!r}]")
+    if not kinds:
+        return "text", "every value is missing in every table"
+    if kinds <= {"int"}:
+        return "int", None
+    if kinds <= {"int", "float"}:
+        return "float", "whole numbers in one table and decimals in another: compared by value" if len(kinds) > 1 else None
+    if len(kinds) == 1:
+        return kinds.pop(), None
+    where = ", ".join(f"{f} in {table}" for table, f in families.items())
+    others = kinds - {"text"}
+    if "text" in kinds:
+        readable = {text_parses.get(table) for table, f in families.items() if f == "text"}
+        if others <= {"int", "float"} and readable == {"number"}:
+            return "float", f"stored as {where}: every text is a number, so it is compared as a number"
+        if others == {"bool"} and readable == {"bool"}:
+            return "bool", f"stored as {where}: every text is true or false, so it is compared as boolean"
+        if others == {"time"} and readable == {"time"}:
+            return "time", f"stored as {where}: every text is an ISO date, so it is compared as a date"
+        return "text", f"stored as {where}: compared by label, as text"
+    if others <= {"int", "float", "bool"}:
+        return "float", f"stored as {where}: false is 0 and true is 1"
+    return "text", f"stored as {where}: compared by label, as text"
+
+
+def detect(name: str, storage: str, n: int, distinct: int, missing: int, monotone: bool, order: tuple[list[str], bool] | None) -> Column:
+    """The kind of a column from its storage and a few counts of the original (pair.md 2.1)."""
+    present = n - missing
+    if order is not None:
+        levels, ordered = order
+        return Column(name, "ordinal" if ordered else "categorical", storage, "declared as a category", ordered, tuple(levels))
+    if storage == "bool":
+        return Column(name, "boolean", storage, "stored as true/false")
+    if storage == "time":
+        return Column(name, "datetime", storage, "stored as a date or time")
+    unique = present >= IDENTIFIER_ROWS and distinct > IDENTIFIER_SHARE * present
+    if storage == "text":
+        if unique:
+            return Column(name, "identifier", storage, f"text with {distinct:,} distinct values in {present:,} records")
+        if distinct <= max(50, 0.05 * n):
+            return Column(name, "categorical", storage, f"text with {distinct:,} distinct values")
+        return Column(name, "text", storage, f"text with {distinct:,} distinct values in {n:,} records")
+    if storage == "int":
+        if unique and distinct == present and (monotone or _ID_NAME.search(name)):
+            return Column(name, "identifier", storage, "whole numbers, all different, " + ("in order" if monotone else "and named like an identifier"))
+        return Column(name, "integer", storage, f"whole numbers, {distinct:,} distinct values")
+    return Column(name, "numeric", storage, f"numbers, {distinct:,} distinct values")
+
+
+def override(column: Column, wish: Any) -> Column:
+    """Apply a user's schema entry: a kind, a list of levels in order, or {"kind": ..., "levels": [...]}."""
+    if isinstance(wish, Mapping):
+        unknown = set(wish) - {"kind", "levels", "ordered"}
+        if unknown:
+            raise InputError(f"schema of {column.name!r} has an unknown entry {sorted(unknown)[0]!r}; it takes kind, levels, ordered")
+        levels = None if wish.get("levels") is None else tuple(str(v) for v in wish["levels"])
+        kind = wish.get("kind", "ordinal" if wish.get("ordered") else "categorical" if levels else column.kind)
+        ordered = bool(wish.get("ordered", kind == "ordinal"))
+    elif isinstance(wish, Sequence) and not isinstance(wish, str):
+        kind, levels, ordered = "ordinal", tuple(str(v) for v in wish), True
+    else:
+        kind, levels, ordered = str(wish), column.levels, str(wish) == "ordinal"
+    if kind not in KINDS:
+        raise InputError(f"schema of {column.name!r}: {kind!r} is no kind{closest(kind, KINDS)}; the kinds are {listed(KINDS)}")
+    storage = {"numeric": "float", "integer": "int", "boolean": "bool", "datetime": "time"}.get(kind, column.storage)
+    if column.storage == "float" and storage == "int":
+        storage = "float"
+    if levels is not None and column.storage in ("int", "float"):
+        storage = "text"
+    return Column(column.name, kind, storage, "given in schema", ordered, levels)

@@ -1,0 +1,249 @@
+"""The tables of a pair in one common form: same column types, missing values told alike, nothing collected early."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import narwhals as nw
+import numpy as np
+import polars as pl
+
+from glasshouse.core.errors import InputError, closest, listed
+from glasshouse.data.frames import Adopted
+from glasshouse.data.schema import Column, common_storage, detect, family, override
+
+NARWHALS_TYPE = {"int": nw.Int64, "float": nw.Float64, "text": nw.String, "bool": nw.Boolean}
+
+
+@dataclass(frozen=True)
+class Codes:
+    """One column as integers, jointly over all tables: equal label, equal code. -1 is missing."""
+
+    name: str
+    levels: list[Any]
+    arrays: dict[str, np.ndarray]
+    ordered: bool
+
+    @property
+    def n_levels(self) -> int:
+        return len(self.levels)
+
+    @property
+    def missing(self) -> bool:
+        return any(bool((a < 0).any()) for a in self.arrays.values())
+
+    def of(self, table: str) -> np.ndarray:
+        return self.arrays[table]
+
+
+@dataclass
+class Tables:
+    """Adopted tables with their common schema. Shared by every Pair made from the same data, whatever its roles."""
+
+    adopted: dict[str, Adopted]
+    wishes: dict[str, Any]
+    exclude: tuple[str, ...]
+    columns: dict[str, Column] = field(default_factory=dict)
+    remarks: dict[str, str] = field(default_factory=dict)
+    lazy: dict[str, nw.LazyFrame[Any]] = field(default_factory=dict)
+    counts: dict[str, dict[str, int]] = field(default_factory=dict)
+    _local: dict[str, pl.DataFrame] = field(default_factory=dict)
+    _codes: dict[str, Codes] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        schemas = {name: dict(a.lazy.collect_schema()) for name, a in self.adopted.items()}
+        original = schemas["original"]
+        for wish in self.wishes:
+            if wish not in original:
+                raise InputError(f"schema names column {wish!r}, which the original does not have{closest(wish, original)}")
+        shared = [c for c in original if c not in self.exclude and all(c in s for s in schemas.values())]
+        if not shared:
+            raise InputError(
+                f"original and released have no column in common; the original has {listed(original)}, the release has "
+                f"{listed(schemas[next(t for t in schemas if t != 'original')])}"
+            )
+        own = [c for c in original if c not in shared and c not in self.exclude]
+        storage: dict[str, str] = {}
+        for column in [*shared, *own]:
+            families = {t: family(s[column]) for t, s in schemas.items() if column in s}
+            storage[column], remark = common_storage(column, families, self._text_parses(column, families))
+            if remark:
+                self.remarks[column] = remark
+        self._scan({c: s for c, s in storage.items()}, schemas)
+        self._make_canonical(schemas)
+        for table in self.adopted:
+            if self.counts[table]["n"] == 0:
+                raise InputError(f"the {_spoken(table)} table has no record")
+
+    # -- reading -----------------------------------------------------------------------------------------------------
+
+    @property
+    def shared(self) -> list[str]:
+        """Columns that every table has, in the order of the original."""
+        return [c for c in self.columns if all(c in self.lazy_columns(t) for t in self.adopted)]
+
+    def lazy_columns(self, table: str) -> list[str]:
+        return [c for c in self.counts[table] if c != "n"]
+
+    def local(self, table: str) -> pl.DataFrame:
+        """The whole table in memory. Lazy and Spark tables come to this machine here and nowhere else."""
+        if table not in self._local:
+            collected = self.lazy[table].collect(backend="polars")
+            self._local[table] = collected.to_native()
+        return self._local[table]
+
+    def codes(self, column: str) -> Codes:
+        """Joint integer codes of a column over the union of all tables that have it."""
+        if column not in self._codes:
+            self._codes[column] = self._encode(column)
+        return self._codes[column]
+
+    # -- making ------------------------------------------------------------------------------------------------------
+
+    def _distinct(self, table: str, column: str) -> pl.Series:
+        values = self.adopted[table].lazy.select(nw.col(column).cast(nw.String)).unique().collect(backend="polars")
+        native: pl.DataFrame = values.to_native()
+        return native.to_series().drop_nulls()
+
+    def _text_parses(self, column: str, families: Mapping[str, str]) -> dict[str, str]:
+        """For tables that store text where another table does not: what all their values can be read as."""
+        present = {f for f in families.values() if f != "null"}
+        wish = self.wishes.get(column)
+        if "text" not in present or (len(present) == 1 and wish not in ("numeric", "integer", "boolean", "datetime")):
+            return {}
+        found = {}
+        for table, kind in families.items():
+            if kind == "text":
+                values = self._distinct(table, column)
+                found[table] = next((k for k in ("number", "bool", "time") if _readable(values, k).all()), "text")
+        return found
+
+    def _scan(self, storage: Mapping[str, str], schemas: Mapping[str, Mapping[str, Any]]) -> None:
+        """Counts per table in one aggregate each, then the kind of every column from the original's counts."""
+        for table, adopted in self.adopted.items():
+            names = [c for c in schemas[table] if c in storage]
+            wanted = [nw.len().alias("n")]
+            wanted += [nw.col(c).null_count().alias(f"m{i}") for i, c in enumerate(names)]
+            if table == "original":
+                wanted += [_hashable(nw.col(c), family(schemas[table][c])).n_unique().alias(f"u{i}") for i, c in enumerate(names)]
+            row = adopted.lazy.select(*wanted).collect(backend="polars").to_native().row(0, named=True)
+            self.counts[table] = {"n": int(row["n"]), **{c: int(row[f"m{i}"] or 0) for i, c in enumerate(names)}}
+            if table == "original":
+                distinct = {c: int(row[f"u{i}"] or 0) for i, c in enumerate(names)}
+        n = self.counts["original"]["n"]
+        for column, kind in storage.items():
+            missing = self.counts["original"][column]
+            seen = distinct[column] - (1 if missing else 0)
+            order = self.adopted["original"].category_order.get(column) if kind == "text" else None
+            found = detect(column, kind, n, seen, missing, self._monotone(column, kind), order)
+            self.columns[column] = override(found, self.wishes[column]) if column in self.wishes else found
+
+    def _monotone(self, column: str, storage: str) -> bool:
+        adopted = self.adopted["original"]
+        if storage != "int" or not adopted.in_memory:
+            return False
+        values: pl.DataFrame = adopted.lazy.select(column).collect(backend="polars").to_native()
+        return values.to_series().is_sorted()
+
+    def _make_canonical(self, schemas: Mapping[str, Mapping[str, Any]]) -> None:
+        for table, adopted in self.adopted.items():
+            names = [c for c in schemas[table] if c in self.columns]
+            wanted = [self._canonical(c, family(schemas[table][c]), table, schemas[table][c]) for c in names]
+            lazy = adopted.lazy.select(*wanted)
+            if adopted.in_memory:
+                self._local[table] = lazy.collect(backend="polars").to_native()
+                lazy = nw.from_native(self._local[table].lazy())
+            self.lazy[table] = lazy
+
+    def _canonical(self, name: str, kind: str, table: str, dtype: Any) -> nw.Expr:
+        """The expression that brings one column of one table to the common type."""
+        storage, column = self.columns[name].storage, nw.col(name)
+        if kind == "float":
+            # NaN is a missing value and -0.0 is zero, in every engine
+            column = nw.when(~column.cast(nw.Float64).is_nan()).then(column.cast(nw.Float64) + 0.0)
+        if storage == "text":
+            if kind == "float":
+                whole = column.round(0) == column
+                column = nw.when(whole).then(column.cast(nw.Int64).cast(nw.String)).otherwise(column.cast(nw.String))
+            return column.cast(nw.String).alias(name)
+        if storage == "time":
+            return _as_datetime(column, kind, dtype).alias(name)
+        if kind == "text":
+            column = self._parsed(name, table, storage)
+        return column.cast(NARWHALS_TYPE[storage]).alias(name)
+
+    def _parsed(self, name: str, table: str, storage: str) -> nw.Expr:
+        """Text as numbers or booleans; what cannot be read (the user asked for it in the schema) becomes missing and is remarked."""
+        values = self._distinct(table, name)
+        target = "bool" if storage == "bool" else "number"
+        bad = values.filter(~_readable(values, target)).to_list()
+        column = nw.col(name).cast(nw.String)
+        if bad:
+            self.remarks[name] = f"{len(bad)} distinct texts in {_spoken(table)} are no {'number' if target == 'number' else 'boolean'}: read as missing"
+            column = nw.when(~column.is_in(bad)).then(column)
+        if storage == "bool":
+            return nw.when(~column.is_null()).then(column.str.to_lowercase().is_in(["true", "1", "yes", "t"]))
+        return column.str.strip_chars().cast(nw.Float64)
+
+    def _encode(self, column: str) -> Codes:
+        spec = self.columns[column]
+        parts = {t: self.local(t)[column] for t in self.adopted if column in self.lazy_columns(t)}
+        pooled = pl.concat([p.unique() for p in parts.values()]).unique().drop_nulls().sort()
+        levels = pooled.to_list()
+        if spec.levels is not None:
+            declared = [label for label in spec.levels if label is not None]
+            known = set(declared)
+            levels = declared + [label for label in levels if label not in known]
+        elif spec.storage == "text":
+            levels = sorted(levels)
+        if spec.storage == "text":
+            labels = pl.Enum([str(v) for v in levels])
+            arrays = {t: p.cast(labels).to_physical().cast(pl.Int32).fill_null(-1).to_numpy() for t, p in parts.items()}
+        else:
+            keys = pooled.to_physical() if spec.storage == "time" else pooled.cast(pl.Int64) if spec.storage == "bool" else pooled
+            arrays = {}
+            for table, part in parts.items():
+                raw = part.to_physical() if spec.storage == "time" else part.cast(pl.Int64) if spec.storage == "bool" else part
+                position = np.searchsorted(keys.to_numpy(), raw.fill_null(0).to_numpy())
+                arrays[table] = np.where(part.is_null().to_numpy(), -1, position).astype(np.int32)
+        return Codes(column, levels, arrays, spec.ordered or spec.is_numeric)
+
+
+def _hashable(column: nw.Expr, kind: str) -> nw.Expr:
+    return column.cast(nw.String) if kind == "text" else column
+
+
+def _spoken(table: str) -> str:
+    return table if not table.startswith("released") else "released"
+
+
+def _readable(values: pl.Series, what: str) -> pl.Series:
+    """Which texts can be read as a number, a boolean or an ISO date."""
+    if what == "number":
+        return values.str.strip_chars().cast(pl.Float64, strict=False).is_not_null()
+    if what == "bool":
+        return values.str.to_lowercase().is_in(["true", "false", "0", "1", "yes", "no", "t", "f"])
+    return values.str.to_datetime(strict=False, format="%Y-%m-%d").is_not_null() | values.str.to_datetime(strict=False, format="%Y-%m-%dT%H:%M:%S").is_not_null() | values.str.to_datetime(strict=False, format="%Y-%m-%d %H:%M:%S").is_not_null()
+
+
+def _as_datetime(column: nw.Expr, kind: str, dtype: Any) -> nw.Expr:
+    if kind == "text":
+        return column.str.to_datetime().cast(nw.Datetime("us"))
+    if getattr(dtype, "time_zone", None):
+        column = column.dt.convert_time_zone("UTC").dt.replace_time_zone(None)
+    return column.cast(nw.Datetime("us"))
+
+
+def adopt_all(tables: Sequence[tuple[str, Any]], wishes: Mapping[str, Any] | None, exclude: Sequence[str]) -> Tables:
+    """Tables from (name, frame or path) pairs; the same object given twice is adopted once."""
+    from glasshouse.data.frames import adopt
+
+    seen: dict[int, Adopted] = {}
+    adopted = {}
+    for name, table in tables:
+        if id(table) not in seen:
+            seen[id(table)] = adopt(table, _spoken(name))
+        adopted[name] = seen[id(table)]
+    return Tables(adopted, dict(wishes or {}), tuple(exclude))

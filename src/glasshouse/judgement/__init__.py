@@ -1,0 +1,1 @@
+"""From figures to decisions: policy, assessment, comparison, audit."""
