@@ -1,0 +1,476 @@
+"""Compiled loops that grow and read the trees of a random forest.
+
+Everything is integer codes: keys arrive as positions in the sorted union of their values, so the best cut of a node
+comes from a histogram and not from a sort. Duplicate key rows are collapsed beforehand and a bootstrap draw only
+raises the weight of its row. A bitmap remembers which codes a node holds, so that a small node never pays for the
+levels it does not have.
+
+The rules are those of probability and regression forests in the sense of Malley et al. (2012) and Wright & Ziegler
+(2017): draw ``mtry`` keys without replacement among all keys; a node in which none of the drawn keys takes two values
+is a leaf; the cut lies half way between the two neighbouring values present in the node; the first best cut wins.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+from numba.cpython.unsafe.numbers import trailing_zeros
+
+BINARY, REGRESSION, MULTICLASS = 0, 1, 2
+
+_LOW = np.uint64(0xFFFFFFFF)
+_SHIFT = np.uint64(32)
+_ONE = np.uint64(1)
+_ZERO = np.uint64(0)
+
+
+@njit(cache=True, nogil=True, inline="always")
+def _random(state):  # type: ignore[no-untyped-def]
+    """splitmix64 (Steele, Lea & Flood 2014): one 64-bit state, enough for a tree, and a seed per tree is all it needs."""
+    state[0] += np.uint64(0x9E3779B97F4A7C15)
+    z = state[0]
+    z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return z ^ (z >> np.uint64(31))
+
+
+@njit(cache=True, nogil=True, inline="always")
+def _below(state, n):  # type: ignore[no-untyped-def]
+    """An integer in [0, n), n < 2**32."""
+    return np.int64(((_random(state) >> _SHIFT) * np.uint64(n)) >> _SHIFT)
+
+
+@njit(cache=True, nogil=True)
+def _bootstrap(state, n, row_of, accept, alias, binary_y, y, kind, weight, total):  # type: ignore[no-untyped-def]
+    """Draw ``n`` records with replacement; fill weight and target total of each distinct row."""
+    weighted = accept.size > 0
+    for _ in range(n):
+        record = _below(state, n)
+        if weighted:
+            u = np.float64(_random(state) >> np.uint64(11)) * (1.0 / 9007199254740992.0)
+            if u >= accept[record]:
+                record = alias[record]
+        row = row_of[record]
+        weight[row] += 1
+        if kind == BINARY:
+            weight[row] += np.int64(binary_y[record]) << 32
+        elif kind == REGRESSION:
+            total[row] += y[record]
+
+
+@njit(cache=True, nogil=True, inline="always")
+def _cut_code(low, high, numeric, values, offset):  # type: ignore[no-untyped-def]
+    """Largest code on the left of the cut half way between two neighbouring present codes."""
+    if high - low == 1:
+        return low
+    if not numeric:
+        return (low + high) // 2
+    middle = 0.5 * (values[offset + low] + values[offset + high])
+    while high - low > 1:
+        centre = (low + high) // 2
+        if values[offset + centre] <= middle:
+            low = centre
+        else:
+            high = centre
+    return low
+
+
+@njit(cache=True, nogil=True)
+def _scan_binary(column, index, pay, start, stop, bins, bits, n_words, parent_n, parent_s):  # type: ignore[no-untyped-def]
+    """Best cut of one key, two classes: (score, low code, high code, left weight and class-2 count packed)."""
+    for i in range(start, stop):
+        code = column[index[i]]
+        bins[code] += pay[i]
+        bits[code >> 6] |= _ONE << np.uint64(code & 63)
+    best, best_low, best_high, best_left = -1.0, np.int64(-1), np.int64(-1), _ZERO
+    left = _ZERO
+    previous = np.int64(-1)
+    for word in range(n_words):
+        mask = bits[word]
+        bits[word] = _ZERO
+        while mask != _ZERO:
+            code = np.int64(word * 64) + np.int64(trailing_zeros(mask))
+            mask &= mask - _ONE
+            if previous >= 0:
+                n_left = np.float64(np.int64(left & _LOW))
+                s_left = np.float64(np.int64(left >> _SHIFT))
+                s_right = parent_s - s_left
+                score = s_left * s_left / n_left + s_right * s_right / (parent_n - n_left)
+                if score > best:
+                    best, best_low, best_high, best_left = score, previous, code, left
+            left += bins[code]
+            bins[code] = _ZERO
+            previous = code
+    return best, best_low, best_high, best_left
+
+
+@njit(cache=True, nogil=True)
+def _scan_regression(column, index, pay, sums, start, stop, bins, bin_sums, bits, n_words, parent_n, parent_s):  # type: ignore[no-untyped-def]
+    """Best cut of one key, numeric target: largest sum of squared child totals over child sizes."""
+    for i in range(start, stop):
+        code = column[index[i]]
+        bins[code] += pay[i]
+        bin_sums[code] += sums[i]
+        bits[code >> 6] |= _ONE << np.uint64(code & 63)
+    best, best_low, best_high, best_left, best_sum = -1.0, np.int64(-1), np.int64(-1), _ZERO, 0.0
+    left, s_left = _ZERO, 0.0
+    previous = np.int64(-1)
+    for word in range(n_words):
+        mask = bits[word]
+        bits[word] = _ZERO
+        while mask != _ZERO:
+            code = np.int64(word * 64) + np.int64(trailing_zeros(mask))
+            mask &= mask - _ONE
+            if previous >= 0:
+                n_left = np.float64(np.int64(left))
+                s_right = parent_s - s_left
+                score = s_left * s_left / n_left + s_right * s_right / (parent_n - n_left)
+                if score > best:
+                    best, best_low, best_high, best_left, best_sum = score, previous, code, left, s_left
+            left += bins[code]
+            s_left += bin_sums[code]
+            bins[code] = _ZERO
+            bin_sums[code] = 0.0
+            previous = code
+    return best, best_low, best_high, best_left, best_sum
+
+
+@njit(cache=True, nogil=True)
+def _scan_multiclass(column, index, pay, start, stop, bins, bits, n_words, sorted_pay, n_class, left_class, parent_n):  # type: ignore[no-untyped-def]
+    """Best cut of one key, three or more classes, in time linear in the node whatever the number of classes.
+
+    Rows are put in code order by counting; moving one row across the cut changes the sums of squared class counts by
+    terms that involve its own class only. ``n_class`` holds the node's class counts; ``left_class`` is zero on
+    entry and on exit.
+    """
+    for i in range(start, stop):
+        code = column[index[i]]
+        bins[code] += _ONE
+        bits[code >> 6] |= _ONE << np.uint64(code & 63)
+    position = _ZERO
+    for word in range(n_words):
+        mask = bits[word]
+        while mask != _ZERO:
+            code = np.int64(word * 64) + np.int64(trailing_zeros(mask))
+            mask &= mask - _ONE
+            count = bins[code]
+            bins[code] = position
+            position += count
+    for i in range(start, stop):
+        code = column[index[i]]
+        sorted_pay[np.int64(bins[code])] = pay[i]
+        bins[code] += _ONE
+    squares_right = 0.0
+    for i in range(start, stop):
+        # each class once: the first row that meets a positive count flips its sign as a mark
+        group = np.int64(pay[i] >> _SHIFT)
+        if n_class[group] > 0:
+            squares_right += np.float64(n_class[group]) * n_class[group]
+            n_class[group] = -n_class[group]
+    for i in range(start, stop):
+        group = np.int64(pay[i] >> _SHIFT)
+        if n_class[group] < 0:
+            n_class[group] = -n_class[group]
+    best, best_low, best_high, best_left = -1.0, np.int64(-1), np.int64(-1), _ZERO
+    n_left, squares_left = 0.0, 0.0
+    previous = np.int64(-1)
+    row = np.int64(0)
+    for word in range(n_words):
+        mask = bits[word]
+        bits[word] = _ZERO
+        while mask != _ZERO:
+            code = np.int64(word * 64) + np.int64(trailing_zeros(mask))
+            mask &= mask - _ONE
+            if previous >= 0:
+                score = squares_left / n_left + squares_right / (parent_n - n_left)
+                if score > best:
+                    best, best_low, best_high = score, previous, code
+                    best_left = np.uint64(np.int64(n_left))
+            end = np.int64(bins[code])
+            while row < end:
+                item = sorted_pay[row]
+                group = np.int64(item >> _SHIFT)
+                w = np.int64(item & _LOW)
+                on_left = left_class[group]
+                on_right = n_class[group] - on_left
+                squares_left += np.float64(w * (2 * on_left + w))
+                squares_right -= np.float64(w * (2 * on_right - w))
+                left_class[group] = on_left + w
+                n_left += np.float64(w)
+                row += 1
+            bins[code] = _ZERO
+            previous = code
+    for i in range(start, stop):
+        left_class[np.int64(pay[i] >> _SHIFT)] = 0
+    return best, best_low, best_high, best_left
+
+
+@njit(cache=True, nogil=True)
+def grow_tree(  # type: ignore[no-untyped-def]
+    kind,
+    codes,
+    n_words,
+    numeric,
+    values,
+    value_offset,
+    row_of,
+    y_class,
+    y_value,
+    row_class,
+    n_classes,
+    accept,
+    alias,
+    seed,
+    mtry,
+    node_size,
+    max_depth,
+    importance,
+):
+    """Grow one tree.
+
+    Returns nodes [n_nodes, 3] (key or -1, largest code going left or leaf number, left child; the right child follows it), leaf values
+    (class-2 share or mean) and, for three or more classes, leaf pointers, classes and counts.
+    """
+    n_keys, n_rows = codes.shape
+    n_records = row_of.size
+    state = np.empty(1, np.uint64)
+    state[0] = seed
+    _random(state)
+
+    weight = np.zeros(n_rows, np.int64)
+    total = np.zeros(n_rows if kind == REGRESSION else 1, np.float64)
+    _bootstrap(state, n_records, row_of, accept, alias, y_class, y_value, kind, weight, total)
+    size = 0
+    for row in range(n_rows):
+        if weight[row] != 0:
+            size += 1
+    index = np.empty(size, np.int32)
+    pay = np.empty(size, np.uint64)
+    sums = np.empty(size if kind == REGRESSION else 1, np.float64)
+    spare_index = np.empty(size, np.int32)
+    spare_pay = np.empty(size, np.uint64)
+    spare_sums = np.empty(size if kind == REGRESSION else 1, np.float64)
+    at = 0
+    root_n, root_s = 0.0, 0.0
+    for row in range(n_rows):
+        if weight[row] != 0:
+            index[at] = row
+            pay[at] = np.uint64(weight[row])
+            if kind == BINARY:
+                root_s += np.float64(weight[row] >> 32)
+            elif kind == REGRESSION:
+                sums[at] = total[row]
+                root_s += total[row]
+            else:
+                pay[at] |= np.uint64(row_class[row]) << _SHIFT
+            at += 1
+    root_n = np.float64(n_records)
+
+    most_words = 0
+    for key in range(n_keys):
+        most_words = max(most_words, n_words[key])
+    bins = np.zeros(most_words * 64, np.uint64)
+    bin_sums = np.zeros(most_words * 64 if kind == REGRESSION else 1, np.float64)
+    bits = np.zeros(most_words, np.uint64)
+    n_class = np.zeros(n_classes, np.int64)
+    left_class = np.zeros(n_classes, np.int64)
+    order = np.arange(n_keys).astype(np.int64)
+
+    nodes = np.empty((2 * size + 1, 3), np.int32)
+    leaf_value = np.empty(size + 1, np.float64)
+    leaf_start = np.zeros(size + 2 if kind == MULTICLASS else 1, np.int32)
+    leaf_class = np.empty(size if kind == MULTICLASS else 1, np.int32)
+    leaf_count = np.empty(size if kind == MULTICLASS else 1, np.int32)
+    n_nodes, n_leaves, n_entries = 1, 0, 0
+
+    capacity = 256
+    stack = np.empty((capacity, 4), np.int64)  # node, start, stop, depth
+    stack_sums = np.empty((capacity, 2), np.float64)  # weight, total
+    stack_constant = np.empty(capacity, np.uint64)  # keys known to be constant, first 64 keys
+    stack[0, 0], stack[0, 1], stack[0, 2], stack[0, 3] = 0, 0, size, 0
+    stack_sums[0, 0], stack_sums[0, 1] = root_n, root_s
+    stack_constant[0] = _ZERO
+    top = 1
+    while top > 0:
+        top -= 1
+        node, start, stop, depth = stack[top, 0], stack[top, 1], stack[top, 2], stack[top, 3]
+        n, s = stack_sums[top, 0], stack_sums[top, 1]
+        constant = stack_constant[top]
+        leaf = n <= node_size or stop - start == 1 or (max_depth > 0 and depth >= max_depth)
+        if kind == BINARY:
+            leaf = leaf or s == 0.0 or s == n
+        elif kind == REGRESSION:
+            if not leaf:
+                first = sums[start] / np.float64(pay[start])
+                leaf = True
+                for i in range(start + 1, stop):
+                    if sums[i] != first * np.float64(pay[i]):
+                        leaf = False
+                        break
+        elif not leaf:
+            first_class = pay[start] >> _SHIFT
+            leaf = True
+            for i in range(start, stop):
+                group = pay[i] >> _SHIFT
+                if group != first_class:
+                    leaf = False
+                n_class[np.int64(group)] += np.int64(pay[i] & _LOW)
+
+        best, best_key, best_low, best_high = -1.0, -1, np.int64(-1), np.int64(-1)
+        best_n, best_s = 0.0, 0.0
+        if not leaf:
+            for draw in range(mtry):
+                other = draw + _below(state, n_keys - draw)
+                key = order[other]
+                order[other] = order[draw]
+                order[draw] = key
+                if key < 64 and (constant >> np.uint64(key)) & _ONE:
+                    continue
+                if n_words[key] == 0:
+                    continue
+                if kind == BINARY:
+                    score, low, high, left = _scan_binary(
+                        codes[key], index, pay, start, stop, bins, bits, n_words[key], n, s
+                    )
+                    left_n = np.float64(np.int64(left & _LOW))
+                    left_s = np.float64(np.int64(left >> _SHIFT))
+                elif kind == REGRESSION:
+                    score, low, high, left, left_s = _scan_regression(
+                        codes[key], index, pay, sums, start, stop, bins, bin_sums, bits, n_words[key], n, s
+                    )
+                    left_n = np.float64(np.int64(left))
+                else:
+                    score, low, high, left = _scan_multiclass(
+                        codes[key], index, pay, start, stop, bins, bits, n_words[key], spare_pay, n_class, left_class, n
+                    )
+                    left_n = np.float64(np.int64(left))
+                    left_s = 0.0
+                if low < 0:
+                    if key < 64:
+                        constant |= _ONE << np.uint64(key)
+                elif score > best:
+                    best, best_key, best_low, best_high, best_n, best_s = score, key, low, high, left_n, left_s
+            leaf = best_key < 0
+            if not leaf:
+                if kind == MULTICLASS:
+                    squares = 0.0
+                    for i in range(start, stop):
+                        group = np.int64(pay[i] >> _SHIFT)
+                        squares += np.float64(n_class[group]) * np.float64(n_class[group])
+                        n_class[group] = 0
+                    importance[best_key] += best - squares / n
+                else:
+                    importance[best_key] += best - s * s / n
+        if kind == MULTICLASS and leaf:
+            for i in range(start, stop):
+                n_class[np.int64(pay[i] >> _SHIFT)] = 0
+
+        if leaf:
+            nodes[node, 0] = -1
+            nodes[node, 1] = n_leaves
+            nodes[node, 2] = 0
+            if kind == MULTICLASS:
+                for i in range(start, stop):
+                    n_class[np.int64(pay[i] >> _SHIFT)] += np.int64(pay[i] & _LOW)
+                for i in range(start, stop):
+                    group = np.int64(pay[i] >> _SHIFT)
+                    if n_class[group] > 0:
+                        leaf_class[n_entries] = group
+                        leaf_count[n_entries] = n_class[group]
+                        n_class[group] = 0
+                        n_entries += 1
+                leaf_start[n_leaves + 1] = n_entries
+                leaf_value[n_leaves] = n
+            else:
+                leaf_value[n_leaves] = s / n
+            n_leaves += 1
+            continue
+
+        cut = _cut_code(best_low, best_high, numeric[best_key], values, value_offset[best_key])
+        column = codes[best_key]
+        at, right = start, 0
+        if kind == REGRESSION:
+            for i in range(start, stop):
+                row, p, t = index[i], pay[i], sums[i]
+                go_left = column[row] <= cut
+                index[at], pay[at], sums[at] = row, p, t
+                spare_index[right], spare_pay[right], spare_sums[right] = row, p, t
+                at += go_left
+                right += not go_left
+            for i in range(right):
+                index[at + i], pay[at + i], sums[at + i] = spare_index[i], spare_pay[i], spare_sums[i]
+        else:
+            for i in range(start, stop):
+                row, p = index[i], pay[i]
+                go_left = column[row] <= cut
+                index[at], pay[at] = row, p
+                spare_index[right], spare_pay[right] = row, p
+                at += go_left
+                right += not go_left
+            for i in range(right):
+                index[at + i], pay[at + i] = spare_index[i], spare_pay[i]
+        nodes[node, 0], nodes[node, 1], nodes[node, 2] = best_key, cut, n_nodes
+        if top + 2 > capacity:
+            grown, grown_sums = np.empty((2 * capacity, 4), np.int64), np.empty((2 * capacity, 2), np.float64)
+            grown_constant = np.empty(2 * capacity, np.uint64)
+            grown[:capacity], grown_sums[:capacity], grown_constant[:capacity] = stack, stack_sums, stack_constant
+            stack, stack_sums, stack_constant = grown, grown_sums, grown_constant
+            capacity *= 2
+        stack[top, 0], stack[top, 1], stack[top, 2], stack[top, 3] = n_nodes + 1, at, stop, depth + 1
+        stack_sums[top, 0], stack_sums[top, 1] = n - best_n, s - best_s
+        stack_constant[top] = constant
+        top += 1
+        stack[top, 0], stack[top, 1], stack[top, 2], stack[top, 3] = n_nodes, start, at, depth + 1
+        stack_sums[top, 0], stack_sums[top, 1] = best_n, best_s
+        stack_constant[top] = constant
+        top += 1
+        n_nodes += 2
+    return (
+        nodes[:n_nodes].copy(),
+        leaf_value[:n_leaves].copy(),
+        leaf_start[: n_leaves + 1 if kind == MULTICLASS else 1].copy(),
+        leaf_class[:n_entries].copy(),
+        leaf_count[:n_entries].copy(),
+    )
+
+
+@njit(cache=True, nogil=True)
+def find_leaves(nodes, codes, start, stop, leaf):  # type: ignore[no-untyped-def]
+    """Leaf number of rows start..stop in one tree. Rows walk down together, so that their memory waits overlap."""
+    block = 256
+    active = np.empty(block, np.int32)
+    where = np.empty(block, np.int32)
+    for begin in range(start, stop, block):
+        size = min(block, stop - begin)
+        n_active = 0
+        for j in range(size):
+            where[j] = 0
+            active[j] = j
+        n_active = size if nodes[0, 0] >= 0 else 0
+        while n_active > 0:
+            still = 0
+            for a in range(n_active):
+                j = active[a]
+                node = where[j]
+                node = nodes[node, 2] + (codes[begin + j, nodes[node, 0]] > nodes[node, 1])
+                where[j] = node
+                active[still] = j
+                still += nodes[node, 0] >= 0
+            n_active = still
+        for j in range(size):
+            leaf[j + begin - start] = nodes[where[j], 1]
+
+
+@njit(cache=True, nogil=True)
+def add_tree(kind, nodes, value, leaf_start, leaf_class, leaf_count, codes, start, stop, out):  # type: ignore[no-untyped-def]
+    """Add one tree's answer for rows start..stop to ``out`` [rows, 1 or classes]."""
+    leaf = np.empty(stop - start, np.int32)
+    find_leaves(nodes, codes, start, stop, leaf)
+    if kind == MULTICLASS:
+        for i in range(start, stop):
+            number = leaf[i - start]
+            for e in range(leaf_start[number], leaf_start[number + 1]):
+                out[i, leaf_class[e]] += leaf_count[e] / value[number]
+    else:
+        for i in range(start, stop):
+            out[i, 0] += value[leaf[i - start]]
