@@ -25,7 +25,7 @@ _PUBLIC = {
     "compare": "judgement.rumap:compare",
     "RUMap": "judgement.rumap:RUMap",
     "audit": "judgement.audit:audit",
-    "rapid_cv": "judgement.rapid_cv:rapid_cv",
+    "rapid_cv": "disclosure.rapid_cv:rapid_cv",
     "measures": "catalogue:measures",
     "explain": "catalogue:explain",
     "check": "catalogue:check",

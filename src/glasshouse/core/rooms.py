@@ -3,28 +3,45 @@
 from __future__ import annotations
 
 import pkgutil
-from collections.abc import Callable, Iterable
+import sys
 from importlib import import_module
+from types import ModuleType
 from typing import Any
 
 from glasshouse.core.errors import closest
 from glasshouse.core.measure import Measure, registered
 
 
-def measure_room(package: str, path: Iterable[str], side: str) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
-    """``__getattr__`` and ``__dir__`` for a package whose modules declare measures, so adding one touches one file."""
+class MeasureRoom(ModuleType):
+    """A package whose attributes are the measures its modules declare, so adding a measure touches one file.
 
-    def load() -> dict[str, Measure]:
-        for module in pkgutil.iter_modules(path):
-            import_module(f"{package}.{module.name}")
-        return {name: m for name, m in registered().items() if m.side == side}
+    A measure wins over a module of the same name: ``disclosure.rapid`` is the measure, wherever its file is called rapid.py.
+    """
 
-    def get(name: str) -> Any:
-        if name.startswith("__"):
+    def _load(self) -> dict[str, Measure]:
+        for module in pkgutil.iter_modules(self.__path__):
+            import_module(f"{self.__name__}.{module.name}")
+        room = self.__name__
+        return {name: m for name, m in registered().items() if m.function.__module__.startswith(room + ".")}
+
+    def __getattribute__(self, name: str) -> Any:
+        found = super().__getattribute__(name)
+        if isinstance(found, ModuleType):
+            return registered().get(name, found)
+        return found
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("_"):
             raise AttributeError(name)
-        measures = load()
+        measures = self._load()
         if name not in measures:
-            raise AttributeError(f"there is no {side} measure {name!r}{closest(name, measures)}")
+            raise AttributeError(f"there is no measure {name!r} in {self.__name__}{closest(name, measures)}")
         return measures[name]
 
-    return get, lambda: sorted(load())
+    def __dir__(self) -> list[str]:
+        return sorted(self._load())
+
+
+def measure_room(package: str) -> None:
+    """Turn a package into a room of measures; called by its ``__init__``."""
+    sys.modules[package].__class__ = MeasureRoom

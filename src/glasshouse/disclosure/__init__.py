@@ -2,4 +2,4 @@
 
 from glasshouse.core.rooms import measure_room
 
-__getattr__, __dir__ = measure_room(__name__, __path__, "disclosure")
+measure_room(__name__)
