@@ -1,0 +1,319 @@
+"""Compiled exact search in Gower space: best-first over the box tree, leaves scanned in vector registers.
+
+Two answers are needed by the measures and both are here: the k nearest distinct records, and everything within a
+radius. A leaf is first scanned in float32 over contiguous columns, with a slack that covers its rounding; whatever
+survives is computed again in float64 with the columns in one fixed order. So a distance depends only on the two
+records, never on the tree, the thread count or the other records.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numba import njit, prange
+
+LEVEL, MISMATCH, MATCH, IGNORE = 0, 1, 2, 3
+TOL = 1e-9
+BLOCK = 64
+CHUNK = 128
+DEPTH = 512
+
+
+class Tree(NamedTuple):
+    """Prepared arrays of one reference table: what a search backend gets (see neighbours_tree for the meaning)."""
+
+    numbers: Any
+    codes: Any
+    number_columns: Any
+    code_columns: Any
+    weights: Any
+    copies: Any
+    row: Any
+    record: Any
+    left: Any
+    right: Any
+    first: Any
+    last: Any
+    low: Any
+    high: Any
+    gone: Any
+    code_low: Any
+    code_high: Any
+    code_set: Any
+    code_gone: Any
+
+
+@njit(cache=True)
+def _exact(tree: Any, i: int, numbers: Any, codes: Any, rule: int) -> float:
+    """Gower distance between a query and record ``i`` of the tree, float64, columns in order."""
+    n_numbers = numbers.shape[0]
+    total = 0.0
+    present = 0.0
+    for v in range(n_numbers):
+        w = tree.weights[v]
+        gap = abs(numbers[v] - tree.numbers[i, v])
+        if gap <= 1.5 * w:
+            if rule != IGNORE:
+                total += gap
+            elif numbers[v] <= 1.5 * w:
+                total += gap
+                present += w
+        elif rule <= MISMATCH:
+            total += w
+    for v in range(codes.shape[0]):
+        w = tree.weights[n_numbers + v]
+        a = codes[v]
+        b = tree.codes[i, v]
+        if rule >= MATCH:
+            if a >= 0 and b >= 0:
+                present += w
+                if a != b:
+                    total += w
+        elif a != b:
+            total += w
+    if rule == IGNORE:
+        return total / present if present > 0.0 else 1.0
+    return total
+
+
+@njit(cache=True)
+def _box_distance(tree: Any, node: int, numbers: Any, codes: Any, rule: int) -> float:
+    """A lower bound on the distance from a query to any record of the node."""
+    n_numbers = numbers.shape[0]
+    total = 0.0
+    shared = 0.0
+    for v in range(n_numbers):
+        w = tree.weights[v]
+        x = numbers[v]
+        gone = tree.gone[node, v]
+        if x > 1.5 * w or x < -0.5 * w:
+            if rule == MISMATCH or (rule == LEVEL and gone == 0):
+                total += w
+        elif gone == 2:
+            if rule <= MISMATCH:
+                total += w
+        else:
+            shared += w
+            if gone == 0 or rule <= MISMATCH:
+                if x < tree.low[node, v]:
+                    total += tree.low[node, v] - x
+                elif x > tree.high[node, v]:
+                    total += x - tree.high[node, v]
+    one = np.uint64(1)
+    for v in range(codes.shape[0]):
+        w = tree.weights[n_numbers + v]
+        c = codes[v]
+        if rule >= MATCH:
+            if c < 0 or tree.code_gone[node, v] == 2:
+                continue
+            shared += w
+            if tree.code_gone[node, v] == 1:
+                continue
+        inside = (
+            c >= tree.code_low[node, v]
+            and c <= tree.code_high[node, v]
+            and (tree.code_set[node, v] >> np.uint64((c + 2) & 63)) & one
+        )
+        if not inside:
+            total += w
+    if rule == IGNORE:
+        return total / shared if shared > 0.0 else 1.0
+    return total
+
+
+@njit(cache=True)
+def _scan(
+    tree: Any, node: int, start: int, end: int, numbers: Any, codes: Any, rule: int, sums: Any, seen: Any
+) -> None:
+    """float32 distances from a query to the records ``start:end`` of a leaf, into ``sums``."""
+    n_numbers = numbers.shape[0]
+    size = end - start
+    base = np.float32(0.0)
+    base_seen = np.float32(0.0)
+    zero = np.float32(0.0)
+    for i in range(size):
+        sums[i] = zero
+        seen[i] = zero
+    for v in range(n_numbers):
+        w = np.float32(tree.weights[v])
+        reach = np.float32(1.5) * w
+        x = np.float32(numbers[v])
+        absent = w if rule <= MISMATCH else zero
+        gone = tree.gone[node, v]
+        if rule == IGNORE and x > reach:
+            continue
+        if gone == 0 and tree.low[node, v] == tree.high[node, v]:
+            gap = abs(x - np.float32(tree.low[node, v]))
+            base += gap if gap <= reach else absent
+            base_seen += w
+            continue
+        column = tree.number_columns[v, start:end]
+        if gone == 0 and x <= reach and x >= -w:
+            for i in range(size):
+                sums[i] += abs(x - column[i])
+            base_seen += w
+        else:
+            for i in range(size):
+                gap = abs(x - column[i])
+                sums[i] += gap if gap <= reach else absent
+            if rule == IGNORE:
+                for i in range(size):
+                    seen[i] += w if abs(x - column[i]) <= reach else zero
+    for v in range(codes.shape[0]):
+        w = np.float32(tree.weights[n_numbers + v])
+        c = np.int32(codes[v])
+        gone = tree.code_gone[node, v]
+        if rule >= MATCH and (c < 0 or gone == 2):
+            continue
+        if tree.code_low[node, v] == tree.code_high[node, v]:
+            if c != tree.code_low[node, v]:
+                base += w
+            base_seen += w
+            continue
+        labels = tree.code_columns[v, start:end]
+        if rule < MATCH or gone == 0:
+            for i in range(size):
+                sums[i] += w if labels[i] != c else zero
+            base_seen += w
+        else:
+            for i in range(size):
+                sums[i] += w if (labels[i] != c) & (labels[i] >= 0) else zero
+                seen[i] += w if labels[i] >= 0 else zero
+    if rule == IGNORE:
+        for i in range(size):
+            present = seen[i] + base_seen
+            sums[i] = (sums[i] + base) / present if present > zero else np.float32(1.0)
+    else:
+        for i in range(size):
+            sums[i] += base
+
+
+@njit(cache=True)
+def _push_children(
+    tree: Any, node: int, numbers: Any, codes: Any, rule: int, limit: float, nodes: Any, bounds: Any, top: int
+) -> int:
+    """Put the children that may hold an answer on the stack, the nearer one last so that it is visited first."""
+    a = tree.left[node]
+    b = tree.right[node]
+    near = _box_distance(tree, a, numbers, codes, rule)
+    far = _box_distance(tree, b, numbers, codes, rule)
+    if far < near:
+        a, b = b, a
+        near, far = far, near
+    if far <= limit:
+        nodes[top] = b
+        bounds[top] = far
+        top += 1
+    if near <= limit:
+        nodes[top] = a
+        bounds[top] = near
+        top += 1
+    return top
+
+
+@njit(cache=True, parallel=True)
+def nearest(tree: Any, numbers: Any, codes: Any, own: Any, k: int, rule: int) -> Any:
+    """The k nearest distinct records of each query, ordered by distance and then by record number.
+
+    ``own`` is the tree position of a record of which one copy is left out (self-joins), or -1. Returns distances
+    (infinite where there are fewer than k) and tree positions (-1 there).
+    """
+    n = numbers.shape[0]
+    distance = np.full((n, k), np.inf)
+    position = np.full((n, k), -1, np.int32)
+    slack = 2e-7 * (tree.weights.shape[0] + 4)
+    for block in prange((n + BLOCK - 1) // BLOCK):
+        sums = np.empty(CHUNK, np.float32)
+        seen = np.empty(CHUNK, np.float32)
+        nodes = np.empty(DEPTH, np.int32)
+        bounds = np.empty(DEPTH)
+        for q in range(block * BLOCK, min(n, (block + 1) * BLOCK)):
+            best = distance[q]
+            where = position[q]
+            nodes[0] = 0
+            bounds[0] = 0.0
+            top = 1
+            while top > 0:
+                top -= 1
+                node = nodes[top]
+                if bounds[top] > best[k - 1] + TOL:
+                    continue
+                if tree.left[node] >= 0:
+                    limit = best[k - 1] + TOL
+                    top = _push_children(tree, node, numbers[q], codes[q], rule, limit, nodes, bounds, top)
+                    continue
+                for start in range(tree.first[node], tree.last[node], CHUNK):
+                    end = min(start + CHUNK, tree.last[node])
+                    _scan(tree, node, start, end, numbers[q], codes[q], rule, sums, seen)
+                    cut = np.float32(min(best[k - 1] + slack, 3.0))
+                    for i in range(end - start):
+                        if sums[i] > cut:
+                            continue
+                        at = start + i
+                        if at == own[q] and tree.copies[at] < 2:
+                            continue
+                        d = _exact(tree, at, numbers[q], codes[q], rule)
+                        if d > best[k - 1] or (d == best[k - 1] and tree.record[at] > tree.record[where[k - 1]]):
+                            continue
+                        slot = k - 1
+                        rank = tree.record[at]
+                        while slot > 0 and (
+                            d < best[slot - 1] or (d == best[slot - 1] and rank < tree.record[where[slot - 1]])
+                        ):
+                            best[slot] = best[slot - 1]
+                            where[slot] = where[slot - 1]
+                            slot -= 1
+                        best[slot] = d
+                        where[slot] = at
+                        cut = np.float32(min(best[k - 1] + slack, 3.0))
+    return distance, position
+
+
+@njit(cache=True, parallel=True)
+def within(tree: Any, numbers: Any, codes: Any, own: Any, radius: Any, rule: int, offsets: Any, found: Any) -> Any:
+    """Records within ``radius`` (one per query, tolerance included): their number, copies counted.
+
+    With ``offsets`` (length n + 1) the distinct tree positions are also written to ``found[offsets[q]:]``; an empty
+    ``offsets`` asks for counts only. Returns counts of records and counts of distinct records.
+    """
+    n = numbers.shape[0]
+    count = np.zeros(n, np.int64)
+    distinct = np.zeros(n, np.int64)
+    listing = offsets.shape[0] > 0
+    slack = 2e-7 * (tree.weights.shape[0] + 4)
+    for block in prange((n + BLOCK - 1) // BLOCK):
+        sums = np.empty(CHUNK, np.float32)
+        seen = np.empty(CHUNK, np.float32)
+        nodes = np.empty(DEPTH, np.int32)
+        bounds = np.empty(DEPTH)
+        for q in range(block * BLOCK, min(n, (block + 1) * BLOCK)):
+            limit = radius[q] + TOL
+            nodes[0] = 0
+            bounds[0] = 0.0
+            top = 1
+            while top > 0:
+                top -= 1
+                node = nodes[top]
+                if tree.left[node] >= 0:
+                    top = _push_children(tree, node, numbers[q], codes[q], rule, limit, nodes, bounds, top)
+                    continue
+                for start in range(tree.first[node], tree.last[node], CHUNK):
+                    end = min(start + CHUNK, tree.last[node])
+                    _scan(tree, node, start, end, numbers[q], codes[q], rule, sums, seen)
+                    low = np.float32(limit - slack)
+                    high = np.float32(min(limit + slack, 3.0))
+                    for i in range(end - start):
+                        at = start + i
+                        if sums[i] > high:
+                            continue
+                        if sums[i] >= low and _exact(tree, at, numbers[q], codes[q], rule) > limit:
+                            continue
+                        copies = tree.copies[at] - (1 if at == own[q] else 0)
+                        if copies <= 0:
+                            continue
+                        if listing:
+                            found[offsets[q] + distinct[q]] = at
+                        count[q] += copies
+                        distinct[q] += 1
+    return count, distinct

@@ -1,0 +1,221 @@
+"""A box tree over the distinct records of one table, built by compiled code.
+
+The tree splits the records column by column until a leaf holds a few dozen of them, and keeps for every node the box
+of its records: lowest and highest value of each number, and the set of codes of each category. The distance from a
+record to a box is a sum of per-column minima, so a whole node is skipped when that sum exceeds the best distance found
+so far. Nothing here needs the triangle inequality, so the four missing-value rules share one tree.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numba import njit
+
+LEAF = 96
+SAMPLE = 256
+# Numbers are scaled to [0, w] and categories cost w; a missing number sits outside [0, w], at 4w (or -4w), so that
+# |a - b| > 1.5 w says "one of the two is missing" without a second array.
+MISSING_AT = 4.0
+
+
+@njit(cache=True)
+def _mean_gap(numbers: Any, codes: Any, order: Any, start: int, end: int, column: int, weights: Any) -> float:
+    """Mean distance in one column between pairs of records of the node: how much a split there can separate."""
+    size = end - start
+    step = max(1, size // SAMPLE)
+    half = size // 2
+    n_numbers = numbers.shape[1]
+    total = 0.0
+    count = 0
+    weight = weights[column]
+    for i in range(start, start + size - half, step):
+        a = order[i]
+        b = order[i + half]
+        if column < n_numbers:
+            gap = abs(numbers[a, column] - numbers[b, column])
+            total += gap if gap <= weight * 1.5 else weight
+        elif codes[a, column - n_numbers] != codes[b, column - n_numbers]:
+            total += weight
+        count += 1
+    return total / count
+
+
+@njit(cache=True)
+def _split_number(numbers: Any, order: Any, start: int, end: int, column: int, scratch: Any) -> int:
+    """Partition around the sampled median; returns the boundary, or ``start`` when the column cannot split the node."""
+    size = end - start
+    step = max(1, size // SAMPLE)
+    count = 0
+    sample = np.empty(size // step + 1)
+    for i in range(start, end, step):
+        sample[count] = numbers[order[i], column]
+        count += 1
+    cut = np.sort(sample[:count])[count // 2]
+    for strict in range(2):
+        left = start
+        right = 0
+        for i in range(start, end):
+            value = numbers[order[i], column]
+            goes_left = value < cut if strict == 0 else value <= cut
+            if goes_left:
+                order[left] = order[i]
+                left += 1
+            else:
+                scratch[right] = order[i]
+                right += 1
+        for i in range(right):
+            order[left + i] = scratch[i]
+        if start < left < end:
+            return left
+    return start
+
+
+@njit(cache=True)
+def _split_code(codes: Any, order: Any, start: int, end: int, column: int, scratch: Any) -> int:
+    """Most frequent code against the rest when it is frequent, else low codes against high codes."""
+    size = end - start
+    step = max(1, size // SAMPLE)
+    count = 0
+    sample = np.empty(size // step + 1, np.int32)
+    for i in range(start, end, step):
+        sample[count] = codes[order[i], column]
+        count += 1
+    sample = np.sort(sample[:count])
+    best_run = 0
+    best_code = sample[0]
+    run = 0
+    for i in range(count):
+        run = run + 1 if i > 0 and sample[i] == sample[i - 1] else 1
+        if run > best_run:
+            best_run = run
+            best_code = sample[i]
+    cut = sample[count // 2]
+    first_mode = 0 if best_run * 4 >= count else 1
+    for mode in range(first_mode, 3):
+        left = start
+        right = 0
+        for i in range(start, end):
+            code = codes[order[i], column]
+            if mode == 0:
+                goes_left = code == best_code
+            elif mode == 1:
+                goes_left = code < cut
+            else:
+                goes_left = code <= cut
+            if goes_left:
+                order[left] = order[i]
+                left += 1
+            else:
+                scratch[right] = order[i]
+                right += 1
+        for i in range(right):
+            order[left + i] = scratch[i]
+        if start < left < end:
+            return left
+    return start
+
+
+@njit(cache=True)
+def grow(numbers: Any, codes: Any, weights: Any) -> Any:
+    """Order of the records and the nodes (left child or -1, right child, first and last record) of the box tree."""
+    n = numbers.shape[0]
+    n_numbers = numbers.shape[1]
+    n_columns = n_numbers + codes.shape[1]
+    order = np.arange(n).astype(np.int32)
+    scratch = np.empty(n, np.int32)
+    capacity = 2 * n + 1
+    left = np.full(capacity, -1, np.int32)
+    right = np.full(capacity, -1, np.int32)
+    first = np.zeros(capacity, np.int32)
+    last = np.zeros(capacity, np.int32)
+    last[0] = n
+    n_nodes = 1
+    stack = [0]
+    gaps = np.empty(n_columns)
+    while len(stack) > 0:
+        node = stack.pop()
+        start = first[node]
+        end = last[node]
+        if end - start <= LEAF:
+            continue
+        for column in range(n_columns):
+            gaps[column] = _mean_gap(numbers, codes, order, start, end, column, weights)
+        boundary = start
+        for _ in range(n_columns):
+            column = np.argmax(gaps)
+            gaps[column] = -1.0
+            if column < n_numbers:
+                boundary = _split_number(numbers, order, start, end, column, scratch)
+            else:
+                boundary = _split_code(codes, order, start, end, column - n_numbers, scratch)
+            if boundary > start:
+                break
+        if boundary == start:
+            continue
+        left[node] = n_nodes
+        right[node] = n_nodes + 1
+        first[n_nodes] = start
+        last[n_nodes] = boundary
+        first[n_nodes + 1] = boundary
+        last[n_nodes + 1] = end
+        stack.append(n_nodes)
+        stack.append(n_nodes + 1)
+        n_nodes += 2
+    return order, left[:n_nodes].copy(), right[:n_nodes].copy(), first[:n_nodes].copy(), last[:n_nodes].copy()
+
+
+@njit(cache=True)
+def boxes(numbers: Any, codes: Any, weights: Any, left: Any, right: Any, first: Any, last: Any) -> Any:
+    """The box of every node; ``numbers`` and ``codes`` are in tree order.
+
+    Numbers: lowest, highest present value and a missing flag (0 none, 1 some, 2 all). Codes: lowest, highest code, a
+    64-bit set of codes (modulo 64, so a lower bound stays a lower bound) and the same missing flag.
+    """
+    n_nodes = left.shape[0]
+    n_numbers = numbers.shape[1]
+    n_codes = codes.shape[1]
+    low = np.full((n_nodes, n_numbers), np.inf)
+    high = np.full((n_nodes, n_numbers), -np.inf)
+    gone = np.zeros((n_nodes, n_numbers), np.uint8)
+    code_low = np.full((n_nodes, n_codes), 2**31 - 1, np.int32)
+    code_high = np.full((n_nodes, n_codes), -(2**31), np.int32)
+    code_set = np.zeros((n_nodes, n_codes), np.uint64)
+    code_gone = np.zeros((n_nodes, n_codes), np.uint8)
+    one = np.uint64(1)
+    for node in range(n_nodes - 1, -1, -1):
+        if left[node] < 0:
+            size = last[node] - first[node]
+            for v in range(n_numbers):
+                absent = 0
+                for i in range(first[node], last[node]):
+                    x = numbers[i, v]
+                    if x > 1.5 * weights[v] or x < -0.5 * weights[v]:
+                        absent += 1
+                    else:
+                        low[node, v] = min(low[node, v], x)
+                        high[node, v] = max(high[node, v], x)
+                gone[node, v] = 0 if absent == 0 else (2 if absent == size else 1)
+            for v in range(n_codes):
+                absent = 0
+                for i in range(first[node], last[node]):
+                    c = codes[i, v]
+                    absent += c < 0
+                    code_low[node, v] = min(code_low[node, v], c)
+                    code_high[node, v] = max(code_high[node, v], c)
+                    code_set[node, v] |= one << np.uint64((c + 2) & 63)
+                code_gone[node, v] = 0 if absent == 0 else (2 if absent == size else 1)
+        else:
+            a = left[node]
+            b = right[node]
+            for v in range(n_numbers):
+                low[node, v] = min(low[a, v], low[b, v])
+                high[node, v] = max(high[a, v], high[b, v])
+                gone[node, v] = gone[a, v] if gone[a, v] == gone[b, v] else 1
+            for v in range(n_codes):
+                code_low[node, v] = min(code_low[a, v], code_low[b, v])
+                code_high[node, v] = max(code_high[a, v], code_high[b, v])
+                code_set[node, v] = code_set[a, v] | code_set[b, v]
+                code_gone[node, v] = code_gone[a, v] if code_gone[a, v] == code_gone[b, v] else 1
+    return low, high, gone, code_low, code_high, code_set, code_gone
