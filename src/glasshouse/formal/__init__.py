@@ -1,0 +1,25 @@
+"""The differential-privacy side: formal ceilings on what an attack can reach, and what attacks prove about them."""
+
+from __future__ import annotations
+
+from glasshouse.formal.bounds import LowerBounds, lower_bounds
+from glasshouse.formal.guarantees import Approximate, Gaussian, Guarantee, approximate, gaussian
+from glasshouse.formal.guidance import THREATS, ThreatGuide, guide
+from glasshouse.formal.risk import Constraint, Risk
+from glasshouse.formal.zcdp import required_rho
+
+__all__ = [
+    "THREATS",
+    "Approximate",
+    "Constraint",
+    "Gaussian",
+    "Guarantee",
+    "LowerBounds",
+    "Risk",
+    "ThreatGuide",
+    "approximate",
+    "gaussian",
+    "guide",
+    "lower_bounds",
+    "required_rho",
+]

@@ -1,0 +1,70 @@
+"""Which requirement fits which threat, in words a data custodian can fill in."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from glasshouse.core.errors import InputError, closest, listed
+
+
+@dataclass(frozen=True)
+class ThreatGuide:
+    """One threat: what to state, how to find the baseline, and the factory of Risk that takes it."""
+
+    threat: str
+    question: str
+    statement: str
+    baseline: str
+    factory: str
+
+    def __str__(self) -> str:
+        return f"{self.threat}: {self.question} State: {self.statement}. Baseline: {self.baseline}. Use {self.factory}."
+
+
+THREATS: dict[str, ThreatGuide] = {
+    guide.threat: guide
+    for guide in (
+        ThreatGuide(
+            "membership",
+            "Can someone tell that a person is in the data?",
+            "true-positive rate at most t at false-positive rate a",
+            "a is the false-alarm rate that matters, usually 0.01 or 0.001",
+            "Risk.from_err_rates(tpr=, fpr=)",
+        ),
+        ThreatGuide(
+            "singling_out",
+            "Can someone describe exactly one real person?",
+            "success at most s",
+            "1 / number of candidates in the population (one in a thousand: 0.001)",
+            "Risk.from_success_at_baseline(success=, baseline=)",
+        ),
+        ThreatGuide(
+            "attribute_inference",
+            "Can someone learn a sensitive value of a person?",
+            "success at most s",
+            "the share of the most common value, or the accuracy of the best public predictor",
+            "Risk.from_success_at_baseline(success=, baseline=)",
+        ),
+        ThreatGuide(
+            "reconstruction",
+            "Can someone rebuild a record within a stated error?",
+            "success at most s within that error",
+            "the probability of such a hit by chance from public data",
+            "Risk.from_success_at_baseline(success=, baseline=)",
+        ),
+        ThreatGuide(
+            "unknown",
+            "What if none of these is the right question?",
+            "advantage (success minus baseline) at most A",
+            "none needed; the last resort, because it costs the most noise",
+            "Risk.from_advantage(advantage)",
+        ),
+    )
+}
+
+
+def guide(threat: str) -> ThreatGuide:
+    """The guidance for one threat."""
+    if threat not in THREATS:
+        raise InputError(f"there is no threat {threat!r}{closest(threat, THREATS)}; there are: {listed(THREATS)}")
+    return THREATS[threat]
