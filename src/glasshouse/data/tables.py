@@ -49,6 +49,7 @@ class Tables:
     remarks: dict[str, str] = field(default_factory=dict)
     lazy: dict[str, nw.LazyFrame[Any]] = field(default_factory=dict)
     counts: dict[str, dict[str, int]] = field(default_factory=dict)
+    distinct: dict[str, int] = field(default_factory=dict)
     _local: dict[str, pl.DataFrame] = field(default_factory=dict)
     _codes: dict[str, Codes] = field(default_factory=dict)
 
@@ -135,7 +136,7 @@ class Tables:
         n = self.counts["original"]["n"]
         for column, kind in storage.items():
             missing = self.counts["original"][column]
-            seen = distinct[column] - (1 if missing else 0)
+            seen = self.distinct[column] = distinct[column] - (1 if missing else 0)
             order = self.adopted["original"].category_order.get(column) if kind == "text" else None
             found = detect(column, kind, n, seen, missing, self._monotone(column, kind), order)
             self.columns[column] = override(found, self.wishes[column]) if column in self.wishes else found

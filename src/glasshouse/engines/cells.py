@@ -1,0 +1,280 @@
+"""The counting engine: one table of (key combination, target value) with the counts in the original and in the release.
+
+Every frequency and attribution measure is an aggregate of this table (Raab, Nowok and Dibben 2025; notation as there):
+
+    d, s      records of the cell in the original / in the release         (d_tq, s_tq)
+    dq, sq    records of its key class                                     (d_q, s_q)
+    nd, ns    number of target values the class holds in either table
+    dt, st    records with its target value                                (d_t, s_t)
+
+It is written once in Narwhals expressions. Tables in memory are grouped on joint integer codes by polars; lazy polars, DuckDB and
+Spark tables are grouped where they are, on the values themselves, and only aggregates come here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import narwhals as nw
+import numpy as np
+import polars as pl
+
+from glasshouse.core.errors import InputError, NotApplicable
+from glasshouse.data.pair import Pair
+from glasshouse.engines.grouping import Grouping
+
+LARGEST_ID = 2**62
+MANY_LEVELS = 20  # a numeric column with more distinct values than this is continuous rather than a set of codes
+
+
+@dataclass(frozen=True)
+class Part:
+    """One key or target inside the cell table: how to address its levels, whatever the engine stores."""
+
+    name: str
+    value: nw.Expr
+    levels: tuple[Any, ...] | None  # joint levels when the table holds codes, None when it holds the values themselves
+
+    def missing(self) -> nw.Expr:
+        return self.value == -1 if self.levels is not None else self.value.is_null()
+
+    def equals(self, level: Any) -> nw.Expr:
+        if self.levels is None:
+            return (self.value == level).fill_null(False)
+        wanted = str(level) if self.levels and isinstance(self.levels[0], str) else level
+        return self.value == (self.levels.index(wanted) if wanted in self.levels else -9)
+
+    def label(self, stored: Any) -> Any:
+        """The level as the user knows it; None for missing."""
+        if self.levels is None or stored is None:
+            return stored
+        return None if stored < 0 else self.levels[stored]
+
+
+@dataclass(frozen=True)
+class Cells:
+    """The cell table of a pair, its margins as columns, and the questions measures ask of it."""
+
+    frame: nw.LazyFrame[Any]
+    by: tuple[str, ...]
+    keys: tuple[Part, ...]
+    target: Part | None
+    n_original: int
+    n_released: int
+    dropped: int
+    _rows: Mapping[str, pl.DataFrame] | None
+
+    def totals(self, **figures: nw.Expr) -> dict[str, Any]:
+        """Named sums over all cells, in one query."""
+        collected: pl.DataFrame = self.frame.select(**figures).collect(backend="polars").to_native()
+        return {name: _number(value) for name, value in collected.row(0, named=True).items()}
+
+    def grouped(self, by: Mapping[str, nw.Expr], where: nw.Expr | None = None, **figures: nw.Expr) -> pl.DataFrame:
+        """Named sums per group of cells."""
+        frame = self.frame if where is None else self.frame.filter(where)
+        frame = frame.with_columns(**{k: v for k, v in by.items()})
+        made: pl.DataFrame = frame.group_by(*by).agg(**figures).collect(backend="polars").to_native()
+        return made
+
+    def listed(self, where: nw.Expr, **figures: nw.Expr) -> pl.DataFrame:
+        """The cells that meet a condition, with the named figures. For few cells: they come to this machine."""
+        made: pl.DataFrame = self.frame.filter(where).select(**figures).collect(backend="polars").to_native()
+        return made
+
+    def records(self, table: str = "original", **figures: nw.Expr) -> dict[str, np.ndarray]:
+        """Figures of each record's own cell, in row order; null where the record was dropped."""
+        if self._rows is None:
+            raise InputError("records were asked of a table that is not in memory")
+        join = [*self.by, "t"] if self.target is not None else list(self.by)
+        cells: pl.DataFrame = self.frame.select(*[nw.col(c) for c in join], **figures).collect(backend="polars").to_native()
+        rows = self._rows[table]
+        keep = rows["keep"] if "keep" in rows.columns else None
+        joined = rows.select(join).join(cells, on=join, how="left", maintain_order="left").select(list(figures))
+        found = {}
+        for name in figures:
+            column = joined[name]
+            if keep is not None:
+                column = pl.select(pl.when(keep).then(column)).to_series()
+            mask = column.is_null().to_numpy()
+            plain = column.fill_null(False if column.dtype == pl.Boolean else 0).to_numpy()
+            found[name] = np.ma.masked_array(plain, mask) if mask.any() else plain
+        return found
+
+    def size_histogram(self, table: str = "released") -> dict[int, int]:
+        """Count of counts n_j: how many key classes have j records in a table."""
+        count = "dq" if table == "original" else "sq"
+        own = "d" if table == "original" else "s"
+        sizes = self.grouped({"size": nw.col(count)}, nw.col(own) > 0, records=nw.col(own).sum())
+        return {int(j): int(r) // int(j) for j, r in sorted(sizes.iter_rows())}
+
+
+def count_cells(
+    pair: Pair,
+    *,
+    target: str | None = None,
+    keys: Sequence[str] | None = None,
+    people: str = "original",
+    key_groups: Mapping[str, Grouping] | None = None,
+    target_group: Grouping | None = None,
+    in_memory: bool = False,
+) -> Cells:
+    """The cell table of ``keys`` (the pair's by default) and ``target`` (None: key classes only).
+
+    ``people`` names the table that plays the original ("holdout" for the figure of people never shown to the synthesiser).
+    ``in_memory`` brings a lazy or Spark pair to this machine, which records need.
+    """
+    keys = tuple(keys if keys is not None else pair.keys)
+    groups = dict(key_groups or {})
+    if target is not None and target_group is not None:
+        groups[target] = target_group
+    for key in keys:
+        if key not in groups:
+            _refuse_continuous(pair, key)
+    tables = (people, "released")
+    local = in_memory or _in_memory(pair, tables)
+    signature = ("cells", keys, target, people, local, tuple(sorted((k, g.signature) for k, g in groups.items())))
+    return pair.memo(signature, lambda: _count(pair, keys, target, tables, groups, local))
+
+
+def _count(pair: Pair, keys: tuple[str, ...], target: str | None, tables: tuple[str, str], groups: dict[str, Grouping], local: bool) -> Cells:
+    if local:
+        frames, by, key_parts, target_part = _coded(pair, keys, target, tables, groups)
+    else:
+        frames, by, key_parts, target_part = _valued(pair, keys, target, tables, groups)
+    columns = [*by, *(["t"] if target is not None else [])]
+    weighted = pair.weights is not None
+    dropped = 0
+    rows: dict[str, pl.DataFrame] | None = {} if local else None
+    parts = []
+    for table, frame, (d, s) in zip(tables, frames, ((1, 0), (0, 1)), strict=True):
+        if pair.missing == "drop":
+            gaps = [p.missing() for p in (*key_parts, *([target_part] if target_part else []))]
+            keep = ~nw.any_horizontal(*gaps, ignore_nulls=False)
+            frame = frame.with_columns(keep=keep)
+            if local and rows is not None:
+                rows[table] = _polars(frame)
+            frame = frame.filter(nw.col("keep"))
+            if table != "released":
+                left = int(frame.select(nw.len().alias("n")).collect(backend="polars").to_native().item())
+                dropped = pair.n(table) - left
+                if left == 0:
+                    raise NotApplicable(f"all {dropped:,} records of the {table} table have a missing key or target and missing='drop' leaves none")
+        elif local and rows is not None:
+            rows[table] = _polars(frame)
+        has_weights = weighted and pair.weights in pair._tables.lazy_columns(table)
+        weight = nw.col("w") if has_weights else nw.lit(0.0)
+        frame = frame.select(*[nw.col(c) for c in columns], d=nw.lit(d), s=nw.lit(s), wd=weight if d else nw.lit(0.0), ws=weight if s else nw.lit(0.0)) if weighted else frame.select(*[nw.col(c) for c in columns], d=nw.lit(d), s=nw.lit(s))
+        parts.append(frame)
+    sums = {c: nw.col(c).sum() for c in (("d", "s", "wd", "ws") if weighted else ("d", "s"))}
+    cells = nw.concat(parts, how="vertical").group_by(*columns).agg(**sums)
+    cells = cells.with_columns(d=nw.col("d").cast(nw.Int64), s=nw.col("s").cast(nw.Int64))
+    if local:
+        cells = nw.from_native(_polars(cells).lazy())
+    cells = _with_margins(cells, by, target is not None)
+    if local:
+        cells = nw.from_native(_polars(cells).lazy())
+    n_original = pair.n(tables[0]) - dropped
+    return Cells(cells, by, key_parts, target_part, n_original, _released_size(pair, rows), dropped, rows)
+
+
+def _released_size(pair: Pair, rows: dict[str, pl.DataFrame] | None) -> int:
+    if pair.missing == "drop" and rows is not None:
+        return int(rows["released"]["keep"].sum())
+    return pair.n("released")
+
+
+def _with_margins(cells: nw.LazyFrame[Any], by: tuple[str, ...], has_target: bool) -> nw.LazyFrame[Any]:
+    d, s = nw.col("d"), nw.col("s")
+    if not has_target:
+        return cells.with_columns(dq=d, sq=s)
+    return cells.with_columns(
+        dq=d.sum().over(*by),
+        sq=s.sum().over(*by),
+        nd=(d > 0).cast(nw.Int64).sum().over(*by),
+        ns=(s > 0).cast(nw.Int64).sum().over(*by),
+        dt=d.sum().over("t"),
+        st=s.sum().over("t"),
+    ).with_columns(**{c: nw.col(c).cast(nw.Int64) for c in ("dq", "sq", "nd", "ns", "dt", "st")})
+
+
+# -- the two representations --------------------------------------------------------------------------------------------
+
+
+def _coded(
+    pair: Pair, keys: tuple[str, ...], target: str | None, tables: tuple[str, str], groups: Mapping[str, Grouping]
+) -> tuple[list[nw.LazyFrame[Any]], tuple[str, ...], tuple[Part, ...], Part | None]:
+    """In memory: one integer per key combination (mixed radix over joint codes), one per target value."""
+    coded = {c: groups[c].codes(pair, c) if c in groups else pair.codes(c) for c in (*keys, *([target] if target else []))}
+    sizes = [coded[k].n_levels + 1 for k in keys]
+    strides = np.cumprod([1, *sizes[:-1]], dtype=object) if keys else []
+    single = int(np.prod(sizes, dtype=object)) < LARGEST_ID if keys else True
+    frames = []
+    for table in tables:
+        columns: dict[str, Any] = {}
+        if single:
+            identity = np.zeros(pair.n(table), np.int64)
+            for key, stride in zip(keys, strides, strict=True):
+                identity += (coded[key].of(table).astype(np.int64) + 1) * int(stride)
+            columns["q"] = identity
+        else:
+            columns.update({f"k{i}": coded[key].of(table) for i, key in enumerate(keys)})
+        if target:
+            columns["t"] = coded[target].of(table)
+        weights = pair.weight_values(table)
+        if weights is not None:
+            columns["w"] = weights
+        frames.append(nw.from_native(pl.DataFrame(columns).lazy()))
+    if single:
+        parts = tuple(
+            Part(key, (nw.col("q") // int(stride)) % size - 1, tuple(coded[key].levels)) for key, stride, size in zip(keys, strides, sizes, strict=True)
+        )
+    else:
+        parts = tuple(Part(key, nw.col(f"k{i}"), tuple(coded[key].levels)) for i, key in enumerate(keys))
+    by = ("q",) if single else tuple(f"k{i}" for i in range(len(keys)))
+    return frames, by, parts, Part(target, nw.col("t"), tuple(coded[target].levels)) if target else None
+
+
+def _valued(
+    pair: Pair, keys: tuple[str, ...], target: str | None, tables: tuple[str, str], groups: Mapping[str, Grouping]
+) -> tuple[list[nw.LazyFrame[Any]], tuple[str, ...], tuple[Part, ...], Part | None]:
+    """Where the tables are: the values themselves, grouped by the engine, nulls being equal to nulls."""
+    frames = []
+    for table in tables:
+        wanted = {f"k{i}": groups[k].expression(nw.col(k)) if k in groups else nw.col(k) for i, k in enumerate(keys)}
+        if target:
+            wanted["t"] = groups[target].expression(nw.col(target)) if target in groups else nw.col(target)
+        if pair.weights is not None and pair.weights in pair._tables.lazy_columns(table):
+            wanted["w"] = nw.col(pair.weights).cast(nw.Float64)
+        frames.append(pair.frame(table).select(**wanted))
+    by = tuple(f"k{i}" for i in range(len(keys)))
+    parts = tuple(Part(key, nw.col(f"k{i}"), groups[key].levels if key in groups else None) for i, key in enumerate(keys))
+    return frames, by, parts, Part(target, nw.col("t"), groups[target].levels if target in groups else None) if target else None
+
+
+def _in_memory(pair: Pair, tables: Sequence[str]) -> bool:
+    """True when a table is in memory anyway, or when the tables live in different engines and must meet somewhere."""
+    adopted = [pair._tables.adopted[t] for t in tables]
+    return any(a.in_memory for a in adopted) or len({a.library for a in adopted}) > 1
+
+
+def _polars(frame: nw.LazyFrame[Any]) -> pl.DataFrame:
+    made: pl.DataFrame = frame.collect(backend="polars").to_native()
+    return made
+
+
+def _number(value: Any) -> Any:
+    """Engines answer sums as int, float or Decimal; an empty sum is 0."""
+    if value is None:
+        return None
+    return int(value) if isinstance(value, (bool, int, np.integer)) else float(value)
+
+
+def _refuse_continuous(pair: Pair, key: str) -> None:
+    distinct, n = pair._tables.distinct.get(key, 0), pair.n("original")
+    if pair.is_numeric(key) and distinct > MANY_LEVELS and distinct > 0.5 * n:
+        raise InputError(
+            f"key {key!r} has {distinct:,} distinct values in {n:,} records, so nearly everybody is unique on it; group it, "
+            f"e.g. key_groups={{{key!r}: 10}}, or leave it out of the keys"
+        )
