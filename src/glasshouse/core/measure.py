@@ -14,7 +14,7 @@ from glasshouse.core.result import Result, Verdict
 
 Side: TypeAlias = Literal["disclosure", "utility"]
 Threat: TypeAlias = Literal["identity", "attribute", "membership", "copying"]
-Statistic: TypeAlias = Literal["value", "excess", "low", "high"]
+Statistic: TypeAlias = Literal["value", "excess", "low", "high", "difference_high"]
 
 # What the other tools of the field call these arguments; silently guessing would hide a mistake, so the error says the name here.
 FOREIGN_NAMES = {
@@ -43,6 +43,9 @@ class Bands:
 
     def statistic(self, result: Result) -> float | None:
         """The figure these bands look at."""
+        if self.on == "difference_high":  # attacks with a control: the upper limit of attack minus control, None without a control
+            limits = result.details.get("difference_interval")
+            return None if limits is None else float(limits[1])
         if self.on in ("low", "high"):
             return None if result.interval is None else result.interval[0 if self.on == "low" else 1]
         figure: float | None = getattr(result, self.on)
@@ -143,7 +146,7 @@ class Measure:
         """Run on a ready pair. What does not apply comes back as a result that says why; errors are raised."""
         started = time.perf_counter()
         if self.replicates == "each" and pair.m > 1 and self.table == "pair":
-            result = _combine([self._one(pair.release(i), options) for i in range(pair.m)], self)
+            result = combine_releases([self._one(pair.release(i), options) for i in range(pair.m)], self)
         else:
             result = self._one(pair, options)
         table = options.get("table", self.options.get("table", "released")) if self.table == "single" else "original"
@@ -266,7 +269,7 @@ def _plain_settings(self: Measure, options: Mapping[str, Any], pair: Any) -> dic
     return settings
 
 
-def _combine(results: list[Result], self: Measure) -> Result:
+def combine_releases(results: list[Result], self: Measure) -> Result:
     """Several releases: the worst case for a risk, the mean for utility; every single result stays in ``replicates``."""
     usable = [r for r in results if r.value is not None]
     if not usable:

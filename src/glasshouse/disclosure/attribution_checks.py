@@ -47,11 +47,11 @@ def two_way(cells: Cells, count: float, share: float) -> list[dict[str, Any]]:
     """Pairs (target level, key level) behind large disclosive cells where the key level alone nearly gives the target away."""
     assert cells.target is not None
     od, target = nw.col("od"), cells.target
+    names = {key.name: f"k_{i}" for i, key in enumerate(cells.keys)}
+    large = cells.listed(CORRECT & (od > count), n=od, t_=target.value, **{names[key.name]: key.value for key in cells.keys})
     findings: list[dict[str, Any]] = []
-    for key in cells.keys:
-        pairs = cells.grouped({"t_": target.value, "k_": key.value}, CORRECT & (od > count), npairs=od.sum())
-        if pairs.height == 0:
-            continue
+    for key in cells.keys if large.height else ():
+        pairs = large.rename({names[key.name]: "k_"}).group_by("t_", "k_").agg(npairs=pl.col("n").sum())
         totals = cells.grouped({"t_": target.value, "k_": key.value}, D > 0, key_target_total=D.sum())
         by_key = totals.group_by("k_").agg(pl.col("key_target_total").sum().alias("key_total"))
         joined = pairs.join(totals, on=["t_", "k_"], how="left", nulls_equal=True).join(by_key, on="k_", how="left", nulls_equal=True)

@@ -19,7 +19,7 @@ ORIGINAL_UNANIMOUS = nw.col("nd") == 1
 RELEASED_UNANIMOUS = nw.col("ns") == 1
 FOUND = nw.col("sq") > 0
 CORRECT = RELEASED_UNANIMOUS & (S > 0)
-STEPS = ("excluded target", "missing target", "missing in keys", "set to exclude", "over denom_lim")
+STEPS = ("excluded_target", "missing_target", "missing_in_keys", "set_to_exclude", "over_denom_lim")
 
 
 @dataclass(frozen=True)
@@ -126,8 +126,12 @@ def part(above: float, below: float) -> float | None:
     return above / below if below else None
 
 
-def exclusion_counts(cells: Cells, limit: int | None) -> dict[str, dict[str, int]]:
+def exclusion_counts(cells: Cells, exclusions: Exclusions, counts: Mapping[str, Any]) -> dict[str, dict[str, int]]:
     """For each of synthpop's eight tables how many records each exclusion step took and how many remain."""
+    if exclusions.none:
+        whole = {"original": "n", "synthetic": "m", "Dorig": "dorig", "Dsyn": "dsyn", "iS": "found", "DiS": "dis", "DiSCO": "disco", "DiSDiO": "disdio"}
+        return {table: {**dict.fromkeys(STEPS, 0), "remaining": int(counts[name])} for table, name in whole.items()}
+    limit = exclusions.limit
     tables: dict[str, tuple[nw.Expr, nw.Expr]] = {
         "original": (D, D >= 0), "synthetic": (S, D >= 0), "Dorig": (D, ORIGINAL_UNANIMOUS), "Dsyn": (S, RELEASED_UNANIMOUS),
         "iS": (D, FOUND), "DiS": (D, RELEASED_UNANIMOUS), "DiSCO": (D, CORRECT), "DiSDiO": (D, CORRECT & ORIGINAL_UNANIMOUS),

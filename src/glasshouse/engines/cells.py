@@ -35,14 +35,21 @@ class Part:
 
     name: str
     value: nw.Expr
+    numeric: bool
     levels: tuple[Any, ...] | None  # joint levels when the table holds codes, None when it holds the values themselves
 
     def missing(self) -> nw.Expr:
         return self.value == -1 if self.levels is not None else self.value.is_null()
 
     def equals(self, level: Any) -> nw.Expr:
+        """Cells with this level; a number may be given as text ("18"), as it stands in a file."""
+        if self.numeric and isinstance(level, str):
+            try:
+                level = float(level)
+            except ValueError:
+                return nw.lit(0) == 1
         if self.levels is None:
-            return (self.value == level).fill_null(False)
+            return (self.value == (level if self.numeric else str(level))).fill_null(False)
         wanted = str(level) if self.levels and isinstance(self.levels[0], str) else level
         return self.value == (self.levels.index(wanted) if wanted in self.levels else -9)
 
@@ -226,14 +233,15 @@ def _coded(
         if weights is not None:
             columns["w"] = weights
         frames.append(nw.from_native(pl.DataFrame(columns).lazy()))
+    def part(column: str, value: nw.Expr) -> Part:
+        return Part(column, value, pair.is_numeric(column) and column not in groups, tuple(coded[column].levels))
+
     if single:
-        parts = tuple(
-            Part(key, (nw.col("q") // int(stride)) % size - 1, tuple(coded[key].levels)) for key, stride, size in zip(keys, strides, sizes, strict=True)
-        )
+        parts = tuple(part(key, (nw.col("q") // int(stride)) % size - 1) for key, stride, size in zip(keys, strides, sizes, strict=True))
     else:
-        parts = tuple(Part(key, nw.col(f"k{i}"), tuple(coded[key].levels)) for i, key in enumerate(keys))
+        parts = tuple(part(key, nw.col(f"k{i}")) for i, key in enumerate(keys))
     by = ("q",) if single else tuple(f"k{i}" for i in range(len(keys)))
-    return frames, by, parts, Part(target, nw.col("t"), tuple(coded[target].levels)) if target else None
+    return frames, by, parts, part(target, nw.col("t")) if target else None
 
 
 def _valued(
@@ -248,9 +256,13 @@ def _valued(
         if pair.weights is not None and pair.weights in pair._tables.lazy_columns(table):
             wanted["w"] = nw.col(pair.weights).cast(nw.Float64)
         frames.append(pair.frame(table).select(**wanted))
+
+    def part(column: str, name: str) -> Part:
+        grouped = groups.get(column)
+        return Part(column, nw.col(name), pair.is_numeric(column) and grouped is None, None if grouped is None else grouped.levels)
+
     by = tuple(f"k{i}" for i in range(len(keys)))
-    parts = tuple(Part(key, nw.col(f"k{i}"), groups[key].levels if key in groups else None) for i, key in enumerate(keys))
-    return frames, by, parts, Part(target, nw.col("t"), groups[target].levels if target in groups else None) if target else None
+    return frames, by, tuple(part(key, f"k{i}") for i, key in enumerate(keys)), part(target, "t") if target else None
 
 
 def _in_memory(pair: Pair, tables: Sequence[str]) -> bool:
