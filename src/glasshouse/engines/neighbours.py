@@ -141,11 +141,14 @@ class Space:
             self._rows[table] = self.encoded.distinct(table)
         return self._rows[table]
 
-    def nearest(self, of: str, among: str, k: int = 1, n_jobs: int | None = None) -> Nearest:
+    def nearest(self, of: str | Rows, among: str, k: int = 1, n_jobs: int | None = None) -> Nearest:
         """k nearest records of ``among`` for every record of ``of``; a table searched in itself leaves out self.
 
-        The largest k asked for so far is kept, so measures that ask alike share one search.
+        ``of`` is a table, or some rows of one (``space.rows(table, subset)``). For tables the largest k asked for so
+        far is kept, so measures that ask alike share one search.
         """
+        if not isinstance(of, str):
+            return self.search(of, self.rows(among), k, tree=self._tree(among), n_jobs=n_jobs)
         kept = self._nearest.get((of, among))
         if kept is None or kept.distance.shape[1] < k:
             tree = self._tree(among)
@@ -196,6 +199,13 @@ class Space:
         count, _ = self._within(self.rows(of), self._tree(among), radius, of == among, n_jobs)
         return np.asarray(count[self.rows(of).inverse])
 
+    def count_rows_within(
+        self, query: Rows, among: str, radius: float | np.ndarray, n_jobs: int | None = None
+    ) -> np.ndarray:
+        """``count_within`` for some rows of a table; nothing is left out."""
+        count, _ = self._within(query, self._tree(among), radius, False, n_jobs)
+        return np.asarray(count[query.inverse])
+
     def count_between(
         self, query: Rows, reference: Rows, radius: float | np.ndarray, n_jobs: int | None = None
     ) -> np.ndarray:
@@ -203,12 +213,12 @@ class Space:
         count, _ = self._within(query, self._grow(reference), radius, False, n_jobs)
         return np.asarray(count[query.inverse])
 
-    def tied(self, of: str, among: str, radius: np.ndarray, n_jobs: int | None = None) -> Tied:
+    def tied(self, of: str | Rows, among: str, radius: np.ndarray, n_jobs: int | None = None) -> Tied:
         """The distinct records of ``among`` within ``radius`` of each distinct record of ``of`` (self not left out).
 
         ``radius`` is one number per record of ``of``; equal records must carry equal radii.
         """
-        query = self.rows(of)
+        query = self.rows(of) if isinstance(of, str) else of
         tree = self._tree(among)
         _, distinct = self._within(query, tree, radius, False, n_jobs)
         offsets = np.concatenate([[0], np.cumsum(distinct)]).astype(np.int64)

@@ -187,6 +187,24 @@ def _scaled(
     return scaled, float(min(spread, np.finfo(float).max / 2) * 2)
 
 
+def row_ids(pair: Pair, columns: Sequence[str], round_digits: int | None = None) -> dict[str, np.ndarray]:
+    """Equal numbers for records equal in every column (missing equals missing), over all tables of the pair."""
+    tables = ["original", "released", *(["holdout"] if pair.has_holdout else [])]
+    sizes = [pair.n(table) for table in tables]
+    key = _RowKey(sum(sizes))
+    for name in columns:
+        if pair.is_numeric(name):
+            values = np.concatenate([np.asarray(pair.values(name, table), float) for table in tables])
+            if round_digits is not None:
+                values = np.round(values, round_digits)
+            key.add(np.unique(values, return_inverse=True)[1].reshape(-1))
+        else:
+            key.add(np.concatenate([pair.codes(name).of(table) for table in tables]).astype(np.int64) + 1)
+    edges = np.cumsum([0, *sizes])
+    ids = key.ids()
+    return {table: ids[edges[i] : edges[i + 1]] for i, table in enumerate(tables)}
+
+
 class _RowKey:
     """Joint identity of rows: codes packed into one integer, made dense whenever it would overflow."""
 

@@ -144,7 +144,7 @@ def grow(numbers: Any, codes: Any, weights: Any) -> Any:
             gaps[column] = _mean_gap(numbers, codes, order, start, end, column, weights)
         boundary = start
         for _ in range(n_columns):
-            column = np.argmax(gaps)
+            column = int(np.argmax(gaps))
             gaps[column] = -1.0
             if column < n_numbers:
                 boundary = _split_number(numbers, order, start, end, column, scratch)

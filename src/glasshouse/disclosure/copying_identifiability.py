@@ -1,0 +1,116 @@
+"""Epsilon-identifiability: is a person closer to the release than to the next real person?"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from glasshouse.core.errors import InputError, NotApplicable
+from glasshouse.core.intervals import wilson
+from glasshouse.core.measure import Bands, measure
+from glasshouse.core.result import Result
+from glasshouse.disclosure.copying_shared import CAVEAT, NO_HOLDOUT
+from glasshouse.engines.neighbours import TOL, gower_space
+
+if TYPE_CHECKING:
+    from glasshouse.data.pair import Pair
+
+
+@measure(
+    side="disclosure",
+    family="copying",
+    threat="copying",
+    better="lower",
+    range=(0, 1),
+    needs=(),
+    bands=Bands(warn=0.05, fail=0.10, on="excess", source="glasshouse default, above the share of holdout people"),
+    cite="Yoon, Drumright & van der Schaar (2020), ADS-GAN; Lautrup et al. (2024), SynthEval",
+    knows="every column of some people",
+    limits=CAVEAT,
+    cost="neighbours",
+    group="distance",
+)
+def epsilon_identifiability(
+    pair: Pair,
+    *,
+    columns: Sequence[str] | None = None,
+    missing: str = "level",
+    bins: int = 20,
+    epsilon: float = 0.05,
+    confidence: float = 0.95,
+    n_jobs: int | None = None,
+) -> Result:
+    """Share of original records that lie closer to a release record than to any other original record.
+
+    r_i is the weighted Gower distance of original i to its nearest other original, r^_i to its nearest release record;
+    the figure is mean[r^_i < r_i]. Columns weigh 1 / H_v, the inverse of their entropy in the original (numbers in
+    ``bins`` equal-width bins), so rare information counts more; constant columns weigh nothing. The holdout reference
+    asks the same of holdout records, with r to the nearest original. ``details["close_record_share"]`` is the share of
+    release records nearer than ``epsilon`` to an original in the same distance.
+    """
+    if not 0 < epsilon < 1:
+        raise InputError(f"epsilon must lie between 0 and 1, not {epsilon}")
+    if bins < 2:
+        raise InputError(f"bins must be at least 2, not {bins}")
+    if pair.n("original") < 2:
+        raise NotApplicable("the distance to another original needs at least two original records")
+    chosen = list(pair.columns if columns is None else columns)
+    weights = {name: _weight(pair, name, bins) for name in chosen}
+    if not any(weights.values()):
+        raise NotApplicable("every column is constant in the original, so no record can be told from another")
+    space = gower_space(pair, chosen, missing, weights)
+    to_release = space.nearest("original", "released", 1, n_jobs).distance[:, 0]
+    to_others = space.nearest("original", "original", 1, n_jobs).distance[:, 0]
+    closer = to_release < to_others - TOL
+    share = float(closer.mean())
+    close = space.nearest("released", "original", 1, n_jobs).distance[:, 0] < epsilon
+    holdout, notes = None, []
+    if pair.has_holdout and pair.n("holdout"):
+        reach = space.nearest("holdout", "released", 1, n_jobs).distance[:, 0]
+        people = space.nearest("holdout", "original", 1, n_jobs).distance[:, 0]
+        holdout = float((reach < people - TOL).mean())
+        compared = f"{holdout:.1%} of holdout people do"
+    else:
+        notes.append(f"there is no reference for people outside the data, because there is {NO_HOLDOUT}")
+        compared = "without a holdout there is nothing to compare this with"
+    return Result(
+        value=share,
+        baseline=holdout,
+        holdout=holdout,
+        interval=wilson(int(closer.sum()), len(closer), confidence),
+        details={
+            "epsilon_identifiability": share,
+            "close_record_share": float(close.mean()),
+            "epsilon": epsilon,
+            "weights": {name: weight / sum(weights.values()) for name, weight in weights.items()},
+            "mean_distance_release": float(to_release.mean()),
+            "mean_distance_others": float(to_others.mean()),
+        },
+        sentence=f"{share:.1%} of original records lie closer to a release record than to any other original; {compared}. {CAVEAT}",
+        warnings=notes,
+        records=lambda: {
+            "closer": closer,
+            "distance_release": to_release,
+            "distance_others": to_others,
+            "gain": to_others - to_release,
+        },
+        flag="closer",
+        rank="gain",
+    )
+
+
+def _weight(pair: Pair, name: str, bins: int) -> float:
+    """1 / entropy (natural logarithm) of the column in the original, 0 for a constant; missing is a level."""
+    if pair.is_numeric(name):
+        values = pair.values(name, "original")
+        known = values[~np.isnan(values)]
+        counts = np.histogram(known, bins=bins)[0] if len(known) and known.min() < known.max() else np.array([len(known)])
+        counts = np.append(counts, len(values) - len(known))
+    else:
+        codes = pair.codes(name).of("original")
+        counts = np.bincount(np.where(codes < 0, pair.codes(name).n_levels, codes))
+    p = counts[counts > 0] / counts.sum()
+    entropy = float(-(p * np.log(p)).sum())
+    return 1 / entropy if entropy > 1e-12 else 0.0

@@ -1,0 +1,202 @@
+"""What the copying checks share: distances of release records, hub weights, and the exact null of swapped labels.
+
+Copying checks are similarity diagnostics. They find copies; they do not show that a release without copies protects
+anybody (Yao et al. 2025, The DCR Delusion), and no sentence here says so.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+
+from glasshouse.core.errors import InputError
+from glasshouse.core.intervals import Interval, normal_quantile, wilson
+from glasshouse.core.streams import RandomState, generator
+from glasshouse.engines.neighbours import TOL, Nearest, Space, gower_space
+from glasshouse.engines.neighbours_space import Rows
+
+if TYPE_CHECKING:
+    from glasshouse.data.pair import Pair
+
+CAVEAT = "Similarity diagnostic: it finds copies, but finding none is no evidence that people are protected."
+NO_HOLDOUT = (
+    "no holdout: records of the same population that the synthesiser never saw. Set 20 to 50 % of the records aside "
+    "before synthesis (gh.data.split_before_synthesis) and pass them as holdout=; splitting afterwards compares "
+    "members with members and finds nothing even in a verbatim copy"
+)
+
+
+@dataclass(frozen=True)
+class LabelTest:
+    """Share of release records whose nearest pooled original is a training record, and its null distribution."""
+
+    share: float
+    expected: float
+    sd: float
+    z: float | None
+    p: float
+    largest_hub: float
+    effective_n: float
+
+
+@dataclass(frozen=True)
+class Closeness:
+    """Distances from the release records asked about (all of them, or a sample) to training and holdout records."""
+
+    space: Space
+    rows: np.ndarray | None
+    train: Nearest
+    holdout: Nearest | None
+    n_train: int
+    n_holdout: int
+
+    @property
+    def n(self) -> int:
+        return len(self.train.distance)
+
+    @property
+    def expected_share(self) -> float:
+        """n_T / (n_T + n_H): how often the nearest original is a training record when the release favours nobody."""
+        return self.n_train / (self.n_train + self.n_holdout)
+
+    @cached_property
+    def _query(self) -> str | Rows:
+        return "released" if self.rows is None else self.space.rows("released", self.rows)
+
+    @cached_property
+    def _tied(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+        """Tied nearest sets of the pooled originals: query, distinct row, weight per member; training then holdout."""
+        assert self.holdout is not None
+        nearest = np.minimum(self.train.distance[:, 0], self.holdout.distance[:, 0])
+        parts = [self.space.tied(self._query, table, nearest) for table in ("original", "holdout")]
+        total = parts[0].records + parts[1].records
+        out: list[np.ndarray] = []
+        for part in parts:
+            owner = np.repeat(np.arange(len(total)), np.diff(part.offsets))
+            out += [owner, part.row, part.query.counts[owner] / total[owner]]
+        return out[0], out[1], out[2], out[3], out[4], out[5]
+
+    def hub_weights(self, table: Literal["original", "holdout"], within: float | None = None) -> np.ndarray:
+        """w_j = sum_i 1[j among the nearest of i] / (number of nearest of i), per distinct record of the table.
+
+        ``within`` keeps only release records whose nearest pooled original lies within that distance.
+        """
+        assert self.holdout is not None
+        owner, row, weight = self._tied[:3] if table == "original" else self._tied[3:]
+        if within is not None:
+            query = self.space.rows("released") if isinstance(self._query, str) else self._query
+            nearest = np.minimum(self.train.distance[:, 0], self.holdout.distance[:, 0])[query.firsts]
+            weight = np.where(nearest[owner] <= within + TOL, weight, 0.0)
+        return np.bincount(row, weights=weight, minlength=self.space.rows(table).size)
+
+    def label_test(self, within: float | None = None) -> LabelTest | None:
+        """Is the nearest original a training record more often than by chance? None when no record qualifies.
+
+        Permuting the training and holdout labels of the pooled originals moves no distance, so with hub weights w_j,
+        N originals, q = n_T / N and n = sum_j w_j release records the null has mean q and variance
+        q (1 - q) N / (N - 1) (sum w_j^2 - n^2 / N) / n^2, without any resampling.
+        """
+        weights = [self.hub_weights("original", within), self.hub_weights("holdout", within)]
+        counts = [self.space.rows("original").counts, self.space.rows("holdout").counts]
+        sums = [float(np.dot(w, c)) for w, c in zip(weights, counts, strict=True)]
+        n = sum(sums)
+        if n <= 0:
+            return None
+        total = self.n_train + self.n_holdout
+        q = self.expected_share
+        squares = sum(float(np.dot(w * w, c)) for w, c in zip(weights, counts, strict=True))
+        spread = max(squares - n * n / total, 0.0)
+        variance = q * (1 - q) * total / (total - 1) * spread / (n * n)
+        share = sums[0] / n
+        largest = max(float(w.max(initial=0.0)) for w in weights)
+        if variance <= 1e-18:
+            return LabelTest(share, q, 0.0, None, 0.0 if share > q + TOL else 1.0, largest, n)
+        sd = float(np.sqrt(variance))
+        z = (share - q) / sd
+        return LabelTest(share, q, sd, z, upper_tail(z), largest, min(n, q * (1 - q) / variance))
+
+
+def closeness(
+    pair: Pair,
+    columns: Sequence[str] | None,
+    missing: str,
+    k: int,
+    queries: int | None,
+    random_state: RandomState,
+    n_jobs: int | None,
+) -> Closeness:
+    """Distances shared by the copying checks. Originals are never thinned; release records are, on request."""
+    space = gower_space(pair, columns, missing)
+    rows = query_sample(pair.n("released"), queries, random_state)
+    query: Any = "released" if rows is None else space.rows("released", rows)
+    key = ("closeness", id(space), None if rows is None else rows.tobytes(), k)
+
+    def compute() -> Closeness:
+        train = space.nearest(query, "original", k, n_jobs)
+        holdout = space.nearest(query, "holdout", k, n_jobs) if pair.has_holdout else None
+        return Closeness(
+            space, rows, train, holdout, pair.n("original"), pair.n("holdout") if pair.has_holdout else 0
+        )
+
+    return pair.memo(key, compute)
+
+
+def query_sample(n: int, queries: int | None, random_state: RandomState) -> np.ndarray | None:
+    """Which release records to ask about; None for all of them."""
+    if queries is None or queries >= n:
+        return None
+    if queries < 1:
+        raise InputError(f"queries must be a positive number of release records, not {queries}")
+    return np.sort(generator(random_state, "copying queries").choice(n, queries, replace=False))
+
+
+def sampled_note(found: Closeness, n_released: int) -> list[str]:
+    """A warning that only some release records were asked about."""
+    if found.rows is None:
+        return []
+    return [f"asked about {found.n:,} of {n_released:,} release records, on request; originals were not thinned"]
+
+
+def effective_interval(share: float, effective_n: float, confidence: float) -> Interval:
+    """Wilson interval on the effective number of independent comparisons (one original may be nearest to many)."""
+    return wilson(share * effective_n, effective_n, confidence)
+
+
+def upper_tail(z: float) -> float:
+    """P(Z >= z) for a standard normal Z."""
+    from scipy.stats import norm
+
+    return float(norm.sf(z))
+
+
+def expected_hits(counts: np.ndarray, size: int, smaller: int) -> float:
+    """Mean share of records with a hit when the ``size`` originals are cut to a random ``smaller``.
+
+    A record with c hits keeps none with probability C(size - c, smaller) / C(size, smaller).
+    """
+    if smaller >= size:
+        return float((counts > 0).mean())
+    from scipy.special import gammaln
+
+    c = np.minimum(counts, size).astype(float)
+    room = size - c
+    possible = room >= smaller
+    log_none = np.where(
+        possible,
+        gammaln(room + 1) - gammaln(np.where(possible, room - smaller, 0) + 1) - gammaln(size + 1.0) + gammaln(size - smaller + 1.0),
+        -np.inf,
+    )
+    return float((1 - np.exp(np.minimum(log_none, 0.0)))[counts > 0].sum() / len(counts))
+
+
+def quantile_curve(values: np.ndarray, points: int = 101) -> list[float]:
+    """Quantiles at equal steps, ends left out so that no single record is shown."""
+    return [float(v) for v in np.quantile(values, np.linspace(0.01, 0.99, points))]
+
+
+def z_of(confidence: float) -> float:
+    return normal_quantile(confidence)
