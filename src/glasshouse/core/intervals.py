@@ -36,7 +36,7 @@ def wilson(k: float, n: float, confidence: float = 0.95) -> Interval:
     p = k / n
     centre = (p + z * z / (2 * n)) / (1 + z * z / n)
     half = z * math.sqrt(p * (1 - p) / n + z * z / (4 * n * n)) / (1 + z * z / n)
-    return max(0.0, centre - half), min(1.0, centre + half)
+    return 0.0 if k == 0 else max(0.0, centre - half), 1.0 if k == n else min(1.0, centre + half)
 
 
 def clopper_pearson(k: int, n: int, confidence: float = 0.95) -> Interval:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pkgutil
 import sys
 from importlib import import_module
+from importlib.util import find_spec
 from types import ModuleType
 from typing import Any
 
@@ -33,6 +34,9 @@ class MeasureRoom(ModuleType):
     def __getattr__(self, name: str) -> Any:
         if name.startswith("_"):
             raise AttributeError(name)
+        if find_spec(f"{self.__name__}.{name}") is not None:
+            module = import_module(f"{self.__name__}.{name}")
+            return registered().get(name, module)
         measures = self._load()
         if name not in measures:
             raise AttributeError(f"there is no measure {name!r} in {self.__name__}{closest(name, measures)}")

@@ -170,7 +170,7 @@ class Tables:
                 column = nw.when(whole).then(column.cast(nw.Int64).cast(nw.String)).otherwise(column.cast(nw.String))
             return column.cast(nw.String).alias(name)
         if storage == "time":
-            return _as_datetime(column, kind, dtype).alias(name)
+            return _as_datetime(column, kind, dtype, self.adopted[table].library).alias(name)
         if kind == "text":
             column = self._parsed(name, table, storage)
         return column.cast(NARWHALS_TYPE[storage]).alias(name)
@@ -229,11 +229,13 @@ def _readable(values: pl.Series, what: str) -> pl.Series:
     return values.str.to_datetime(strict=False, format="%Y-%m-%d").is_not_null() | values.str.to_datetime(strict=False, format="%Y-%m-%dT%H:%M:%S").is_not_null() | values.str.to_datetime(strict=False, format="%Y-%m-%d %H:%M:%S").is_not_null()
 
 
-def _as_datetime(column: nw.Expr, kind: str, dtype: Any) -> nw.Expr:
+def _as_datetime(column: nw.Expr, kind: str, dtype: Any, library: str) -> nw.Expr:
     if kind == "text":
         return column.str.to_datetime().cast(nw.Datetime("us"))
     if getattr(dtype, "time_zone", None):
-        column = column.dt.convert_time_zone("UTC").dt.replace_time_zone(None)
+        if library not in ("duckdb", "pyspark"):  # there the zone belongs to the session, the same for every table
+            column = column.dt.convert_time_zone("UTC")
+        column = column.dt.replace_time_zone(None)
     return column.cast(nw.Datetime("us"))
 
 

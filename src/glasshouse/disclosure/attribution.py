@@ -1,228 +1,267 @@
-"""Attribute disclosure by matching keys: what the release says about the target of somebody whose keys are known."""
+"""synthpop's whole disclosure table for one target or all of them, with exclusions, groupings and checks as arguments."""
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import reduce
+from operator import or_
 from typing import Any
 
-import numpy as np
+import narwhals as nw
 
-from glasshouse.core.errors import InputError, NotApplicable
-from glasshouse.core.intervals import normal_quantile, wilson
-from glasshouse.core.measure import Bands, measure
+from glasshouse.core.errors import InputError, closest
+from glasshouse.core.intervals import wilson
+from glasshouse.core.measure import combine_releases, measure
 from glasshouse.core.plain import percent
 from glasshouse.core.result import Result
 from glasshouse.data.pair import Pair
-from glasshouse.disclosure.attribution_figures import (
-    RELEASED_UNANIMOUS, Exclusions, S, attribution_figures, count, part, record_columns, with_exclusions, within,
-)  # fmt: skip
-from glasshouse.engines.cells import MANY_LEVELS, Cells, count_cells
-from glasshouse.engines.grouping import as_grouping
+from glasshouse.disclosure.matching import EXCESS_BANDS, KNOWS, LIMITS, RAAB, no_match_warning
+from glasshouse.disclosure.attribution_checks import one_way as one_way_check
+from glasshouse.disclosure.attribution_checks import two_way as two_way_check
+from glasshouse.disclosure.attribution_figures import Exclusions, attribution_figures, exclusion_counts, record_columns, with_exclusions
+from glasshouse.engines.cells import Cells, Part, count_cells
+from glasshouse.engines.grouping import Grouping, as_grouping
 
-RAAB = "Raab, Nowok and Dibben (2025), Practical privacy metrics for synthetic data; Raab (2024), PSD"
-TAUB = "Taub, Elliot, Pampaka and Smith (2018), Differential correct attribution probability for synthetic data"
-LITTLE = "Taub and Elliot (2019), The synthetic data challenge; Little, Allmendinger and Elliot (2025)"
-EXCESS_BANDS = Bands(warn=0.05, fail=0.20, on="excess", source="glasshouse default on the excess over a lucky guess")
-KNOWS = "the keys of real people, exactly as the custodian holds them"
-LIMITS = "depends on the chosen keys; a relation true for everybody in the population counts too, compare with the holdout"
+CHECKS = ("one_way", "two_way")
 
 
-def plain_cells(pair: Pair, bins: Any = None, people: str = "original", in_memory: bool = False) -> Cells:
-    """The cell table without exclusions; ``bins`` groups a numeric target."""
-    assert pair.target is not None
-    group = as_grouping(pair, pair.target, bins)
-    return with_exclusions(count_cells(pair, target=pair.target, people=people, target_group=group, in_memory=in_memory), Exclusions())
+@dataclass(frozen=True)
+class Wishes:
+    """What the custodian asked to leave out or to group, for one target."""
+
+    exclude_levels: tuple[Any, ...] = ()
+    missing_target: bool = True
+    missing_keys: Any = True
+    exclude_pairs: tuple[tuple[str, Any, Any], ...] = ()
+    denominator_limit: int | None = None
+    key_groups: Mapping[str, Grouping] | None = None
+    target_group: Grouping | None = None
+
+    def exclusions(self, pair: Pair, cells: Cells) -> Exclusions:
+        """The four conditions on cells and the limit, in synthpop's order."""
+        assert cells.target is not None
+        target, keys = cells.target, {part.name: part for part in cells.keys}
+        levels = any_of([target.equals(level) for level in self.exclude_levels])
+        # only when the original has missing targets: a gap the synthesiser invented gives nobody away
+        drop_missing = not self.missing_target and pair._tables.counts["original"][target.name] > 0
+        gaps = [part.missing() for name, part in keys.items() if not per_key(self.missing_keys, name, True)]
+        pairs = []
+        for key, key_level, target_level in self.exclude_pairs:
+            if key not in keys:
+                raise InputError(f"exclude_pairs names {key!r}, which is no key{closest(key, keys)}")
+            pairs.append(keys[key].equals(key_level) & target.equals(target_level))
+        return Exclusions((levels, target.missing() if drop_missing else None, any_of(gaps), any_of(pairs)), self.denominator_limit)
 
 
-def target_warnings(pair: Pair, bins: Any) -> list[str]:
-    """Say when a continuous target is compared value by value."""
-    warnings = []
-    if pair.missing == "wildcard":
-        warnings.append("missing='wildcard' has no meaning when two tables are matched; missing was treated as a value of its own")
-    assert pair.target is not None
-    distinct = pair._tables.distinct.get(pair.target, 0)
-    if bins is None and pair.is_numeric(pair.target) and distinct > MANY_LEVELS:
-        warnings.append(f"target {pair.target!r} has {distinct:,} distinct values and was compared exactly; bins=10 compares ranges instead")
-    return warnings
+def any_of(conditions: Sequence[nw.Expr]) -> nw.Expr | None:
+    return reduce(or_, conditions) if conditions else None
 
 
-def no_match_warning(figures: Mapping[str, Any]) -> list[str]:
-    if figures["iS"] > 0:
-        return []
-    return ["no key combination of the original occurs in the release, so nothing could be looked up"]
-
-
-def held_out(pair: Pair, bins: Any, read: Callable[[dict[str, Any]], float | None]) -> float | None:
-    """The same figure for people never shown to the synthesiser."""
-    return read(attribution_figures(plain_cells(pair, bins, "holdout"))) if pair.has_holdout else None
+def per_key(wish: Any, key: str, default: Any) -> Any:
+    """An option given once for all keys or per key."""
+    return wish.get(key, default) if isinstance(wish, Mapping) else wish
 
 
 @measure(
-    side="disclosure", family="attribution", threat="attribute", better="lower", needs=("keys", "target"), bands=EXCESS_BANDS,
-    cite=RAAB, knows=KNOWS, limits=LIMITS, group="matching",
+    side="disclosure", family="attribution", threat="attribute", better="lower", needs=("keys", "target"), bands=EXCESS_BANDS, cite=RAAB,
+    knows=KNOWS, limits=LIMITS, group="matching", replicates="own", private=("one_way", "two_way", "exclude_levels", "exclude_pairs"),
 )  # fmt: skip
-def disco(pair: Pair, *, denominator_limit: int | None = None, bins: Any = None, confidence: float = 0.95) -> Result:
-    """Share of original records whose target the release reveals, unanimously and correctly (DiSCO).
+def attribution(
+    pair: Pair,
+    *,
+    exclude_levels: Sequence[Any] = (),
+    missing_target: bool = True,
+    missing_keys: Any = True,
+    exclude_pairs: Sequence[tuple[str, Any, Any]] = (),
+    denominator_limit: int | None = None,
+    target_groups: Any = None,
+    key_groups: Any = None,
+    one_way: tuple[float, float] = (50, 0.90),
+    two_way: tuple[float, float] = (4, 0.80),
+    confidence: float = 0.95,
+) -> Result:
+    """The whole table of synthpop's disclosure(): identity, attribution and CAP figures with exclusions and checks.
 
-    A record counts when every released record with its keys agrees on one target value, and that value is the record's own:
-    sum over (t, q) of d_tq [ns_q = 1 and s_tq > 0] / Nd. The baseline is the share that would be right by luck if the unanimous value
-    of each class met a person drawn at random: sum over those classes of d_q d_t / Nd^2. ``denominator_limit`` leaves out cells with more
-    original records than that (many people share them); ``bins`` groups a numeric target.
+    Value is DiSCO; ``details`` hold UiO UiS UiOiS repU Dorig Dsyn iS DiS DiSCO DiSDiO max_denom mean_denom baseCAPd CAPd CAPs DCAP TCAP
+    tcap_certain tcap_conditional, how many records each exclusion removed (``Nexclusions``) and the findings of both checks.
+    ``exclude_levels`` leaves target levels out that everybody knows, ``missing_target=False`` and ``missing_keys=False`` leave missing
+    values out, ``exclude_pairs`` takes (key, key level, target level), ``denominator_limit`` cells with more records than that. Numeric
+    columns are grouped by ``target_groups`` and ``key_groups`` (a number of quantile groups, or {key: number}) with breaks pooled over
+    the original and every release. ``missing_keys`` and ``key_groups`` take one value or {key: value}.
     """
-    excluding = Exclusions(limit=denominator_limit)
-    group = as_grouping(pair, str(pair.target), bins)
-    cells = with_exclusions(count_cells(pair, target=pair.target, target_group=group), excluding)
+    assert pair.target is not None
+    _check_options(pair, exclude_levels, missing_keys, denominator_limit, one_way, two_way, key_groups)
+    wishes = Wishes(
+        tuple([exclude_levels] if isinstance(exclude_levels, str) else exclude_levels), missing_target, missing_keys, tuple(exclude_pairs),
+        denominator_limit, _key_groupings(pair, key_groups), as_grouping(pair, pair.target, target_groups),
+    )  # fmt: skip
+    _check_levels(pair, wishes)
+    made = [_attribution(pair.release(i), wishes, one_way, two_way, confidence) for i in range(pair.m)]
+    for result in made:
+        result._set(name="attribution", measure=attribution)
+    return made[0] if pair.m == 1 else combine_releases(made, attribution)
+
+
+def _attribution(pair: Pair, wishes: Wishes, one_way: tuple[float, float], two_way: tuple[float, float], confidence: float) -> Result:
+    assert pair.target is not None
+    target = pair.target
+
+    def table(people: str = "original", in_memory: bool = False) -> tuple[Cells, Exclusions]:
+        cells = count_cells(pair, target=target, people=people, key_groups=wishes.key_groups, target_group=wishes.target_group, in_memory=in_memory)
+        exclusions = wishes.exclusions(pair, cells)
+        return with_exclusions(cells, exclusions), exclusions
+
+    cells, exclusions = table()
     figures = attribution_figures(cells)
     counts = figures.pop("_counts")
-    k, n = counts["disco"], counts["n"]
+    singles, doubles = one_way_check(cells, *one_way), two_way_check(cells, *two_way)
+    held_out = attribution_figures(table("holdout")[0])["DiSCO"] if pair.has_holdout else None
+    warnings = no_match_warning(figures)
+    if singles:
+        warnings.append(f"one-way check: {percent(singles[0]['PctLevelDis'])} of the disclosive records have the same {target}; consider excluding that level (details['one_way'])")
+    if doubles:
+        warnings.append(f"two-way check: {len(doubles)} pairs of {target} and a key level nearly go together in the original (details['two_way'])")
     return Result(
         value=figures["DiSCO"],
         baseline=figures["chance"],
-        holdout=held_out(pair, bins, lambda f: f["DiSCO"]),
-        interval=wilson(k, n, confidence),
-        details={**{name: figures[name] for name in ("iS", "DiS", "DiSCO", "DiSDiO", "Dorig", "Dsyn", "chance", "max_denom", "mean_denom", "exact_cell_hits", "original_certain_hits")}, "n_disclosed": k, "n": n, "n_dropped": cells.dropped},
-        sentence=f"Knowing {_spoken_keys(pair)}, an attacker reads the right {pair.target} off the release, with no doubt left, for {percent(figures['DiSCO'])} of people ({k:,} of {n:,}); luck alone would give {percent(figures['chance'])}.",
-        warnings=[*target_warnings(pair, bins), *no_match_warning(figures)],
-        records=lambda: record_columns(with_exclusions(count_cells(pair, target=pair.target, target_group=group, in_memory=True), excluding)),
+        holdout=held_out,
+        interval=wilson(counts["disco"], counts["n"], confidence),
+        details={
+            **figures,
+            "Norig": counts["n"],
+            "Nexclusions": exclusion_counts(cells, exclusions, counts),
+            "one_way": singles,
+            "two_way": doubles,
+            "n_dropped": cells.dropped,
+        },
+        sentence=f"The release gives the right {target} away with certainty for {percent(figures['DiSCO'])} of people; in the original itself the keys would do so for {percent(figures['Dorig'])}.",
+        warnings=warnings,
+        records=lambda: record_columns(table(in_memory=True)[0]),
         flag="at_risk",
         rank="cap",
     )  # fmt: skip
 
 
 @measure(
-    side="disclosure", family="attribution", threat="attribute", better="lower", needs=("keys", "target"), bands=EXCESS_BANDS,
-    cite=TAUB, knows=KNOWS, limits=LIMITS, group="matching",
+    side="disclosure", family="attribution", threat="attribute", better="lower", needs=("keys",), bands=EXCESS_BANDS, cite=RAAB,
+    knows=KNOWS, limits=LIMITS, group="matching", replicates="own", private=("one_way", "two_way", "exclude_levels", "exclude_pairs"),
 )  # fmt: skip
-def cap(pair: Pair, *, average: str = "all", bins: Any = None, confidence: float = 0.95) -> Result:
-    """Mean probability that a guess drawn from the released records with a person's keys is right (correct attribution probability).
+def attribution_all(
+    pair: Pair,
+    *,
+    targets: Sequence[str] | None = None,
+    exclude_levels: Mapping[str, Sequence[Any]] | None = None,
+    missing_target: Any = True,
+    missing_keys: Any = True,
+    exclude_pairs: Mapping[str, Sequence[tuple[str, Any, Any]]] | None = None,
+    denominator_limit: int | None = None,
+    target_groups: Any = None,
+    key_groups: Any = None,
+    one_way: tuple[float, float] = (50, 0.90),
+    two_way: tuple[float, float] = (4, 0.80),
+) -> Result:
+    """Attribute disclosure for every target at once, the key classes shared; the worst target is the headline.
 
-    cap_i = s_tq / s_q for the person's own t and q. ``average="all"`` counts people whose keys are not in the release as 0 (synthpop's
-    DCAP, ``cap_all``); ``"matched"`` averages over those found. The baseline is a guess drawn from the target's own distribution, sum of
-    p_t^2 (baseCAPd); other baselines are in the details.
+    ``to_frame()`` has one row per target, sorted by DiSCO: Dorig, DiSCO, CAPd, DCAP, checks, and with a holdout the train/control
+    comparison R = (r_train - r_control) / (1 - r_control) of both measures (Raab 2024, Table 3): the part that being in the data adds.
+    Options are those of ``attribution``; ``exclude_levels``, ``exclude_pairs``, ``missing_target`` and ``target_groups`` may be given per target.
     """
-    if average not in ("all", "matched"):
-        raise InputError(f"average={average!r}: choose 'all' (unmatched people count 0) or 'matched'")
-    cells = plain_cells(pair, bins)
-    figures = attribution_figures(cells)
-    counts = figures.pop("_counts")
-    value = figures["DCAP"] if average == "all" else figures["cap_matched"]
-    if value is None:
-        raise NotApplicable(f"no key combination of the original occurs in the release, so cap over matched people is undefined; average='all' gives 0")
-    base = figures["baseCAPd"] if average == "all" else figures["base_cross"]
-    of = counts["n"] if average == "all" else counts["found_left"]
-    spread = math.sqrt(max(counts["dcap2"] / of - value * value, 0.0) / of)
-    half = normal_quantile(confidence) * spread
+    chosen = [c for c in pair.columns if c not in pair.keys] if targets is None else list(targets)
+    if not chosen:
+        raise InputError("there is no column left to be a target: every shared column is a key")
+    for name, given in (("exclude_levels", exclude_levels), ("exclude_pairs", exclude_pairs)):
+        for target in given or {}:
+            if target not in chosen:
+                raise InputError(f"{name} names {target!r}, which is no target{closest(target, chosen)}")
+    rows, results = [], {}
+    for target in chosen:
+        groups = per_key(target_groups, target, None)
+        result = attribution.run(
+            pair.replace(target=target) if pair.target != target else pair,
+            exclude_levels=(exclude_levels or {}).get(target, ()), missing_target=per_key(missing_target, target, True), missing_keys=missing_keys,
+            exclude_pairs=(exclude_pairs or {}).get(target, ()), denominator_limit=denominator_limit,
+            target_groups=groups if pair.is_numeric(target) else None, key_groups=key_groups, one_way=one_way, two_way=two_way,
+        )  # fmt: skip
+        results[target] = result
+        rows.append(_row(pair, target, result))
+    rows.sort(key=lambda row: -(row["DiSCO"] if row["DiSCO"] is not None else -1.0))
+    worst = max(results, key=lambda t: results[t].excess if results[t].excess is not None else -1.0)
+    top = results[worst]
     return Result(
-        value=value,
-        baseline=base,
-        holdout=held_out(pair, bins, lambda f: f["DCAP"] if average == "all" else f["cap_matched"]),
-        interval=(max(0.0, value - half), min(1.0, value + half)),
-        details={
-            "cap_all": figures["DCAP"], "cap_matched": figures["cap_matched"], "cap_original": figures["CAPd"], "cap_released": figures["CAPs"],
-            "DCAP": figures["DCAP"], "CAPd": figures["CAPd"], "CAPs": figures["CAPs"], "baseCAPd": figures["baseCAPd"],
-            "cap_excess": figures["DCAP"] - figures["baseCAPd"],
-            "base_mode_released": figures["base_mode_released"], "base_mode_original": figures["base_mode_original"],
-            "base_prop_original": figures["baseCAPd"], "base_cross": figures["base_cross"],
-            "iS": figures["iS"], "n_matched": int(counts["found"]), "n_unmatched": counts["n"] - int(counts["found"]), "n_dropped": cells.dropped,
-        },
-        sentence=f"Guessing {pair.target} from released records with the same {_spoken_keys(pair)} is right {percent(value)} of the time{'' if average == 'all' else ' among people who are found'}; guessing from the overall distribution, {percent(base)}.",
-        warnings=[*target_warnings(pair, bins), *no_match_warning(figures)],
-        records=lambda: record_columns(plain_cells(pair, bins, in_memory=True)),
-        flag="cap",
+        value=top.value,
+        baseline=top.baseline,
+        holdout=top.holdout,
+        interval=top.interval,
+        details={"worst_target": worst, "targets": len(rows), **{row["target"]: {k: v for k, v in row.items() if k != "target"} for row in rows}},
+        sentence=f"Of {len(rows)} targets, {worst} is given away most beyond luck: {top.sentence}",
+        warnings=[f"{target}: {w}" for target, r in results.items() for w in r.warnings],
+        table=rows,
     )  # fmt: skip
 
 
-@measure(
-    side="disclosure", family="attribution", threat="attribute", better="lower", needs=("keys", "target"), bands=EXCESS_BANDS,
-    cite=LITTLE, knows=KNOWS, limits=LIMITS, group="matching",
-)  # fmt: skip
-def tcap(pair: Pair, *, variant: str = "matched", bins: Any = None, confidence: float = 0.95) -> Result:
-    """Targeted correct attribution probability: how often a guess the release makes with certainty is right.
-
-    Numerator of "matched" and "conditional": records whose class is unanimous in the release and right (the DiSCO count). "matched" (the
-    default, synthpop) divides by all records found in the release, "conditional" (Little et al. 2025) by those in unanimous classes;
-    "certain" (riskutility) asks for classes unanimous in both files, over all found. certain <= matched <= conditional.
-    """
-    names = {"matched": "TCAP", "certain": "tcap_certain", "conditional": "tcap_conditional"}
-    if variant not in names:
-        raise InputError(f"variant={variant!r}: choose 'certain', 'matched' or 'conditional'")
-    cells = plain_cells(pair, bins)
-    figures = attribution_figures(cells)
-    counts = figures.pop("_counts")
-    value = figures[names[variant]]
-    above = counts["disdio"] if variant == "certain" else counts["disco"]
-    below = counts["dis"] if variant == "conditional" else counts["found_left"]
-    if value is None:
-        raise NotApplicable("no original record could be tested: " + ("no key combination of the original occurs in the release" if not counts["found_left"] else "no released class of a matched record is unanimous"))
-    lucky = part(figures["chance"] * counts["n"], below) if variant != "certain" else part(_lucky_certain(cells), below)
-    return Result(
-        value=value,
-        baseline=lucky,
-        holdout=held_out(pair, bins, lambda f: f[names[variant]]),
-        interval=wilson(above, below, confidence),
-        details={
-            "tcap_certain": figures["tcap_certain"], "tcap_matched": figures["TCAP"], "tcap_conditional": figures["tcap_conditional"], "TCAP": figures["TCAP"],
-            "iS": figures["iS"], "DiS": figures["DiS"], "DiSCO": figures["DiSCO"], "DiSDiO": figures["DiSDiO"], "denominator": int(below), "n_dropped": cells.dropped,
-        },
-        sentence=f"Of {int(below):,} people {'in released groups that agree on one value' if variant == 'conditional' else 'whose keys are in the release'}, {percent(value)} have their {pair.target} given away with certainty; luck alone would give {percent(lucky or 0)}.",
-        warnings=[*target_warnings(pair, bins), *no_match_warning(figures)],
-        records=lambda: record_columns(plain_cells(pair, bins, in_memory=True)),
-        flag="at_risk",
-        rank="cap",
-    )  # fmt: skip
+def _row(pair: Pair, target: str, result: Result) -> dict[str, Any]:
+    """One line of the table; means over the releases where there are several."""
+    parts = result.replicates or [result]
+    figures = {name: _mean([p.details[name] for p in parts]) for name in ("UiO", "repU", "Dorig", "DiSCO", "DiSDiO", "CAPd", "DCAP", "TCAP", "baseCAPd", "iS")}
+    row: dict[str, Any] = {"target": target, **figures}
+    row["excess"] = _mean([p.excess for p in parts])
+    row["one_way_checks"] = max(len(p.details["one_way"]) for p in parts)
+    row["two_way_checks"] = max(len(p.details["two_way"]) for p in parts)
+    if pair.has_holdout:
+        control = [attribution_figures(_control(pair.release(i), target)) for i in range(pair.m)]
+        for name in ("DiSCO", "DCAP"):
+            held = _mean([c[name] for c in control])
+            row[f"{name}_control"] = held
+            row[f"{name}_R"] = None if held is None or held >= 1 or row[name] is None else (row[name] - held) / (1 - held)
+    return row
 
 
-def _lucky_certain(cells: Cells) -> float:
-    """Records of classes unanimous in both files that would agree by luck: d_q d_t / Nd over those classes."""
-    import narwhals as nw
-
-    agree = RELEASED_UNANIMOUS & (nw.col("nd") == 1) & (S > 0)
-    total = cells.totals(lucky=within((nw.col("dq") * nw.col("dt")).cast(nw.Float64), agree))["lucky"]
-    return float(total or 0.0) / cells.n_original
+def _control(pair: Pair, target: str) -> Cells:
+    return with_exclusions(count_cells(pair, target=target, people="holdout"), Exclusions())
 
 
-@measure(
-    side="disclosure", family="attribution", threat="attribute", better="lower", needs=("keys", "target"), table="single",
-    cite="Taub, Elliot and Sakshaug (2020); riskutility (WEAP)", knows="the released file alone", group="matching",
-    limits="looks at one file: it says which released records look disclosive, not whether they are true of anybody",
-)  # fmt: skip
-def weap(pair: Pair, *, table: str = "released", bins: Any = None) -> Result:
-    """Within-equivalence-class attribution probability: how far the records of one file with equal keys agree on the target.
-
-    weap_j = s_tq / s_q for each record of the file. The mean equals synthpop's CAPs (CAPd on the original); the share with weap = 1 is Dsyn
-    (Dorig). A class of one record always has weap 1, so those are counted apart.
-    """
-    import narwhals as nw
-
-    cells = plain_cells(pair, bins)
-    own, size, kinds = ("s", "sq", "ns") if table == "released" else ("d", "dq", "nd")
-    ours = nw.col(own) > 0
-    share = nw.col(own).cast(nw.Float64) / nw.col(size).cast(nw.Float64)
-    sums = cells.totals(
-        n=nw.col(own).sum(), total=within(share * nw.col(own), ours), disclosive=within(nw.col(own), nw.col(kinds) == 1),
-        single=within(nw.col(own), ours & (nw.col(size) == 1)), classes=count(ours & (nw.col(kinds) == 1)),
-    )  # fmt: skip
-    n = sums["n"]
-
-    def per_record() -> Mapping[str, np.ndarray]:
-        local = plain_cells(pair, bins, in_memory=True)
-        return local.records(table, weap=share, disclosive=nw.col(kinds) == 1, class_size=nw.col(size))
-
-    return Result(
-        value=sums["total"] / n,
-        baseline=None,
-        details={
-            "mean": sums["total"] / n, "n_disclosive": int(sums["disclosive"]), "pct_disclosive": sums["disclosive"] / n,
-            "n_disclosive_single": int(sums["single"]), "n_disclosive_larger": int(sums["disclosive"] - sums["single"]), "n": n, "n_dropped": cells.dropped,
-        },
-        sentence=f"{percent(sums['disclosive'] / n)} of the {table} records sit in groups with equal keys and a single value of {pair.target}; {percent(sums['single'] / n)} are alone in their group.",
-        warnings=target_warnings(pair, bins),
-        records=per_record,
-        flag="weap",
-    )  # fmt: skip
+def _mean(figures: Sequence[float | None]) -> float | None:
+    known = [f for f in figures if f is not None]
+    return sum(known) / len(known) if known else None
 
 
-def _spoken_keys(pair: Pair) -> str:
-    keys = list(pair.keys)
-    return keys[0] if len(keys) == 1 else ", ".join(keys[:-1]) + " and " + keys[-1] if len(keys) <= 6 else f"{len(keys)} keys"
+def _key_groupings(pair: Pair, wish: Any) -> dict[str, Grouping]:
+    """Groupings per key; a number given once is meant for the numeric keys only."""
+    found = {}
+    for key in pair.keys:
+        own = per_key(wish, key, None)
+        if own and (pair.is_numeric(key) or isinstance(wish, Mapping)):
+            grouping = as_grouping(pair, key, own)
+            if grouping is not None:
+                found[key] = grouping
+    return found
+
+
+def _check_options(pair: Pair, exclude_levels: Any, missing_keys: Any, limit: int | None, one_way: Any, two_way: Any, key_groups: Any) -> None:
+    if limit is not None and (limit < 1 or int(limit) != limit):
+        raise InputError(f"denominator_limit must be a positive whole number, not {limit}")
+    for name, given in (("missing_keys", missing_keys), ("key_groups", key_groups)):
+        for key in given if isinstance(given, Mapping) else ():
+            if key not in pair.keys:
+                raise InputError(f"{name} names {key!r}, which is no key{closest(key, pair.keys)}")
+    for name, limits in (("one_way", one_way), ("two_way", two_way)):
+        if len(limits) != 2 or not 0 <= limits[1] <= 1:
+            raise InputError(f"{name} takes a count and a share, e.g. (50, 0.90)")
+
+
+def _check_levels(pair: Pair, wishes: Wishes) -> None:
+    """A misspelt level would silently exclude nothing. Lazy tables are asked for the level, not collected."""
+    if not wishes.exclude_levels and not wishes.exclude_pairs:
+        return
+    cells = count_cells(pair.release(0), target=pair.target, key_groups=wishes.key_groups, target_group=wishes.target_group)
+    assert cells.target is not None
+    parts: dict[str, Part] = {p.name: p for p in cells.keys}
+    wanted = [("exclude_levels", cells.target, level) for level in wishes.exclude_levels]
+    for key, key_level, target_level in wishes.exclude_pairs:
+        if key in parts:
+            wanted += [("exclude_pairs", parts[key], key_level), ("exclude_pairs", cells.target, target_level)]
+    for option, part, level in wanted:
+        found = cells.totals(n=nw.when(part.equals(level)).then(nw.col("d")).otherwise(nw.lit(0)).sum())["n"]
+        if not found:
+            raise InputError(f"{option} names a level of {part.name!r} that no original record has; check its spelling")
