@@ -1,0 +1,79 @@
+"""What was assessed: tables, roles, columns, fingerprints, and the call that repeats it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from glasshouse.judgement.drivers import safely
+
+if TYPE_CHECKING:
+    from glasshouse.data.pair import Pair
+
+
+def overview(pair: Pair) -> dict[str, Any]:
+    """Sizes, roles, columns with their missing values, findings of the check, and a fingerprint of every table."""
+    names = tables(pair)
+    columns = [
+        {
+            "name": name,
+            "kind": spec.kind,
+            "reason": spec.reason,
+            "role": role(pair, name),
+            "missing": {t: pair._tables.counts[t].get(name) for t in names if name in pair._tables.counts[t]},
+        }
+        for name, spec in pair.schema.items()
+    ]
+    found, problem = safely(pair.check)
+    return {
+        "tables": [
+            {"table": t, "source": pair._tables.adopted[t].source, "records": pair.n(t), "fingerprint": pair.fingerprint(t)} for t in names
+        ],
+        "keys": list(pair.keys),
+        "target": list(pair.targets),
+        "weights": pair.weights,
+        "cluster": pair.cluster,
+        "missing": pair.missing,
+        "row_paired": pair.row_paired,
+        "releases": pair.m,
+        "holdout": pair.has_holdout,
+        "columns": columns,
+        "remarks": dict(pair._tables.remarks),
+        "findings": [problem] if problem else _findings(found),
+    }  # fmt: skip
+
+
+def tables(pair: Pair) -> list[str]:
+    """Names of the tables of a pair, in reading order."""
+    return ["original", "released", *(f"released{i}" for i in range(1, pair.m)), *(["holdout"] if pair.has_holdout else [])]
+
+
+def role(pair: Pair, column: str) -> str:
+    """What a column is for: key, target, weights, cluster, identifier or nothing special."""
+    if column in pair.keys:
+        return "key"
+    if column in pair.targets:
+        return "target"
+    if column == pair.weights:
+        return "weights"
+    if column == pair.cluster:
+        return "cluster"
+    return "identifier, left out" if column in pair.identifiers else "" if column in pair.columns else "not in every table"
+
+
+def _findings(found: Any) -> list[str]:
+    items = getattr(found, "findings", found)
+    return [str(getattr(item, "text", item)) for item in items] if items is not None else []
+
+
+def call(pair: Pair, policy: str | None, measures: Any, seed: int, options: Mapping[str, Any]) -> str:
+    """The Python call that gives the same figures again, given the same tables."""
+    roles: list[tuple[str, Any]] = [("keys", list(pair.keys) or None), ("target", pair.targets[0] if len(pair.targets) == 1 else list(pair.targets) or None)]
+    roles += [("weights", pair.weights), ("cluster", pair.cluster), ("row_paired", pair.row_paired or None), ("missing", pair.missing if pair.missing_given else None)]
+    said = [f"{name}={value!r}" for name, value in roles if value is not None]
+    said += ["holdout=holdout"] if pair.has_holdout else []
+    run = [f"policy={policy!r}"] if policy is not None else []
+    run += [f"measures={measures if isinstance(measures, str) else list(measures)!r}" if not isinstance(measures, str) else f"measures={measures!r}"]
+    run += [f"random_state={seed}"] + ([f"options={dict(options)!r}"] if options else [])
+    released = "released" if pair.m == 1 else "[" + ", ".join(f"released{i or ''}" for i in range(pair.m)) + "]"
+    return f"pair = gh.Pair(original, {released}, {', '.join(said)})\ngh.assess(pair, {', '.join(run)})"

@@ -1,0 +1,168 @@
+"""What may stand in a report that leaves the house: no value of a person, no record, no count so small that it is one.
+
+Two guards. What a measure declares ``private`` is left out. Everything else is compared with the data themselves: text that is a label
+of the original, numbers that are one of its values, and counts below the minimum do not pass, wherever they came from.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+
+from glasshouse.core.plain import percent
+from glasshouse.core.result import Result
+
+if TYPE_CHECKING:
+    from glasshouse.data.pair import Pair
+
+_WORD = re.compile(r"\w+", re.UNICODE)
+_SMALL = re.compile(r"(?<![\w.,])([1-9]\d*)(?![\w%]|[.,]\d|\s?%)")
+# Words that appear in our own sentences; a label that equals one of them cannot be told from the sentence around it.
+_WHOLE_VALUE_DIGITS = 4
+
+
+class Redactor:
+    """Judges text and numbers against the data of one pair."""
+
+    def __init__(self, pair: Pair, min_count: int = 5) -> None:
+        self.min_count = min_count
+        self.n = pair.n("original")
+        self.names = set(pair.schema)
+        self._tokens: dict[str, list[str]] = {}
+        self.labels: set[str] = set()
+        self.numbers: set[float] = set()
+        for column, spec in pair.schema.items():
+            for table in ("original", "holdout"):
+                if table == "holdout" and not pair.has_holdout:
+                    continue
+                frame = pair.local(table)
+                if column not in frame.columns:
+                    continue
+                values = frame[column].unique().drop_nulls()
+                if spec.storage in ("text", "time"):
+                    self.labels.update(values.cast(pl.String).to_list())
+                elif spec.storage in ("int", "float"):
+                    self.numbers.update(v for v in values.to_list() if _telling(v))
+        for label in self.labels:
+            words = _WORD.findall(label)
+            if words and (len(label) >= 3 or not label.isascii()):
+                self._tokens.setdefault(max(words, key=len), []).append(label)
+
+    # -- text ----------------------------------------------------------------------------------------------------------
+
+    def holds_label(self, text: str, spoken: frozenset[str] = frozenset()) -> bool:
+        """Whether a label of the original stands in ``text`` as a word or phrase of its own; column names are no labels."""
+        for word in set(_WORD.findall(text)):
+            for label in self._tokens.get(word, ()):
+                if label in self.names or label in spoken:
+                    continue
+                if re.search(rf"(?<!\w){re.escape(label)}(?!\w)", text):
+                    return True
+        return False
+
+    def holds_small_count(self, text: str) -> bool:
+        """Whether a count below the minimum is spelled out in ``text``."""
+        return any(0 < int(found) < self.min_count for found in _SMALL.findall(text))
+
+    def sentence(self, result: Result, own: str | None = None) -> str:
+        """The measure's own sentence when it is safe, else one made of the shares alone."""
+        text = result.sentence if own is None else own
+        if text and not self._small_share(result) and not self.holds_label(text, _own_words(result)) and not self.holds_small_count(text) and not self.holds_number(text):
+            return text
+        return self.neutral(result)
+
+    def neutral(self, result: Result) -> str:
+        summary = result.measure.summary if result.measure is not None else result.name
+        if result.status != "ok":
+            return "Not assessed."
+        guess = "" if result.baseline is None else f" Without the release: {self.figure(result, result.baseline)}."
+        return f"{summary.rstrip('.')}: {self.figure(result, result.value)}.{guess}"
+
+    def holds_number(self, text: str) -> bool:
+        """Whether one of the original's own numbers, told by its digits, stands in ``text``."""
+        for found in re.findall(r"\d[\d,]*\.?\d*", text):
+            try:
+                number = float(found.replace(",", "").rstrip("."))
+            except ValueError:
+                continue
+            if number in self.numbers:
+                return True
+        return False
+
+    def reason(self, text: str | None) -> str | None:
+        if text is None or not (self.holds_label(text) or self.holds_number(text)):
+            return text
+        return "left out of this report: it names values of the data"
+
+    # -- numbers -------------------------------------------------------------------------------------------------------
+
+    def small(self, number: Any) -> bool:
+        """A count that is shown as "<5"."""
+        return isinstance(number, int) and not isinstance(number, bool) and 0 < number < self.min_count
+
+    def _small_share(self, result: Result) -> bool:
+        measure = result.measure
+        if measure is None or measure.side != "disclosure" or not isinstance(result.value, (int, float)):
+            return False
+        if measure.range == (0, 1) and (result._flag is not None or measure.unit == "share"):
+            return 0 < result.value * self.n < self.min_count
+        return self.small(result.value)
+
+    def value(self, result: Result) -> tuple[float | int | None, str | None]:
+        """The headline, or None and how to print it when it stands for fewer people than the minimum."""
+        if not self._small_share(result):
+            return result.value, None
+        if isinstance(result.value, int) and result.measure is not None and result.measure.range != (0, 1):
+            return None, f"<{self.min_count}"
+        return None, f"< {percent(self.min_count / self.n)}"
+
+    def figure(self, result: Result, figure: float | int | None) -> str:
+        from glasshouse.judgement.figures import figure as shown
+
+        kept, instead = self.value(result) if figure == result.value else (figure, None)
+        return instead if instead is not None else shown(result.measure, kept)
+
+    def details(self, result: Result) -> dict[str, Any]:
+        """Figures under their names, without labels, without the original's values, without small counts."""
+        private = set() if result.measure is None else set(result.measure.private)
+        kept = {k: self._clean(v, result) for k, v in result.details.items() if k not in private and not self._is_label(k)}
+        return {k: v for k, v in kept.items() if v is not None}
+
+    def options(self, result: Result) -> dict[str, Any]:
+        private = set() if result.measure is None else set(result.measure.private)
+        options = result.settings.get("options", {})
+        return {k: v for k, v in options.items() if k not in private and not (isinstance(v, (list, dict)) and v)}
+
+    def _is_label(self, text: str) -> bool:
+        return text in self.labels and text not in self.names
+
+    def _clean(self, item: Any, result: Result) -> Any:
+        if isinstance(item, bool) or item is None:
+            return item
+        if isinstance(item, int):
+            return f"<{self.min_count}" if self.small(item) else None if float(item) in self.numbers else item
+        if isinstance(item, float):
+            few = result.measure is not None and result.measure.side == "disclosure" and 0 < item < 1 and item * self.n < self.min_count
+            return None if few or item in self.numbers else item
+        if isinstance(item, str):
+            return None if self._is_label(item) or self.holds_label(item) else item
+        if isinstance(item, Mapping):
+            inner = {k: self._clean(v, result) for k, v in item.items() if k in self.names or not (self._is_label(k) or self.holds_label(k))}
+            return {k: v for k, v in inner.items() if v is not None}
+        return None  # lists are findings or curves per level; they stay in the house
+
+
+def _telling(value: Any) -> bool:
+    """Whether a number is so particular that finding it in a report means it came from the data."""
+    text = f"{abs(float(value)):.12g}".replace(".", "").strip("0")
+    return len(text) >= _WHOLE_VALUE_DIGITS
+
+
+def _own_words(result: Result) -> frozenset[str]:
+    """Words of the measure's own declaration: a data label that equals one of them says nothing here."""
+    if result.measure is None:
+        return frozenset()
+    return frozenset(_WORD.findall(f"{result.measure.summary} {result.name} {result.measure.limits} {result.measure.knows}"))
