@@ -1,4 +1,4 @@
-"""One contract for every model that predicts: a name or a scikit-learn estimator in, class probabilities or numbers out.
+"""One contract for every model that predicts: a name or an estimator in, class probabilities or numbers out.
 
 | name | model |
 | --- | --- |
@@ -12,8 +12,8 @@
 | ``rf_sklearn`` | scikit-learn's forest with matched settings, on ordinal codes |
 | any estimator | scikit-learn classifier or regressor; gets numbers as they are and one 0/1 column per category level |
 
-Array level: ``fit(attacker, design, y, n_classes=K)`` gives a ``Model``. Pair level: ``attack(pair, attacker="rf")`` trains on the release,
-asks about other tables, and remembers the answer on the pair.
+Array level: ``fit(attacker, design, y, n_classes=K)`` gives a ``Model``. Pair level: ``attack(pair, attacker="rf")``
+trains on the release, asks about other tables, and remembers the answer on the pair.
 """
 
 from __future__ import annotations
@@ -42,8 +42,9 @@ NEEDS_SEED = ("rf", "l1", "rf_sklearn")
 class Model:
     """A fitted attacker.
 
-    ``n_classes`` None: a numeric target. ``probabilities`` has one column per class code 0..n_classes-1; a class that no training
-    record has gets probability 0. ``notes`` are sentences about the fit (separation, dropped columns, approximate splits).
+    ``n_classes`` None: a numeric target. ``probabilities`` has one column per class code 0..n_classes-1; a class that
+    no training record has gets probability 0. ``notes`` are sentences about the fit (separation, dropped columns,
+    approximate splits).
     """
 
     attacker: str
@@ -63,10 +64,10 @@ class Model:
         """Predicted numbers, or codes of the most probable class (the first of equals)."""
         if self.n_classes is None:
             return cast(Array, self.fitted.predict(table))
-        return self.probabilities(table).argmax(axis=1)
+        return np.asarray(self.probabilities(table).argmax(axis=1))
 
     def importance(self) -> dict[str, float] | None:
-        """What each key contributed (impurity drop, gain, or |standardised coefficients|), shares summing to 1; None if unknown."""
+        """Share of each key in impurity drop, gain or |standardised coefficients|, summing to 1; None if unknown."""
         raw = self.fitted.importance()
         if raw is None:
             return None
@@ -76,7 +77,7 @@ class Model:
     def permutation_importance(
         self, table: Design, y: Array, *, repeats: int = 5, random_state: RandomState = None
     ) -> dict[str, float]:
-        """Loss of accuracy (classes) or rise of mean squared error (numbers) when one key is shuffled, mean over ``repeats``."""
+        """Mean rise of the error rate (classes) or the mean squared error (numbers) when one key is shuffled."""
         from glasshouse.core.streams import generator
 
         def loss(asked: Design) -> float:
@@ -123,9 +124,10 @@ def fit(
 ) -> Model:
     """Train an attacker on coded keys.
 
-    ``y``: class codes 0..n_classes-1 when ``n_classes`` is given, else numbers. Options by attacker: rf ``trees, mtry, node_size, max_depth,
-    weights``; cart ``minsplit, minbucket, cp, maxdepth, exact_levels``; gbm ``rounds`` and any booster parameter; logit ``max_iter``; l1
-    ``penalty, folds``. The same ``random_state`` gives the same model whatever ``n_jobs``.
+    ``y``: class codes 0..n_classes-1 when ``n_classes`` is given, else numbers. Options by attacker: rf ``trees,
+    mtry, node_size, max_depth, weights``; cart ``minsplit, minbucket, cp, maxdepth, exact_levels``; gbm ``rounds``
+    and any booster parameter; logit ``max_iter``; l1 ``penalty, folds``. The same ``random_state`` gives the same
+    model whatever ``n_jobs``.
     """
     return _fit(attacker, training, y, n_classes, random_state, n_jobs, options, ())[0]
 
@@ -200,9 +202,10 @@ def _fit(
 class Attack:
     """Predictions of an attacker trained on the release of a pair.
 
-    ``classes``: labels in class-code order ("missing" last when some record lacks the target), None for a numeric target.
-    ``probabilities[table]`` [n, classes]; ``predicted[table]`` class codes or numbers; ``truth[table]`` the true class codes, or numbers
-    with NaN where missing. ``unseen[table]``: number of records with a key level no training record has. ``notes``: sentences for the reader.
+    ``classes``: labels in class-code order ("missing" last when some record lacks the target), None for a numeric
+    target. ``probabilities[table]`` [n, classes]; ``predicted[table]`` class codes or numbers; ``truth[table]`` the
+    true class codes, or numbers with NaN where missing. ``unseen[table]``: number of records with a key level no
+    training record has. ``notes``: sentences for the reader.
     """
 
     attacker: str
@@ -255,9 +258,10 @@ def attack(
 ) -> Attack:
     """Train an attacker on the release and let it predict the target of the records of ``tables``.
 
-    ``target_type`` "categorical" or "continuous" overrides the kind of the target column. ``missing_target`` concerns training
-    records without a target: "level" (a class "missing"; the default for classes), "drop" (default for numbers), "constant" or
-    "median" of the release. Remembered on the pair for an integer seed or a model without chance.
+    ``target_type`` "categorical" or "continuous" overrides the kind of the target column. ``missing_target`` concerns
+    training records without a target: "level" (a class "missing"; the default for classes), "drop" (default for
+    numbers), "constant" or "median" of the release. Remembered on the pair for an integer seed or a model without
+    chance.
     """
     names = tuple(pair.keys if keys is None else keys)
     wanted = target or pair.target
@@ -266,20 +270,36 @@ def attack(
     if not names:
         raise InputError("the attack needs keys; name what the attacker knows with keys=[...]")
     if wanted in names:
-        raise InputError(f"target {wanted!r} is also a key: an attacker who knows it need not infer it; take it out of keys")
+        raise InputError(
+            f"target {wanted!r} is also a key: an attacker who knows it need not infer it; take it out of keys"
+        )
 
     def compute() -> Attack:
         return _attack(
-            pair, attacker, names, wanted, tuple(tables), target_type, missing_target, constant, numeric_key_na, random_state,
-            n_jobs, options,
+            pair, attacker, names, wanted, tuple(tables), target_type, missing_target, constant, numeric_key_na,
+            random_state, n_jobs, options,
         )  # fmt: skip
 
     label = attacker if isinstance(attacker, str) else repr((type(attacker).__qualname__, _parameters(attacker)))
-    repeatable = isinstance(random_state, (int, np.integer)) or (isinstance(attacker, str) and attacker not in NEEDS_SEED)
+    repeatable = isinstance(random_state, (int, np.integer)) or (
+        isinstance(attacker, str) and attacker not in NEEDS_SEED
+    )
     if not repeatable or any(isinstance(v, np.ndarray) for v in options.values()):
         return compute()
     chosen = tuple(sorted((k, repr(v)) for k, v in options.items()))
-    memo_key = ("attack", label, names, wanted, tuple(tables), target_type, missing_target, constant, numeric_key_na, random_state, chosen)
+    memo_key = (
+        "attack",
+        label,
+        names,
+        wanted,
+        tuple(tables),
+        target_type,
+        missing_target,
+        constant,
+        numeric_key_na,
+        random_state,
+        chosen,
+    )
     return pair.memo(memo_key, compute)
 
 
@@ -346,7 +366,9 @@ def _target(
     """Classes, training target, truth per table, and which training records to keep (None: all)."""
     allowed = ("auto", "drop", "constant", "median") if numeric else ("auto", "level", "drop")
     if missing_target not in allowed:
-        raise InputError(f"missing_target={missing_target!r} does not fit target {target!r}; choose one of {listed(allowed)}")
+        raise InputError(
+            f"missing_target={missing_target!r} does not fit target {target!r}; choose one of {listed(allowed)}"
+        )
     if numeric:
         values = pair.values(target, "released")
         known = ~np.isnan(values)
@@ -357,7 +379,12 @@ def _target(
             return None, values, truth, known
         if not known.any() and missing_target == "median":
             raise InputError(f"target {target!r} has no value at all in the release, so it has no median")
-        return None, np.where(known, values, constant if missing_target == "constant" else np.median(values[known])), truth, None
+        return (
+            None,
+            np.where(known, values, constant if missing_target == "constant" else np.median(values[known])),
+            truth,
+            None,
+        )
     codes = pair.codes(target)
     classes = list(codes.levels)
     y = codes.of("released")
@@ -376,9 +403,13 @@ def attacker_name(attacker: str | Any) -> str:
     if not isinstance(attacker, str):
         if hasattr(attacker, "fit") and hasattr(attacker, "predict"):
             return type(attacker).__name__
-        raise InputError(f"an attacker is one of {listed(NAMES)} or a scikit-learn estimator, not a {type(attacker).__name__}")
+        raise InputError(
+            f"an attacker is one of {listed(NAMES)} or a scikit-learn estimator, not a {type(attacker).__name__}"
+        )
     if attacker not in NAMES:
-        raise InputError(f"unknown attacker {attacker!r}{closest(attacker, NAMES)}; choose one of {listed(NAMES)} or a scikit-learn estimator")
+        raise InputError(
+            f"unknown attacker {attacker!r}{closest(attacker, NAMES)}; choose one of {listed(NAMES)} or an estimator"
+        )
     return attacker
 
 

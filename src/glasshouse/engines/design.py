@@ -24,8 +24,8 @@ NUMERIC_KEY_NA = ("error", "median+flag")
 class Design:
     """Coded keys of one table.
 
-    ``codes`` int32 [n, p]: position in ``levels[j]``, never negative. ``kinds[j]``: "numeric" (levels are ascending numbers),
-    "ordinal" (levels in their order) or "categorical". Tables to be compared share names, kinds and levels.
+    ``codes`` int32 [n, p]: position in ``levels[j]``, never negative. ``kinds[j]``: "numeric" (levels are ascending
+    numbers), "ordinal" (levels in their order) or "categorical". Tables to be compared share names, kinds and levels.
     """
 
     names: tuple[str, ...]
@@ -92,12 +92,14 @@ class Design:
 
 
 def joint_designs(
-    columns: Mapping[str, Sequence[Array]], levels: Mapping[str, Sequence[Any]] | None = None, ordinal: Sequence[str] = ()
+    columns: Mapping[str, Sequence[Array]],
+    levels: Mapping[str, Sequence[Any]] | None = None,
+    ordinal: Sequence[str] = (),
 ) -> list[Design]:
     """Designs of several tables from plain arrays: ``columns[name]`` lists that column in each table.
 
-    Number arrays become numeric keys; anything else becomes categorical with the given ``levels`` first (then the others, sorted)
-    and None or NaN as a last level "missing". For use without a Pair, in tests and studies.
+    Number arrays become numeric keys; anything else becomes categorical with the given ``levels`` first (then the
+    others, sorted) and None or NaN as a last level "missing". For use without a Pair, in tests and studies.
     """
     names = tuple(columns)
     kinds: list[str] = []
@@ -135,8 +137,8 @@ def joint_designs(
 def design(pair: Pair, columns: Sequence[str], table: str = "original", *, numeric_key_na: str = "error") -> Design:
     """The columns of one table of a pair, coded by label over the union of all its tables.
 
-    A missing category is a level "missing" of its own, last in the order. A missing number is an error that names the column, or, with
-    ``numeric_key_na="median+flag"``, the median of the release plus a yes/no key ``<name>_missing``.
+    A missing category is a level "missing" of its own, last in the order. A missing number is an error that names the
+    column, or, with ``numeric_key_na="median+flag"``, the median of the release plus a yes/no key ``<name>_missing``.
     """
     if numeric_key_na not in NUMERIC_KEY_NA:
         raise InputError(f"numeric_key_na={numeric_key_na!r} is no rule; choose 'error' or 'median+flag'")
@@ -207,6 +209,6 @@ def _median_code(codes: Array, name: str) -> int:
 
 def _numeric_missing(name: str) -> str:
     return (
-        f"numeric key {name!r} has missing values, which the attacker's models cannot use; fill them, leave the key out, or pass "
+        f"numeric key {name!r} has missing values, which models cannot use; fill them, leave the key out, or pass "
         'numeric_key_na="median+flag"'
     )

@@ -2,13 +2,14 @@
 
     p_k(x) = (1 / T) * sum over trees t of  n_k(leaf_t(x)) / n(leaf_t(x))
 
-with in-bag leaf counts n_k (Malley et al. 2012); the mean of leaf means for a numeric target (Breiman 2001). 500 trees,
-``mtry = floor(sqrt(p))`` for both, a node of at most 10 (classes) or 5 (numbers) bootstrapped records is a leaf, and so is a node
-in which none of the drawn keys can be split (Wright & Ziegler 2017). Scikit-learn's forests go on drawing instead and
-come out far more confident on a handful of coarse keys, hence a forest of our own.
+with in-bag leaf counts n_k (Malley et al. 2012); the mean of leaf means for a numeric target (Breiman 2001). 500
+trees, ``mtry = floor(sqrt(p))`` for both, a node of at most 10 (classes) or 5 (numbers) bootstrapped records is a
+leaf, and so is a node in which none of the drawn keys can be split (Wright & Ziegler 2017). Scikit-learn's forests go
+on drawing instead and come out far more confident on a handful of coarse keys, hence a forest of our own.
 
-Works on plain arrays: ``codes`` [n, p], positions in the joint value list of each key. Records are sorted before anything is
-drawn and each tree has its own seed, so neither the order of the rows nor the number of threads changes the answer.
+Works on plain arrays: ``codes`` [n, p], positions in the joint value list of each key. Records are sorted before
+anything is drawn and each tree has its own seed, so neither the order of the rows nor the number of threads changes
+the answer.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ _ROWS = 4096  # rows scored by one task
 
 @dataclass(frozen=True)
 class Tree:
-    """One grown tree: nodes [n, 3] = (key or -1, last code going left or leaf number, left child) and what its leaves say."""
+    """One grown tree: nodes [n, 3] = (key or -1, last code on the left or leaf number, left child), and its leaves."""
 
     nodes: Array
     value: Array
@@ -45,8 +46,9 @@ class Tree:
 class Forest:
     """A grown forest.
 
-    ``predictions`` holds one array per table in ``score``: [rows, classes] probabilities or [rows] means. ``trees`` is empty unless the
-    forest was kept. ``importance`` is the total drop of impurity per key (sum over trees, Gini for classes, squares for numbers).
+    ``predictions`` holds one array per table in ``score``: [rows, classes] probabilities or [rows] means. ``trees``
+    is empty unless the forest was kept. ``importance`` is the total drop of impurity per key (sum over trees, Gini
+    for classes, squares for numbers).
     """
 
     kind: int
@@ -146,9 +148,9 @@ def grow(
 ) -> Forest:
     """Grow a forest and score ``score`` (coded tables) on the way.
 
-    ``n_classes`` None: regression on float ``y``; else ``y`` holds class codes 0..n_classes-1. ``values[j]`` are the sorted numbers
-    behind the codes of a numeric key (None for a categorical one, whose cuts lie between level codes). ``weights``: chances of a
-    record to be drawn into the bootstrap.
+    ``n_classes`` None: regression on float ``y``; else ``y`` holds class codes 0..n_classes-1. ``values[j]`` are the
+    sorted numbers behind the codes of a numeric key (None for a categorical one, whose cuts lie between level codes).
+    ``weights``: chances of a record to be drawn into the bootstrap.
     """
     n, n_keys = codes.shape
     _check(n, n_keys, y, trees, mtry)
@@ -214,9 +216,7 @@ def _add(kind: int, trees: Sequence[Tree], rows: Array, total: Array, workers: W
     def block(start: int) -> None:
         stop = min(start + _ROWS, len(rows))
         for t in trees:
-            kernel.add_tree(
-                kind, t.nodes, t.value, t.leaf_start, t.leaf_class, t.leaf_count, rows, start, stop, total
-            )
+            kernel.add_tree(kind, t.nodes, t.value, t.leaf_start, t.leaf_class, t.leaf_count, rows, start, stop, total)
 
     workers.each(block, range(0, len(rows), _ROWS))
 

@@ -1,4 +1,4 @@
-"""Logistic and multinomial regression with an absolute-value penalty, by coordinate descent (Friedman, Hastie & Tibshirani 2010).
+"""Logistic and multinomial regression with an absolute-value penalty (Friedman, Hastie & Tibshirani 2010).
 
     minimise  (1/n) * negative log-likelihood + lambda * sum_j |beta_j|
 
@@ -82,7 +82,13 @@ def fit_path(x: Array, y: Array, n_classes: int, penalties: Array, tolerance: fl
 
 
 def fit_l1(
-    training: Design, y: Array, n_classes: int, *, penalty: float | None = None, folds: int = 5, random_state: Any = None
+    training: Design,
+    y: Array,
+    n_classes: int,
+    *,
+    penalty: float | None = None,
+    folds: int = 5,
+    random_state: Any = None,
 ) -> LinearModel:
     """Lasso logit with a given penalty (lambda), or the one with the least cross-validated deviance."""
     matrix = ModelMatrix(training, drop_aliased=False)
@@ -93,7 +99,9 @@ def fit_l1(
         grid = largest * np.logspace(0, -4 if len(x) > x.shape[1] else -2, 40)
         penalty, at_edge = _cross_validate(x, y, n_classes, grid, folds, random_state)
         if at_edge:
-            notes.append("cross-validation chose the smallest penalty of its grid: the fit is close to an unpenalised one")
+            notes.append(
+                "cross-validation chose the smallest penalty of its grid: the fit is close to an unpenalised one"
+            )
         penalties = grid[grid > penalty]
         path = fit_path(x, y, n_classes, np.append(penalties[-1:], penalty))[-1:]
     else:
@@ -135,7 +143,7 @@ def _cross_validate(
 
 def _means(eta: Array) -> Array:
     if eta.shape[1] == 1:
-        return 1.0 / (1.0 + np.exp(-np.clip(eta, -500, 500)))
+        return np.asarray(1.0 / (1.0 + np.exp(-np.clip(eta, -500, 500))))
     shifted = np.exp(eta - eta.max(axis=1, keepdims=True))
     result: Array = shifted / shifted.sum(axis=1, keepdims=True)
     return result

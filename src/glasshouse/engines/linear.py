@@ -1,8 +1,8 @@
 """Linear attackers: least squares, logistic and multinomial regression, and the lasso versions of the latter two.
 
-Categories enter by treatment coding: one column per level present in training except the first; a level never seen in training
-has all its columns at zero, i.e. it is predicted as the first level. Columns that others already determine are dropped from the
-right, as statistical packages do, so that predictions do not depend on which of them was kept.
+Categories enter by treatment coding: one column per level present in training except the first; a level never seen in
+training has all its columns at zero, i.e. it is predicted as the first level. Columns that others already determine
+are dropped from the right, as statistical packages do, so that predictions do not depend on which of them was kept.
 """
 
 from __future__ import annotations
@@ -19,9 +19,7 @@ from glasshouse.engines.design import Design
 
 Array = NDArray[Any]
 MAX_COLUMNS = 4_000
-_SEPARATED = (
-    "some fitted probabilities are 0 or 1: the keys separate the classes perfectly somewhere, and coefficients are not finite"
-)
+_SEPARATED = "some fitted probabilities are 0 or 1: the keys separate classes perfectly and coefficients are not finite"
 
 
 class ModelMatrix:
@@ -39,7 +37,7 @@ class ModelMatrix:
             self.key_of += [j] * len(labels)
         if len(self.names) > MAX_COLUMNS:
             raise InputError(
-                f"treatment coding of these keys makes {len(self.names):,} columns, more than {MAX_COLUMNS:,}; use the attacker "
+                f"treatment coding of these keys makes {len(self.names):,} columns, more than {MAX_COLUMNS:,}; use "
                 "'rf' or 'cart', or leave out the key with the most levels"
             )
         raw = self._raw(training)
@@ -59,11 +57,12 @@ class ModelMatrix:
             else (design.codes[:, j][:, None] == present[None, :]).astype(np.float64)
             for j, present in self._blocks
         ]
-        return np.concatenate(blocks, axis=1)
+        matrix: Array = np.concatenate(blocks, axis=1)
+        return matrix
 
     def transform(self, design: Design) -> Array:
         """Scaled columns that were kept."""
-        return ((self._raw(design) - self.centre) / self.scale)[:, self.kept]
+        return np.asarray(((self._raw(design) - self.centre) / self.scale)[:, self.kept])
 
     def on_raw_scale(self, intercept: float, slopes: Array) -> dict[str, float | None]:
         """Coefficients of the columns as they are; None for columns that were dropped."""
@@ -84,7 +83,7 @@ def independent_columns(scaled: Array, tolerance: float = 1e-7) -> Array:
     """Which centred columns the ones before them do not determine (Gram-Schmidt on the triangular factor)."""
     if scaled.shape[1] == 0:
         return np.zeros(0, np.bool_)
-    triangle = np.linalg.qr(scaled, mode="r") if len(scaled) >= 1 else scaled
+    triangle: Any = np.linalg.qr(scaled, mode="r")
     basis = np.zeros((triangle.shape[0], 0))
     kept = np.zeros(scaled.shape[1], np.bool_)
     for j in range(scaled.shape[1]):
@@ -197,7 +196,9 @@ def _multinomial(x: Array, y: Array, n_classes: int) -> tuple[Array, Array, list
     else:
         from scipy.optimize import minimize
 
-        found = minimize(lambda b: loss(b)[:2], beta, jac=True, method="L-BFGS-B", options={"maxiter": 500, "ftol": 1e-12})
+        found = minimize(
+            lambda b: loss(b)[:2], beta, jac=True, method="L-BFGS-B", options={"maxiter": 500, "ftol": 1e-12}
+        )
         beta, converged = found.x, bool(found.success)
     if not converged:
         notes.append("the multinomial fit stopped before it converged; the keys may separate the classes perfectly")

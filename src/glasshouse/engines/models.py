@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -59,8 +59,8 @@ def build(
         model = CartModel(training, y, n_classes, options)
         if model.tree.approximate_splits:
             notes.append(
-                f"{model.tree.approximate_splits} splits of the tree group more levels than can be searched exactly; their order by the first "
-                "principal component of the class shares was used"
+                f"{model.tree.approximate_splits} splits of the tree group more levels than can be searched exactly; "
+                "levels were ordered by the first principal component of their class shares"
             )
         return model, notes
     if name == "marginal":
@@ -194,7 +194,11 @@ class Boosting:
         rounds = int(options.pop("rounds", 100))
         objective: dict[str, Any] = {"objective": "reg:squarederror"}
         if n_classes is not None:
-            objective = {"objective": "binary:logistic"} if n_classes == 2 else {"objective": "multi:softprob", "num_class": n_classes}
+            objective = (
+                {"objective": "binary:logistic"}
+                if n_classes == 2
+                else {"objective": "multi:softprob", "num_class": n_classes}
+            )
         self._library = xgboost
         self.n_classes = n_classes
         self.key_of, matrix = dummies(training, first_dropped=True)
@@ -235,7 +239,7 @@ class Estimator:
         self.n_keys = len(training.names)
         if n_classes is not None and not hasattr(estimator, "predict_proba"):
             raise InputError(
-                f"{type(estimator).__name__} has no predict_proba; a categorical target needs a classifier that gives probabilities"
+                f"{type(estimator).__name__} has no predict_proba; a categorical target needs class probabilities"
             )
         self.estimator = clone(estimator)
         if random_state is not None and "random_state" in self.estimator.get_params():
@@ -252,8 +256,8 @@ class Estimator:
     def predict(self, table: Design) -> Array:
         matrix = self._matrix(table)[1]
         if self.n_classes is None:
-            return cast(Array, np.asarray(self.estimator.predict(matrix), np.float64))
-        return cast(Array, np.asarray(self.estimator.predict_proba(matrix), np.float64))
+            return np.asarray(self.estimator.predict(matrix), np.float64)
+        return np.asarray(self.estimator.predict_proba(matrix), np.float64)
 
     def importance(self) -> Array | None:
         raw = getattr(self.estimator, "feature_importances_", None)
@@ -275,7 +279,7 @@ def _sklearn_forest(
     n_jobs: int | None,
     options: dict[str, Any],
 ) -> Estimator:
-    """The matched settings of a library forest. It goes on drawing keys until one can be split, so it is NOT the ``rf`` attacker."""
+    """A library forest, settings matched. It draws keys until one can be split, so it is NOT the ``rf`` attacker."""
     from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
 
     trees = int(options.get("trees", 500))

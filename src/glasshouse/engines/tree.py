@@ -1,12 +1,13 @@
 """One classification or regression tree, grown and pruned by the rules of recursive partitioning (``cart``).
 
 A split maximises the drop of n * Gini (classes) or of the sum of squares (numbers); both children keep at least
-``minbucket`` records, a node below ``minsplit`` is a leaf. What survives is decided by another risk: R(node) = misclassified
-records or sum of squares, and a split must lower the risk of the tree by more than ``alpha = cp * R(root)`` per split it
-brings (Breiman et al. 1984; Therneau & Atkinson's report on recursive partitioning). Ties go to the earlier key and the earlier cut.
+``minbucket`` records, a node below ``minsplit`` is a leaf. What survives is decided by another risk: R(node) =
+misclassified records or sum of squares, and a split must lower the risk of the tree by more than ``alpha = cp *
+R(root)`` per split it brings (Breiman et al. 1984; Therneau & Atkinson's report on recursive partitioning). Ties go
+to the earlier key and the earlier cut.
 
-A level that a node did not see in training goes to the larger child. Surrogate splits are not grown: a missing value is a
-level of its own here, so nothing is ever missing at a split.
+A level that a node did not see in training goes to the larger child. Surrogate splits are not grown: a missing value
+is a level of its own here, so nothing is ever missing at a split.
 """
 
 from __future__ import annotations
@@ -29,9 +30,9 @@ EXACT_LEVELS = 15  # 16,384 groupings of levels per node at most
 class CartTree:
     """A grown tree on coded keys.
 
-    ``nodes`` [n, 6]: first and last-plus-one position of the node's records in ``members``, left child, right child (-1 for a
-    leaf), key, and the split. ``leaf_nodes`` lists the leaves from left to right; leaf ids are positions in it.
-    ``approximate_splits`` counts surviving or pruned splits whose levels were too many for the exact search.
+    ``nodes`` [n, 6]: first and last-plus-one position of the node's records in ``members``, left child, right child
+    (-1 for a leaf), key, and the split. ``leaf_nodes`` lists the leaves from left to right; leaf ids are positions in
+    it. ``approximate_splits`` counts surviving or pruned splits whose levels were too many for the exact search.
     """
 
     nodes: Array
@@ -77,9 +78,9 @@ class CartTree:
         """Class shares [rows, classes] of the leaf, or its mean [rows]."""
         leaf = self.leaves(codes)
         if self.n_classes == 0:
-            return self.leaf_counts[leaf, 0]
+            return np.asarray(self.leaf_counts[leaf, 0])
         shares = self.leaf_counts / self.leaf_counts.sum(axis=1, keepdims=True)
-        return shares[leaf]
+        return np.asarray(shares[leaf])
 
 
 def grow(
@@ -98,10 +99,10 @@ def grow(
 ) -> CartTree:
     """Grow and prune a tree.
 
-    ``codes`` [n, p]; ``ordered[j]``: numeric or ordinal key, cut at midpoints of ``values[j]`` (or of level codes if None);
-    otherwise split by groups of levels. ``n_classes`` None: regression on float ``y``; else class codes.
+    ``codes`` [n, p]; ``ordered[j]``: numeric or ordinal key, cut at midpoints of ``values[j]`` (or of level codes if
+    None); otherwise split by groups of levels. ``n_classes`` None: regression on float ``y``; else class codes.
     """
-    n, n_keys = codes.shape
+    n = len(codes)
     if n == 0:
         raise InputError("the release has no records to grow a tree on; release at least one record")
     if len(y) != n:

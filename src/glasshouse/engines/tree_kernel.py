@@ -1,134 +1,18 @@
 """Compiled loops of the classification and regression tree: the search for a split and the growing with its pruning.
 
-Split search (Breiman, Friedman, Olshen & Stone 1984): ordered keys at the midpoints between neighbouring values; categories
-by groups of levels. For two classes or a number the levels are ordered by their mean and only contiguous groups can be
-best; for more classes every subset is tried in Gray-code order while a node holds at most ``exact_levels`` levels, and
-above that the levels are ordered by the first principal component of their class shares (Coppersmith, Hong & Hosking 1999).
+Split search (Breiman, Friedman, Olshen & Stone 1984): ordered keys at the midpoints between neighbouring values;
+categories by groups of levels. For two classes or a number the levels are ordered by their mean and only contiguous
+groups can be best; for more classes every subset is tried in Gray-code order while a node holds at most
+``exact_levels`` levels, and above that the levels are ordered by the first principal component of their class shares
+(Coppersmith, Hong & Hosking 1999).
 """
 
 from __future__ import annotations
 
 import numpy as np
 from numba import njit
-from numba.cpython.unsafe.numbers import trailing_zeros
 
-_ONE = np.uint64(1)
-_ZERO = np.uint64(0)
-_TINY = 1e-11
-
-
-@njit(cache=True, nogil=True)
-def _present(column, index, start, stop, bits, n_words, slot, levels):  # type: ignore[no-untyped-def]
-    """Codes present in a node, ascending, into ``levels``; ``slot[code]`` is their position. Returns how many."""
-    for i in range(start, stop):
-        code = column[index[i]]
-        bits[code >> 6] |= _ONE << np.uint64(code & 63)
-    count = 0
-    for word in range(n_words):
-        mask = bits[word]
-        bits[word] = _ZERO
-        while mask != _ZERO:
-            code = word * 64 + np.int64(trailing_zeros(mask))
-            mask &= mask - _ONE
-            slot[code] = count
-            levels[count] = code
-            count += 1
-    return count
-
-
-@njit(cache=True, nogil=True)
-def _sweep(table, sizes, order, m, is_class, node_n, node_total, minbucket):  # type: ignore[no-untyped-def]
-    """Best contiguous cut of levels taken in ``order``: (score, number of levels on the left).
-
-    Score = sum of squared child totals over child sizes; ``table`` [level, class] counts, or [level, 0] sums of the target.
-    """
-    q = table.shape[1]
-    left = np.zeros(q)
-    n_left = 0.0
-    squares_left, squares_right = 0.0, 0.0
-    for k in range(q):
-        squares_right += node_total[k] * node_total[k]
-    best, best_at = -1.0, -1
-    for position in range(m - 1):
-        level = order[position]
-        n_left += sizes[level]
-        if is_class:
-            for k in range(q):
-                h = table[level, k]
-                if h != 0.0:
-                    squares_left += h * (2.0 * left[k] + h)
-                    squares_right -= h * (2.0 * (node_total[k] - left[k]) - h)
-                    left[k] += h
-        else:
-            left[0] += table[level, 0]
-            squares_left = left[0] * left[0]
-            squares_right = (node_total[0] - left[0]) * (node_total[0] - left[0])
-        n_right = node_n - n_left
-        if n_left >= minbucket and n_right >= minbucket:
-            score = squares_left / n_left + squares_right / n_right
-            if score > best + _TINY * abs(best):
-                best, best_at = score, position + 1
-    return best, best_at
-
-
-@njit(cache=True, nogil=True)
-def _all_subsets(table, sizes, m, node_n, node_total, minbucket):  # type: ignore[no-untyped-def]
-    """Best of all groupings of ``m`` levels: (score, bit mask of the levels on the left)."""
-    q = table.shape[1]
-    left = np.zeros(q)
-    n_left, squares_left, squares_right = 0.0, 0.0, 0.0
-    for k in range(q):
-        squares_right += node_total[k] * node_total[k]
-    best, best_mask, mask = -1.0, np.int64(0), np.int64(0)
-    for step in range(1, 1 << (m - 1)):
-        level = np.int64(trailing_zeros(np.uint64(step)))
-        sign = -1.0 if (mask >> level) & 1 else 1.0
-        mask ^= np.int64(1) << level
-        n_left += sign * sizes[level]
-        for k in range(q):
-            h = sign * table[level, k]
-            if h != 0.0:
-                squares_left += h * (2.0 * left[k] + h)
-                squares_right -= h * (2.0 * (node_total[k] - left[k]) - h)
-                left[k] += h
-        n_right = node_n - n_left
-        if n_left >= minbucket and n_right >= minbucket:
-            score = squares_left / n_left + squares_right / n_right
-            if score > best + _TINY * abs(best):
-                best, best_mask = score, mask
-    return best, best_mask
-
-
-@njit(cache=True, nogil=True)
-def _principal_scores(table, sizes, m, node_n, node_total):  # type: ignore[no-untyped-def]
-    """Scores of the levels on the first principal component of their class shares, by power iteration."""
-    q = table.shape[1]
-    direction = np.empty(q)
-    for k in range(q):
-        direction[k] = 1.0 / (1.0 + k)
-    scores = np.zeros(m)
-    for _ in range(50):
-        following = np.zeros(q)
-        for level in range(m):
-            score = 0.0
-            for k in range(q):
-                score += (table[level, k] / sizes[level] - node_total[k] / node_n) * direction[k]
-            scores[level] = score
-            for k in range(q):
-                following[k] += score * (table[level, k] - sizes[level] * node_total[k] / node_n)
-        norm = 0.0
-        for k in range(q):
-            norm += following[k] * following[k]
-        if norm <= 1e-300:
-            break
-        change = 0.0
-        for k in range(q):
-            following[k] /= np.sqrt(norm)
-            change = max(change, abs(following[k] - direction[k]))
-            direction[k] = following[k]
-        if change < 1e-10:
-            break
-    return scores
+from glasshouse.engines.tree_search import TINY, all_subsets, present, principal_scores, sweep, sweep_rows
 
 
 @njit(cache=True, nogil=True)
@@ -149,9 +33,9 @@ def grow(  # type: ignore[no-untyped-def]
 ):
     """Grow a tree with the complexity rule applied on the way.
 
-    Returns (index, nodes, cuts, directions, importance, n_approximate). ``nodes`` [n, 6] int64: start, stop (the node's slice of ``index``), left child,
-    right child (-1: leaf), key, offset into ``directions`` (categories) or last code going left (ordered keys); ``cuts`` the
-    midpoint. Directions: 1 left, 2 right, 0 not seen in the node.
+    Returns (index, nodes, cuts, directions, importance, n_approximate). ``nodes`` [n, 6] int64: start, stop (the
+    node's slice of ``index``), left child, right child (-1: leaf), key, offset into ``directions`` (categories) or
+    last code going left (ordered keys); ``cuts`` the midpoint. Directions: 1 left, 2 right, 0 not seen in the node.
     """
     n_keys, n = codes.shape
     is_class = n_classes > 0
@@ -177,6 +61,7 @@ def grow(  # type: ignore[no-untyped-def]
     importance = np.zeros(n_keys)
     directions = np.zeros(1024, np.uint8)
     n_directions, n_approximate = 0, 0
+    no_rows = np.zeros(1, np.int64)
 
     depth_limit = maxdepth + 2
     path = np.zeros(depth_limit, np.int64)
@@ -232,53 +117,75 @@ def grow(  # type: ignore[no-untyped-def]
                     parent += total[k] * total[k]
                 parent /= size
                 # gain must be positive beyond rounding
-                score_best = parent + _TINY * (parent if is_class else risk[node])
+                score_best = parent + TINY * (parent if is_class else risk[node])
                 for j in range(n_keys):
                     column = codes[j]
-                    m = _present(column, index, start, stop, bits, (n_levels[j] + 63) // 64, slot, levels)
+                    m = present(column, index, start, stop, bits, (n_levels[j] + 63) // 64, slot, levels)
                     if m < 2:
                         continue
-                    table = np.zeros((m, q))
                     sizes = np.zeros(m)
                     for i in range(start, stop):
-                        row = index[i]
-                        at = slot[column[row]]
-                        sizes[at] += 1.0
-                        if is_class:
-                            table[at, class_slot[y_class[row]]] += 1.0
-                        else:
-                            table[at, 0] += y_value[row] - mean
-                    if ordered[j]:
-                        score, at = _sweep(table, sizes, np.arange(m), m, is_class, size, total, minbucket)
-                        if at > 0 and score > score_best + _TINY * abs(score_best):
-                            score_best, key = score, j
-                            best_code, best_high = levels[at - 1], levels[at]
+                        sizes[slot[column[index[i]]]] += 1.0
+                    subsets = not ordered[j] and is_class and q > 2 and m <= exact_levels
+                    principal = not ordered[j] and is_class and q > 2 and m > exact_levels
+                    by_rows = principal or (is_class and not subsets and q * m > 4 * size)
+                    table = np.zeros((1, 1)) if by_rows else np.zeros((m, q))
+                    starts, entries = no_rows, no_rows
+                    if by_rows:
+                        starts, entries = np.zeros(m + 2, np.int64), np.empty(size, np.int64)
+                        for level in range(m):
+                            starts[level + 2] = starts[level + 1] + np.int64(sizes[level])
+                        for i in range(start, stop):
+                            level = slot[column[index[i]]]
+                            entries[starts[level + 1]] = class_slot[y_class[index[i]]]
+                            starts[level + 1] += 1
+                    elif is_class:
+                        for i in range(start, stop):
+                            row = index[i]
+                            table[slot[column[row]], class_slot[y_class[row]]] += 1.0
                     else:
+                        for i in range(start, stop):
+                            row = index[i]
+                            table[slot[column[row]], 0] += y_value[row] - mean
+                    if subsets:
                         side = np.full(m, 2, np.uint8)
-                        approximate = False
-                        if is_class and q > 2 and m <= exact_levels:
-                            score, mask = _all_subsets(table, sizes, m, size, total, minbucket)
-                            for level in range(m):
-                                if (mask >> level) & 1:
-                                    side[level] = 1
-                        else:
-                            if is_class and q > 2:
-                                scores = _principal_scores(table, sizes, m, size, total)
-                                approximate = True
-                            elif is_class:
-                                # share of the later class, whichever of the two was met first
-                                later = 1 if q == 2 and classes[1] > classes[0] else 0
-                                scores = table[:, later] / sizes
-                            else:
-                                scores = table[:, 0] / sizes
-                            order = np.argsort(scores, kind="mergesort")
-                            score, at = _sweep(table, sizes, order, m, is_class, size, total, minbucket)
-                            for position in range(max(at, 0)):
-                                side[order[position]] = 1
-                        if score > score_best + _TINY * abs(score_best):
-                            score_best, key = score, j
+                        score, mask = all_subsets(table, sizes, m, size, total, minbucket)
+                        for level in range(m):
+                            if (mask >> level) & 1:
+                                side[level] = 1
+                        if score > score_best + TINY * abs(score_best):
+                            score_best, key, best_approximate = score, j, False
                             best_side, best_levels = side, levels[:m].copy()
-                            best_approximate = approximate
+                        continue
+                    if ordered[j]:
+                        order = np.arange(m)
+                    elif principal:
+                        order = np.argsort(principal_scores(starts, entries, m, size, total), kind="mergesort")
+                    elif is_class:
+                        # share of the later class, whichever of the two was met first
+                        later = 1 if q == 2 and classes[1] > classes[0] else 0
+                        scores = np.zeros(m)
+                        if by_rows:
+                            for level in range(m):
+                                for e in range(starts[level], starts[level + 1]):
+                                    scores[level] += entries[e] == later
+                        else:
+                            scores += table[:, later]
+                        order = np.argsort(scores / sizes, kind="mergesort")
+                    else:
+                        order = np.argsort(table[:, 0] / sizes, kind="mergesort")
+                    if by_rows:
+                        score, at = sweep_rows(starts, entries, order, m, size, total, minbucket)
+                    else:
+                        score, at = sweep(table, sizes, order, m, is_class, size, total, minbucket)
+                    if at > 0 and score > score_best + TINY * abs(score_best):
+                        score_best, key, best_approximate = score, j, principal
+                        if ordered[j]:
+                            best_code, best_high = levels[at - 1], levels[at]
+                        else:
+                            best_side, best_levels = np.full(m, 2, np.uint8), levels[:m].copy()
+                            for position in range(at):
+                                best_side[order[position]] = 1
                 if key >= 0:
                     importance[key] += score_best - parent
             if is_class:
