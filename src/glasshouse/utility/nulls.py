@@ -1,0 +1,141 @@
+"""Null bands: what a perfect synthesiser would score at these sizes, so that a value can be read in both directions.
+
+A perfect synthesiser draws from the population (a *fresh sample*) or from a model that equals the original's own
+distribution (*correct synthesis*, a bootstrap of the original). The band runs from the 5 % to the 95 % point over both:
+
+    fresh    statistic(X*, Y*)    X* and Y* drawn independently from the original
+    correct  statistic(X, Y*)     Y* drawn from the original
+
+Worse than the band is lost utility. Better than the band is a copy alarm: no honest synthesis comes that close to the original
+(Raab, Nowok & Dibben 2021 on expected values of utility measures; Snoke et al. 2018).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+
+from glasshouse.core.plain import number
+from glasshouse.core.result import Result
+from glasshouse.core.streams import RandomState, generator
+from glasshouse.data.pair import Pair
+
+Better = Literal["lower", "higher"]
+Rows = np.ndarray | None  # None: every row, as it stands
+TAIL = 0.05
+
+
+@dataclass(frozen=True)
+class Null:
+    """The band of a perfect synthesiser, its middle, and how it was found."""
+
+    low: float
+    high: float
+    centre: float
+    how: str
+
+    def reading(self, value: float, better: Better) -> dict[str, Any]:
+        """The entries every utility result carries in its details."""
+        slack = 1e-12 * max(1.0, abs(self.low), abs(self.high))
+        below, above = value < self.low - slack, value > self.high + slack
+        return {
+            "null": self.centre,
+            "null_low": self.low,
+            "null_high": self.high,
+            "null_how": self.how,
+            "copy_alarm": below if better == "lower" else above,
+            "lost": above if better == "lower" else below,
+        }
+
+
+def band(fresh: Sequence[float] | np.ndarray, correct: Sequence[float] | np.ndarray, how: str) -> Null | None:
+    """The band from simulated values of both kinds; None when too few of them are defined."""
+    draws = [np.asarray([v for v in group if v is not None and np.isfinite(v)], float) for group in (fresh, correct)]
+    draws = [d for d in draws if d.size >= 5]
+    if not draws:
+        return None
+    low = min(float(np.quantile(d, TAIL)) for d in draws)
+    high = max(float(np.quantile(d, 1 - TAIL)) for d in draws)
+    return Null(low, high, float(draws[0].mean()), how)
+
+
+def resampled(
+    pair: Pair,
+    statistic: Callable[[Rows, Rows], float | None],
+    *,
+    replicates: int,
+    random_state: RandomState,
+    name: str,
+    n: int | None = None,
+    m: int | None = None,
+    rows: np.ndarray | None = None,
+) -> Null | None:
+    """Band of ``statistic(x_rows, y_rows)``, both sets of rows taken from the original.
+
+    ``rows`` are the original's usable rows in canonical order (default: all), ``n`` and ``m`` the sizes the statistic really has.
+    """
+    if replicates < 1:
+        return None
+    base = canonical_rows(pair) if rows is None else rows
+    n = len(base) if n is None else n
+    m = pair.n("released") if m is None else m
+    fresh, correct = [], []
+    for r in range(replicates):
+        rng = generator(random_state, "null", name, r)
+        fresh.append(statistic(draw(pair, base, n, rng), draw(pair, base, m, rng)))
+        correct.append(statistic(base, draw(pair, base, m, rng)))
+    return band(fresh, correct, f"{replicates} resamples of the original")  # type: ignore[arg-type]
+
+
+def draw(pair: Pair, rows: np.ndarray, size: int, rng: np.random.Generator) -> np.ndarray:
+    """``size`` of the rows with replacement. An unweighted release of a weighted original stands for the weighted population."""
+    weights = pair.weight_values("original")
+    if weights is None or pair.weight_values("released") is not None:
+        return rows[rng.integers(0, len(rows), size)]
+    steps = np.cumsum(weights[rows])
+    return rows[np.minimum(np.searchsorted(steps, rng.random(size) * steps[-1], side="right"), len(rows) - 1)]
+
+
+def canonical_rows(pair: Pair, keep: np.ndarray | None = None) -> np.ndarray:
+    """Rows of the original sorted by content, so that resamples do not depend on the order of the file."""
+
+    def compute() -> np.ndarray:
+        columns = [pair.codes(c).of("original") for c in reversed(pair.columns)]
+        weights = pair.weight_values("original")
+        return np.lexsort([*columns] if weights is None else [weights, *columns])
+
+    order = pair.memo(("canonical_rows",), compute)
+    return order if keep is None else order[keep[order]]
+
+
+def judged(
+    value: float | None,
+    null: Null | None,
+    better: Better,
+    *,
+    utility: float | None,
+    details: Mapping[str, Any],
+    sentence: str,
+    warnings: Sequence[str] = (),
+    **more: Any,
+) -> Result:
+    """A utility result read against its null band: the score, the band, the alarm, the verdict and the sentence."""
+    figures: dict[str, Any] = {"utility": None if utility is None else min(1.0, max(0.0, utility)), **details}
+    if value is None or not np.isfinite(value):
+        return Result(None, details=figures, sentence=sentence, warnings=warnings, **more)
+    if null is None:
+        return Result(value, details=figures, sentence=sentence + ".", warnings=warnings, **more)
+    reading = null.reading(float(value), better)
+    figures |= reading
+    reach = f"a perfect synthesiser would reach {number(null.low, 3)} to {number(null.high, 3)}"
+    if reading["copy_alarm"]:
+        tail = f"{reach}: closer to the original than honest synthesis comes, which is what a copy looks like."
+    elif reading["lost"]:
+        tail = f"{reach}: utility is lost."
+    else:
+        tail = f"{reach}: no loss beyond sampling noise."
+    verdict = "warn" if reading["copy_alarm"] or reading["lost"] else "pass"
+    return Result(value, details=figures, sentence=f"{sentence}; {tail}", warnings=warnings, verdict=verdict, **more)
