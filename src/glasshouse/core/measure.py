@@ -137,7 +137,7 @@ class Measure:
     def __call__(self, original: Any, released: Any = None, /, **arguments: Any) -> Result:
         """Run on a Pair, or on the frames themselves: ``disco(original, released, keys=[...], target=...)``."""
         pair, options = self._bind(original, released, arguments)
-        missing_role = next((n for n in self.needs if n in ("keys", "target") and not getattr(pair, n)), None)
+        missing_role = next((n for n in self.needs if n in ("keys", "target", "targets") and not getattr(pair, n)), None)
         if missing_role:
             raise InputError(str(self.lacks(pair)))
         return self.run(pair, **options)
@@ -310,6 +310,7 @@ def _need_holdout(pair: Any) -> str | None:
 _NEEDS: dict[str, Callable[[Any], str | None]] = {
     "keys": lambda pair: None if pair.keys else "needs keys: the columns an attacker may know, e.g. keys=['age', 'sex']",
     "target": lambda pair: None if pair.target else "needs a target: the column an attacker wants to learn, e.g. target='income'",
+    "targets": lambda pair: None if pair.targets else "needs a target (or several): what an attacker wants to learn, e.g. target='income'",
     "holdout": _need_holdout,
     "weights": lambda pair: None if pair.weights else "needs weights: the name of the column with the survey weights",
     "row_paired": lambda pair: None if pair.row_paired else "needs a row-paired release (row_paired=True): row i released is row i of the original, perturbed",
