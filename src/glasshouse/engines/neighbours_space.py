@@ -90,9 +90,16 @@ class Encoded:
         return numbers, np.where(rows.codes < 0, np.int32(-2), rows.codes)
 
 
-def encode_pair(pair: Pair, columns: Sequence[str], missing: str, weights: Mapping[str, float] | None) -> Encoded:
-    """Encode the chosen columns of original, release and holdout together."""
-    tables = ["original", "released", *(["holdout"] if pair.has_holdout else [])]
+def encode_pair(
+    pair: Pair,
+    columns: Sequence[str],
+    missing: str,
+    weights: Mapping[str, float] | None,
+    tables: Sequence[str] | None = None,
+) -> Encoded:
+    """Encode the chosen columns of original, release and holdout (or of the ``tables`` named) together."""
+    if tables is None:
+        tables = ["original", "released", *(["holdout"] if pair.has_holdout else [])]
     numeric: dict[str, list[np.ndarray]] = {}
     nominal: dict[str, list[np.ndarray]] = {}
     special: dict[str, list[np.ndarray]] = {}

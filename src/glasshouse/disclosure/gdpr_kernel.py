@@ -1,0 +1,141 @@
+"""Compiled loops of the GDPR attacks: matches of predicates, and overlaps of two lists of nearest records."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numba import njit, prange
+
+
+@njit(cache=True, parallel=True)
+def count(table: Any, column: Any, low: Any, high: Any, negated: Any, stop_at: int) -> Any:
+    """Matches of each predicate among the records of ``table`` and the first match; stops at ``stop_at`` when positive."""
+    n = table.shape[0]
+    width = column.shape[1]
+    size = column.shape[0]
+    matches = np.zeros(size, np.int64)
+    first = np.full(size, -1, np.int64)
+    for q in prange(size):
+        found = 0
+        for i in range(n):
+            met = True
+            for j in range(width):
+                code = table[i, column[q, j]]
+                inside = code >= low[q, j] and code <= high[q, j]
+                if inside == negated[q, j]:
+                    met = False
+                    break
+            if met:
+                if found == 0:
+                    first[q] = i
+                found += 1
+                if stop_at > 0 and found >= stop_at:
+                    break
+        matches[q] = found
+    return matches, first
+
+
+@njit(cache=True)
+def _kind(near0: bool, near1: bool) -> int:
+    """0 nearer in both, 1 tied in the first only, 2 tied in the second only, 3 tied in both."""
+    return (0 if near0 else 1) + (0 if near1 else 2)
+
+
+@njit(cache=True)
+def _lowest(
+    rows: Any, start: int, end: int, close_stamp: Any, mark: int, starts: Any, counts: Any, members: Any, k: int, chosen: Any
+) -> int:
+    """The k nearest records of one list, ties by lowest record number, into ``chosen``; returns how many."""
+    size = 0
+    for at in range(start, end):
+        row = rows[at]
+        if close_stamp[row] == mark:
+            for c in range(counts[row]):
+                if size < k:
+                    chosen[size] = members[starts[row] + c]
+                    size += 1
+    sure = size
+    for at in range(start, end):
+        row = rows[at]
+        if close_stamp[row] == mark:
+            continue
+        for c in range(min(counts[row], k - sure)):
+            record = members[starts[row] + c]
+            if size < k:
+                slot = size
+                size += 1
+            elif record < chosen[k - 1]:
+                slot = k - 1
+            else:
+                break
+            while slot > sure and chosen[slot - 1] > record:
+                chosen[slot] = chosen[slot - 1]
+                slot -= 1
+            chosen[slot] = record
+    return size
+
+
+@njit(cache=True, parallel=True)
+def overlaps(first: Any, second: Any, list0: Any, list1: Any, reference0: Any, reference1: Any, k: int) -> Any:
+    """Overlap of two lists of nearest records, for each pair (first[p], second[p]) of distinct queries.
+
+    A list is (offsets, rows, close offsets, close rows): rows within the k-th distance, and those clearly nearer. A
+    reference is (inverse, starts, counts, members) of the searched table. Returns per pair: nearer in both, tied in the
+    first and nearer in the second, nearer in the first and tied in the second, tied in both, then the sizes (nearer and
+    tied in the first, nearer and tied in the second), then whether the k nearest by lowest record number overlap.
+    """
+    offsets0, rows0, close_offsets0, close_rows0 = list0
+    offsets1, rows1, close_offsets1, close_rows1 = list1
+    inverse0, starts0, counts0, members0 = reference0
+    inverse1, starts1, counts1, members1 = reference1
+    n = first.shape[0]
+    block = 128
+    out = np.zeros((n, 9), np.int64)
+    for b in prange((n + block - 1) // block):
+        any0 = np.full(counts0.shape[0], -1, np.int64)
+        any1 = np.full(counts1.shape[0], -1, np.int64)
+        close0 = np.full(counts0.shape[0], -1, np.int64)
+        close1 = np.full(counts1.shape[0], -1, np.int64)
+        chosen0 = np.empty(k, np.int64)
+        chosen1 = np.empty(k, np.int64)
+        for p in range(b * block, min(n, (b + 1) * block)):
+            q0 = first[p]
+            q1 = second[p]
+            total0 = 0
+            total1 = 0
+            for at in range(close_offsets0[q0], close_offsets0[q0 + 1]):
+                close0[close_rows0[at]] = p
+                out[p, 4] += counts0[close_rows0[at]]
+            for at in range(close_offsets1[q1], close_offsets1[q1 + 1]):
+                close1[close_rows1[at]] = p
+                out[p, 6] += counts1[close_rows1[at]]
+            for at in range(offsets0[q0], offsets0[q0 + 1]):
+                any0[rows0[at]] = p
+                total0 += counts0[rows0[at]]
+            for at in range(offsets1[q1], offsets1[q1 + 1]):
+                any1[rows1[at]] = p
+                total1 += counts1[rows1[at]]
+            out[p, 5] = total0 - out[p, 4]
+            out[p, 7] = total1 - out[p, 6]
+            if total0 <= total1:
+                for at in range(offsets0[q0], offsets0[q0 + 1]):
+                    row0 = rows0[at]
+                    for c in range(counts0[row0]):
+                        row1 = inverse1[members0[starts0[row0] + c]]
+                        if any1[row1] == p:
+                            out[p, _kind(close0[row0] == p, close1[row1] == p)] += 1
+            else:
+                for at in range(offsets1[q1], offsets1[q1 + 1]):
+                    row1 = rows1[at]
+                    for c in range(counts1[row1]):
+                        row0 = inverse0[members1[starts1[row1] + c]]
+                        if any0[row0] == p:
+                            out[p, _kind(close0[row0] == p, close1[row1] == p)] += 1
+            size0 = _lowest(rows0, offsets0[q0], offsets0[q0 + 1], close0, p, starts0, counts0, members0, k, chosen0)
+            size1 = _lowest(rows1, offsets1[q1], offsets1[q1 + 1], close1, p, starts1, counts1, members1, k, chosen1)
+            for i in range(size0):
+                for j in range(size1):
+                    if chosen0[i] == chosen1[j]:
+                        out[p, 8] = 1
+    return out

@@ -1,0 +1,235 @@
+"""Predicates for singling out: conjunctions of conditions on columns, made and counted in bulk on integer codes.
+
+The joint codes of a pair follow the order of the values, so every condition is an interval of codes: ``== v`` is
+[v, v], ``<= v`` is [first, v], ``>= v`` is [v, last], "is missing" is [-1, -1]. A set of predicates is then three small
+integer arrays, and counting matches is one compiled scan that stops at the second match where only uniqueness is asked.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from glasshouse.core.errors import InputError, listed
+
+if TYPE_CHECKING:
+    from glasshouse.data.pair import Pair
+
+OPERATORS = ("==", "!=", "<", "<=", ">", ">=")
+MISSING = -1
+
+
+@dataclass(frozen=True)
+class Predicates:
+    """q predicates of w conditions each: column position, lowest and highest code, and whether the condition is negated.
+
+    Shorter predicates repeat their first condition.
+    """
+
+    column: np.ndarray
+    low: np.ndarray
+    high: np.ndarray
+    negated: np.ndarray
+
+    def __len__(self) -> int:
+        return len(self.column)
+
+    def take(self, chosen: np.ndarray) -> Predicates:
+        return Predicates(self.column[chosen], self.low[chosen], self.high[chosen], self.negated[chosen])
+
+    def keys(self) -> np.ndarray:
+        """One row of integers per predicate, equal for equal predicates."""
+        return np.hstack([self.column, self.low, self.high, self.negated.astype(np.int32)])
+
+    @staticmethod
+    def join(parts: Sequence[Predicates]) -> Predicates:
+        return Predicates(
+            np.concatenate([p.column for p in parts]),
+            np.concatenate([p.low for p in parts]),
+            np.concatenate([p.high for p in parts]),
+            np.concatenate([p.negated for p in parts]),
+        )
+
+
+class Board:
+    """The columns of a pair as codes, and what making predicates needs to know about them."""
+
+    def __init__(self, pair: Pair, columns: Sequence[str]) -> None:
+        self.columns = tuple(columns)
+        self._codes = [pair.codes(c) for c in columns]
+        self.numeric = np.array([pair.is_numeric(c) for c in columns])
+        self.levels = np.array([c.n_levels for c in self._codes], np.int32)
+        self.released = self.table("released")
+        self.distinct = np.unique(self.released, axis=0)
+        self.medians = np.array([_median_code(pair, c, k) for c, k in zip(columns, self._codes, strict=True)])
+
+    def table(self, name: str) -> np.ndarray:
+        """Records by columns of a table, as codes."""
+        return np.ascontiguousarray(np.column_stack([c.of(name) for c in self._codes]).astype(np.int32))
+
+    def univariate(self) -> Predicates:
+        """Every condition on one column that exactly one distinct released record meets, by the four forms of the attack."""
+        parts = []
+        for v, codes in enumerate(self.distinct.T):
+            present = np.sort(codes[codes >= 0])
+            bounds = []
+            if int((codes < 0).sum()) == 1:
+                bounds.append((MISSING, MISSING))
+            if len(present):
+                values, counts = np.unique(present, return_counts=True)
+                bounds += [(value, value) for value in values[counts == 1].tolist()]
+                if self.numeric[v] and counts[0] == 1:
+                    bounds.append((0, int(values[0])))
+                if self.numeric[v] and counts[-1] == 1:
+                    bounds.append((int(values[-1]), int(self.levels[v]) - 1))
+            if bounds:
+                low, high = np.array(bounds, np.int32).T
+                parts.append(_single(np.full(len(low), v, np.int32), low, high))
+        return Predicates.join(parts) if parts else _single(*(np.empty(0, np.int32),) * 3)
+
+    def multivariate(self, wanted: int, width: int, rng: np.random.Generator, most: int) -> tuple[Predicates, int]:
+        """Conjunctions met by exactly one distinct released record, guessed from random released records.
+
+        Numbers above the release's median give >=, others <=; categories give ==; missing values "is missing". Returns up
+        to ``wanted`` different predicates and the number of attempts (at most ``most``).
+        """
+        kept: list[Predicates] = []
+        seen: set[bytes] = set()
+        attempts = found = 0
+        batch = max(1024, 4 * wanted)
+        while found < wanted and attempts < most:
+            size = min(batch, most - attempts)
+            attempts += size
+            made = self._around_records(size, width, rng)
+            made = made.take(np.flatnonzero(count_matches(self.distinct, made, stop_at=2)[0] == 1))
+            fresh = []
+            for position, key in enumerate(made.keys()):
+                text = key.tobytes()
+                if text not in seen:
+                    seen.add(text)
+                    fresh.append(position)
+            if fresh:
+                kept.append(made.take(np.array(fresh[: wanted - found])))
+                found += len(kept[-1])
+            batch = min(2 * batch, 1 << 18)
+        return (Predicates.join(kept) if kept else _single(*(np.empty(0, np.int32),) * 3)), attempts
+
+    def _around_records(self, size: int, width: int, rng: np.random.Generator) -> Predicates:
+        column = _column_sets(size, width, len(self.columns), rng)
+        row = rng.integers(0, len(self.distinct), size)
+        value = self.distinct[row[:, None], column]
+        upper = self.numeric[column] & (value > self.medians[column])
+        lower = self.numeric[column] & ~upper
+        low = np.where(lower & (value >= 0), 0, value)
+        high = np.where(upper & (value >= 0), self.levels[column] - 1, value)
+        return Predicates(column, low.astype(np.int32), high.astype(np.int32), np.zeros(column.shape, bool))
+
+    def random(self, wanted: int, width: int, rng: np.random.Generator) -> Predicates:
+        """The naive attacker's predicates: random columns, values drawn from the release, random operators."""
+        column = _column_sets(wanted, width, len(self.columns), rng)
+        value = self.released[rng.integers(0, len(self.released), column.shape), column]
+        operator = np.where(self.numeric[column], rng.integers(0, 6, column.shape), rng.integers(0, 2, column.shape))
+        top = self.levels[column] - 1
+        known = value >= 0
+        low = np.select([operator <= 1, operator <= 3, operator == 4], [value, 0, value + 1], value)
+        high = np.select([operator <= 1, operator == 2, operator == 3], [value, value - 1, value], top)
+        low, high = np.where(known, low, MISSING), np.where(known, high, MISSING)
+        # An empty interval (below the smallest value) must match nobody, missing values included.
+        empty = known & (high < low)
+        low, high = np.where(empty, 1, low), np.where(empty, 0, high)
+        return Predicates(column, low.astype(np.int32), high.astype(np.int32), (operator == 1) & known)
+
+    def read(self, texts: Sequence[Sequence[Sequence[Any]]]) -> Predicates:
+        """Predicates from lists of (column, operator, value); value None with == means "is missing"."""
+        width = max((len(t) for t in texts), default=1)
+        shape = (len(texts), width)
+        column, low, high = np.zeros(shape, np.int32), np.zeros(shape, np.int32), np.zeros(shape, np.int32)
+        negated = np.zeros(shape, bool)
+        for q, conditions in enumerate(texts):
+            padded = [*conditions, *[conditions[0]] * (width - len(conditions))]
+            for j, (name, operator, value) in enumerate(padded):
+                if name not in self.columns:
+                    raise InputError(f"a predicate names column {name!r}, which is not among {listed(self.columns)}")
+                if operator not in OPERATORS:
+                    raise InputError(f"a predicate uses operator {operator!r}; the operators are {listed(OPERATORS)}")
+                v = self.columns.index(name)
+                column[q, j] = v
+                low[q, j], high[q, j], negated[q, j] = self._interval(v, operator, value)
+        return Predicates(column, low, high, negated)
+
+    def _interval(self, v: int, operator: str, value: Any) -> tuple[int, int, bool]:
+        levels, top = self._codes[v].levels, int(self.levels[v]) - 1
+        if value is None:
+            return MISSING, MISSING, operator == "!="
+        if not self.numeric[v] and operator not in ("==", "!="):
+            raise InputError(f"column {self.columns[v]!r} is not numeric, so only == and != can be asked of it")
+        if self.numeric[v]:
+            left = int(np.searchsorted(np.asarray(levels), value, "left"))
+            right = int(np.searchsorted(np.asarray(levels), value, "right"))
+        else:
+            left = levels.index(value) if value in levels else top + 1
+            right = left + (left <= top)
+        bounds = {"<": (0, left - 1), "<=": (0, right - 1), ">": (right, top), ">=": (left, top)}
+        low, high = bounds.get(operator, (left, right - 1))
+        if high < low:
+            low, high = 1, 0
+        return low, high, operator == "!="
+
+    def write(self, predicates: Predicates) -> list[str]:
+        """Predicates as text, for the custodian's eyes."""
+        texts = []
+        for q in range(len(predicates)):
+            parts = []
+            for j in range(predicates.column.shape[1]):
+                v, low, high = (int(a[q, j]) for a in (predicates.column, predicates.low, predicates.high))
+                levels = self._codes[v].levels
+                if high < 0:
+                    text = f"{self.columns[v]} is missing"
+                elif low == high:
+                    text = f"{self.columns[v]} {'!=' if predicates.negated[q, j] else '=='} {levels[low]!s}"
+                elif low == 0:
+                    text = f"{self.columns[v]} <= {levels[high]!s}"
+                else:
+                    text = f"{self.columns[v]} >= {levels[low]!s}"
+                if text not in parts:
+                    parts.append(text)
+            texts.append(" and ".join(parts))
+        return texts
+
+def count_matches(table: np.ndarray, predicates: Predicates, stop_at: int = 0) -> tuple[np.ndarray, np.ndarray]:
+    """Records of ``table`` each predicate matches and the first of them (-1 for none); counting ends at ``stop_at``."""
+    from glasshouse.disclosure.gdpr_kernel import count
+
+    if not len(predicates):
+        return np.zeros(0, np.int64), np.zeros(0, np.int64)
+    matches, first = count(table, predicates.column, predicates.low, predicates.high, predicates.negated, stop_at)
+    return np.asarray(matches), np.asarray(first)
+
+
+def _single(column: np.ndarray, low: np.ndarray, high: np.ndarray) -> Predicates:
+    return Predicates(
+        column.reshape(-1, 1).astype(np.int32), low.reshape(-1, 1).astype(np.int32), high.reshape(-1, 1).astype(np.int32),
+        np.zeros((len(column), 1), bool),
+    )  # fmt: skip
+
+
+def _column_sets(size: int, width: int, columns: int, rng: np.random.Generator) -> np.ndarray:
+    """``width`` different columns per predicate, in ascending order."""
+    chosen = np.argsort(rng.random((size, columns)), axis=1)[:, :width]
+    return np.sort(chosen, axis=1).astype(np.int32)
+
+
+def _median_code(pair: Pair, column: str, codes: Any) -> float:
+    """Position of the release's median among the codes; halfway positions fall between two codes."""
+    if not pair.is_numeric(column):
+        return -1.0
+    values = pair.values(column, "released")
+    values = values[~np.isnan(values)]
+    if not len(values):
+        return -1.0
+    every = np.unique(np.concatenate([pair.values(column, t) for t in codes.arrays]))
+    every = every[~np.isnan(every)]
+    return float(np.searchsorted(every, np.median(values), "right")) - 1.0

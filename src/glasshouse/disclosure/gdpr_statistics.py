@@ -1,0 +1,205 @@
+"""Arithmetic shared by the three attacks of the GDPR risks: attack, naive baseline, control, and what is left over.
+
+An attack makes n guesses about people in the original and is right k times. The same attack on people never shown to
+the synthesiser (the control) succeeds too, because the release describes the population. Only the surplus
+
+    difference = attack - control,        excess = (attack - control) / (1 - control)
+
+speaks of the people in the original (Giomi, Boenisch, Wehmeyer & Tasnadi 2023). Both keep their sign: clipping at zero
+would make the mean over seeds of a release without leak positive.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from glasshouse.core.intervals import Interval, normal_quantile, wilson
+from glasshouse.core.measure import Bands
+from glasshouse.core.result import Result
+
+CITE = "Giomi, Boenisch, Wehmeyer & Tasnadi (2023), A unified framework for quantifying privacy risk in synthetic data, PoPETs"
+BANDS = Bands(
+    warn=0.05, fail=0.10, on="difference_high", source="glasshouse default on the upper confidence limit of attack minus control"
+)
+NO_CONTROL = (
+    "No holdout: the attack and its naive baseline are given, but part of any success is knowledge about the population, and without "
+    "records that were never shown to the synthesiser that part cannot be taken off. So there is no verdict."
+)
+
+
+@dataclass(frozen=True)
+class Side:
+    """Successes (fractions of a success where ties are shared) among a number of guesses."""
+
+    successes: float
+    guesses: float
+
+    @property
+    def rate(self) -> float:
+        return self.successes / self.guesses
+
+    def interval(self, confidence: float) -> Interval:
+        return wilson(self.successes, self.guesses, confidence)
+
+
+@dataclass(frozen=True)
+class Attack:
+    """One attack with its references.
+
+    ``correlation`` is that of attack and control success when both judge the same guesses. ``gap`` replaces the plain
+    difference where the attack has a better comparison of unequal sizes.
+    """
+
+    attack: Side
+    baseline: Side | None
+    control: Side | None
+    correlation: float = 0.0
+    gap: tuple[float, Interval] | None = None
+
+    def difference(self, confidence: float) -> tuple[float, Interval] | None:
+        """attack - control with its interval; None without a control."""
+        if self.control is None or self.gap is not None:
+            return self.gap
+        gap = self.attack.rate - self.control.rate
+        return gap, difference_interval(self.attack, self.control, confidence, self.correlation)
+
+    def excess(self, confidence: float) -> tuple[float, Interval] | None:
+        """(attack - control) / (1 - control) with its interval; None without a control or when the control never fails."""
+        if self.control is None or self.control.rate >= 1:
+            return None
+        left = 1 - self.control.rate
+        if self.gap is not None:
+            return self.gap[0] / left, (self.gap[1][0] / left, min(self.gap[1][1] / left, 1.0))
+        value = (self.attack.rate - self.control.rate) / left
+        low_a, high_a = self.attack.interval(confidence)
+        low_c, high_c = self.control.interval(confidence)
+        slope = (1 - self.attack.rate) / left
+        down = math.hypot(self.attack.rate - low_a, slope * (high_c - self.control.rate)) / left
+        up = math.hypot(high_a - self.attack.rate, slope * (self.control.rate - low_c)) / left
+        return value, (value - down, min(value + up, 1.0))
+
+
+def difference_interval(first: Side, second: Side, confidence: float = 0.95, correlation: float = 0.0, scale: float = 1.0) -> Interval:
+    """Interval of p1 - scale p2 from the two Wilson intervals (Newcombe 1998, methods 8 and 10; Zou & Donner 2008).
+
+    ``correlation`` is that of the two success indicators when both sides judge the same guesses, else 0.
+    """
+    low1, high1 = first.interval(confidence)
+    low2, high2 = (scale * limit for limit in second.interval(confidence))
+    p1, p2 = first.rate, scale * second.rate
+    gap = p1 - p2
+
+    def half(a: float, b: float) -> float:
+        return math.sqrt(max(a * a - 2 * correlation * a * b + b * b, 0.0))
+
+    return gap - half(p1 - low1, high2 - p2), gap + half(high1 - p1, p2 - low2)
+
+
+def phi(both: float, only_first: float, only_second: float, neither: float) -> float:
+    """Correlation of two yes/no outcomes of the same guesses, from the four counts; 0 where a margin is empty."""
+    product = (both + only_first) * (only_second + neither) * (both + only_second) * (only_first + neither)
+    return 0.0 if product <= 0 else (both * neither - only_first * only_second) / math.sqrt(product)
+
+
+def compat(attack: Attack, confidence: float = 0.95) -> dict[str, Any]:
+    """The figures anonymeter prints for the same counts, for comparison: Wilson centres, a clipped risk, its interval."""
+    z = normal_quantile(confidence)
+
+    def centre(side: Side | None) -> list[float] | None:
+        if side is None or side.guesses <= 0:
+            return None
+        k, n = side.successes, side.guesses
+        spread = z / (n + z * z) * math.sqrt(max(k * (n - k) / n, 0.0) + z * z / 4)
+        return [(k + z * z / 2) / (n + z * z), spread]
+
+    figures: dict[str, Any] = {
+        "attack_rate": centre(attack.attack), "baseline_rate": centre(attack.baseline), "control_rate": centre(attack.control),
+    }  # fmt: skip
+    a, c = figures["attack_rate"], figures["control_rate"]
+    if a is None:
+        return figures
+    if c is None:
+        raw, error = a
+    else:
+        raw = (a[0] - c[0]) / (1 - c[0])
+        error = math.hypot(a[1] / (1 - c[0]), c[1] * (a[0] - 1) / (1 - c[0]) ** 2)
+    figures["residual"] = {
+        "raw": raw, "error": error, "risk": min(max(raw, 0.0), 1.0),
+        "ci": [min(max(raw - error, 0.0), 1.0), min(max(raw + error, 0.0), 1.0)],
+    }  # fmt: skip
+    return figures
+
+
+def report(
+    attack: Attack,
+    *,
+    confidence: float,
+    guess: str,
+    success: str,
+    details: Mapping[str, Any],
+    records: Callable[[], Mapping[str, np.ndarray]] | None,
+    flag: str | None,
+    rank: str | None = None,
+    warnings: list[str] | None = None,
+    plot_data: Mapping[str, Any] | None = None,
+    control: str = "people never shown to the synthesiser",
+) -> Result:
+    """The common shape of an attack's result. ``guess`` and ``success`` are the words of its sentence."""
+    said = list(warnings or [])
+    gap, surplus = attack.difference(confidence), attack.excess(confidence)
+    figures: dict[str, Any] = {
+        "n_attacks": attack.attack.guesses,
+        "n_success": attack.attack.successes,
+        "n_baseline": None if attack.baseline is None else attack.baseline.successes,
+        "n_control": None if attack.control is None else attack.control.successes,
+        "n_control_attacks": None if attack.control is None else attack.control.guesses,
+        "difference": None if gap is None else gap[0],
+        "difference_interval": None if gap is None else list(gap[1]),
+        "excess_interval": None if surplus is None else list(surplus[1]),
+        "attack_interval": list(attack.attack.interval(confidence)),
+        "baseline_interval": None if attack.baseline is None else list(attack.baseline.interval(confidence)),
+        "control_interval": None if attack.control is None else list(attack.control.interval(confidence)),
+        **details,
+        "compat": compat(attack, confidence),
+    }
+    rate, naive = attack.attack.rate, None if attack.baseline is None else attack.baseline.rate
+    if gap is None:
+        said.append(NO_CONTROL)
+        compared = "" if naive is None else f", against {naive:.1%} for naive guesses; without a holdout nobody can say how much of it is leak"
+    else:
+        assert attack.control is not None
+        low, high = gap[1]
+        meaning = "more than chance explains" if low > 0 else "less, not more" if high < 0 else "no clear difference"
+        compared = (
+            f", {attack.control.rate:.1%} for {control}: {meaning} (difference {gap[0]:+.1%}, {confidence:.0%} interval {low:+.1%} to {high:+.1%})"
+        )
+        if naive is not None and rate <= naive and attack.attack.guesses > 1:
+            said.append("the attack is no better than naive guesses, so it says little about the release: a stronger attacker may do better")
+        if surplus is None:
+            said.append("the attack succeeds on every control record: success carries no information about membership here")
+    return Result(
+        rate,
+        baseline=naive,
+        excess=surplus[0] if surplus is not None else None if gap is None else gap[0],
+        holdout=None if attack.control is None else attack.control.rate,
+        interval=attack.attack.interval(confidence),
+        details=figures,
+        sentence=f"{attack.attack.guesses:,.0f} {guess}: {rate:.1%} {success}{compared}.",
+        warnings=said,
+        records=records,
+        flag=flag,
+        rank=rank,
+        plot_data=plot_data,
+    )
+
+
+def sample(n: int, wanted: int | None, rng: np.random.Generator) -> np.ndarray | None:
+    """Record numbers to attack, in order; None for all of them."""
+    if wanted is None or wanted >= n:
+        return None
+    return np.sort(rng.choice(n, wanted, replace=False))
