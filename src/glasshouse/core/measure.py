@@ -145,18 +145,20 @@ class Measure:
     def run(self, pair: Any, **options: Any) -> Result:
         """Run on a ready pair. What does not apply comes back as a result that says why; errors are raised."""
         started = time.perf_counter()
-        if self.replicates == "each" and pair.m > 1 and self.table == "pair":
+        table = options.get("table", self.options.get("table", "released")) if self.table == "single" else "original"
+        reads_release = self.table == "pair" or table == "released"
+        if self.replicates == "each" and pair.m > 1 and reads_release:
             result = combine_releases([self._one(pair.release(i), options) for i in range(pair.m)], self)
         else:
             result = self._one(pair, options)
-        table = options.get("table", self.options.get("table", "released")) if self.table == "single" else "original"
         result._set(
             name=self.name,
             measure=self,
             elapsed=time.perf_counter() - started,
             settings=result.settings or {"options": {**self.options, **options}, **pair.describe()},
             _bands=result._bands or (None if self.bands is None else replace(self.bands, better=self.better)),
-            _source=pair,
+            # the records of a single-file measure are those of the release it speaks of
+            _source=result._source if result.replicates and self.table == "single" else pair,
             _record_table=table,
         )
         return result

@@ -96,11 +96,19 @@ class Cells:
             raise InputError("records were asked of a table that is not in memory")
         join = [*self.by, "t"] if self.target is not None else list(self.by)
         cells: pl.DataFrame = self.frame.select(*[nw.col(c) for c in join], **figures).collect(backend="polars").to_native()
+        return self.joined(table, cells)
+
+    def joined(self, table: str, figures: pl.DataFrame) -> dict[str, np.ndarray]:
+        """Figures per class (or per cell) as figures per record, in row order; null where the record was dropped."""
+        if self._rows is None:
+            raise InputError("records were asked of a table that is not in memory")
+        join = [c for c in (*self.by, "t") if c in figures.columns]
+        names = [c for c in figures.columns if c not in join]
         rows = self._rows[table]
         keep = rows["keep"] if "keep" in rows.columns else None
-        joined = rows.select(join).join(cells, on=join, how="left", maintain_order="left").select(list(figures))
+        joined = rows.select(join).join(figures, on=join, how="left", maintain_order="left").select(names)
         found = {}
-        for name in figures:
+        for name in names:
             column = joined[name]
             if keep is not None:
                 column = pl.select(pl.when(keep).then(column)).to_series()
@@ -152,7 +160,7 @@ def _count(pair: Pair, keys: tuple[str, ...], target: str | None, tables: tuple[
         frames, by, key_parts, target_part = _valued(pair, keys, target, tables, groups)
     columns = [*by, *(["t"] if target is not None else [])]
     weighted = pair.weights is not None
-    dropped = 0
+    dropped, n_released = 0, pair.n("released")
     rows: dict[str, pl.DataFrame] | None = {} if local else None
     parts = []
     for table, frame, (d, s) in zip(tables, frames, ((1, 0), (0, 1)), strict=True):
@@ -163,11 +171,14 @@ def _count(pair: Pair, keys: tuple[str, ...], target: str | None, tables: tuple[
             if local and rows is not None:
                 rows[table] = _polars(frame)
             frame = frame.filter(nw.col("keep"))
-            if table != "released":
-                left = int(frame.select(nw.len().alias("n")).collect(backend="polars").to_native().item())
+            left = int(frame.select(nw.len().alias("n")).collect(backend="polars").to_native().item())
+            if table == "released":
+                n_released = left
+            else:
                 dropped = pair.n(table) - left
-                if left == 0:
-                    raise NotApplicable(f"all {dropped:,} records of the {table} table have a missing key or target and missing='drop' leaves none")
+            if left == 0:
+                gone = "a missing key or target" if target_part else "a missing key"
+                raise NotApplicable(f"all {pair.n(table):,} records of the {table} table have {gone} and missing='drop' leaves none")
         elif local and rows is not None:
             rows[table] = _polars(frame)
         has_weights = weighted and pair.weights in pair._tables.lazy_columns(table)
@@ -183,13 +194,7 @@ def _count(pair: Pair, keys: tuple[str, ...], target: str | None, tables: tuple[
     if local:
         cells = nw.from_native(_polars(cells).lazy())
     n_original = pair.n(tables[0]) - dropped
-    return Cells(cells, by, key_parts, target_part, n_original, _released_size(pair, rows), dropped, rows)
-
-
-def _released_size(pair: Pair, rows: dict[str, pl.DataFrame] | None) -> int:
-    if pair.missing == "drop" and rows is not None:
-        return int(rows["released"]["keep"].sum())
-    return pair.n("released")
+    return Cells(cells, by, key_parts, target_part, n_original, n_released, dropped, rows)
 
 
 def _with_margins(cells: nw.LazyFrame[Any], by: tuple[str, ...], has_target: bool) -> nw.LazyFrame[Any]:

@@ -1,0 +1,74 @@
+"""Class sizes when a missing key fits every value: one count per pair of missingness patterns that occur.
+
+A record is compatible with another when they are equal on every key that both have. Written on classes (records with identical keys,
+missing included), so that its cost follows the number of different key combinations, not the number of records.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+LARGEST_ID = 2**62
+
+
+def dense_ids(codes: np.ndarray) -> np.ndarray:
+    """One integer per distinct row of a matrix of non-negative codes; equal rows, equal integers, whatever the number of columns."""
+    identity = np.zeros(len(codes), np.int64)
+    size = 1
+    for column in codes.T:
+        levels = int(column.max(initial=0)) + 1
+        if size * levels >= LARGEST_ID:
+            _, identity = np.unique(identity, return_inverse=True)
+            size = int(identity.max(initial=0)) + 1
+        identity = identity * levels + column
+        size *= levels
+    return identity
+
+
+def compatible_counts(
+    codes: np.ndarray, sizes: np.ndarray, weights: np.ndarray, alpha: float = 1.0, count_empty: bool = True
+) -> tuple[np.ndarray, np.ndarray]:
+    """For each class how many records (fk) and how much weight (Fk) its records may be confused with.
+
+    ``codes`` has one row per class and one column per key, -1 for missing; ``sizes`` and ``weights`` are the records and the weight of the
+    class. With C complete, I incomplete and M(i) the records compatible with i:
+
+        complete i     fk = #{equal to i} + alpha #{I in M(i)}
+        incomplete i   fk = #{identical to i, gaps included} + #{C in M(i)} + alpha #{other I in M(i)}
+        no key at all  fk = N
+
+    ``count_empty=False`` leaves records without any key out of the counts of the others, as sdcMicro's freqCalc does for two or more keys.
+    """
+    keys = codes.shape[1]
+    gaps = (codes < 0) @ (1 << np.arange(keys, dtype=np.int64))
+    patterns = np.unique(gaps)
+    empty = (1 << keys) - 1
+    fk, Fk = sizes.astype(float), weights.astype(float)
+    rows = {int(p): np.flatnonzero(gaps == p) for p in patterns}
+    for mine, own in rows.items():
+        if mine == empty:
+            fk[own], Fk[own] = sizes.sum(), weights.sum()
+            continue
+        for theirs, other in rows.items():
+            if theirs == mine or (theirs == empty and not count_empty):
+                continue
+            share = 1.0 if theirs == 0 else alpha
+            common = [k for k in range(keys) if not (mine | theirs) >> k & 1]
+            records, weight = _totals(codes[np.ix_(own, common)], codes[np.ix_(other, common)], sizes[other], weights[other])
+            fk[own] += share * records
+            Fk[own] += share * weight
+    return fk, Fk
+
+
+def _totals(own: np.ndarray, other: np.ndarray, sizes: np.ndarray, weights: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """For each row of ``own`` the records and weight of the rows of ``other`` equal to it. Only the shorter side is sorted."""
+    identity = dense_ids(np.concatenate([own, other]))
+    mine, theirs = identity[: len(own)], identity[len(own) :]
+    groups = np.unique(mine if len(mine) <= len(theirs) else theirs)
+    at = np.minimum(np.searchsorted(groups, theirs), len(groups) - 1)
+    hit = groups[at] == theirs
+    records = np.bincount(at[hit], weights=sizes[hit], minlength=len(groups))
+    weight = np.bincount(at[hit], weights=weights[hit], minlength=len(groups))
+    place = np.minimum(np.searchsorted(groups, mine), len(groups) - 1)
+    found = groups[place] == mine
+    return np.where(found, records[place], 0.0), np.where(found, weight[place], 0.0)
