@@ -1,0 +1,48 @@
+# Two commands for everybody: `make demo` and `make test`. Each sets up what it needs in .venv and nothing else.
+PYTHON ?= python3
+EXTRAS ?= test,duckdb
+PYTEST_ARGS ?=
+VENV := .venv
+BIN := $(VENV)/bin
+STAMP := $(VENV)/.installed
+PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet
+
+.PHONY: demo test lint types imports study detection bench clean
+
+$(BIN)/python:
+	@$(PYTHON) -c 'import sys; sys.exit("glasshouse needs Python 3.11 or newer, this is " + sys.version.split()[0] if sys.version_info < (3, 11) else 0)'
+	@$(PYTHON) -m venv $(VENV)
+
+# One stamp per set of extras, so that `make demo` installs little and `make test` adds the rest.
+$(STAMP)-%: pyproject.toml | $(BIN)/python
+	@echo "setting up ($*) ..."
+	@if [ "$*" = core ]; then $(PIP) --editable . ; else $(PIP) --editable '.[$*]' ; fi
+	@touch $@
+
+demo: $(STAMP)-core
+	@$(BIN)/glasshouse demo --output report.html
+
+test: $(STAMP)-$(EXTRAS)
+	@$(BIN)/python -m pytest -n auto --dist loadgroup $(PYTEST_ARGS)
+
+lint: $(STAMP)-lint
+	@$(BIN)/ruff check src tests bench
+	@$(BIN)/ruff format --check src tests bench
+
+types: $(STAMP)-lint
+	@$(BIN)/mypy
+
+imports: $(STAMP)-lint
+	@$(BIN)/lint-imports
+
+study: $(STAMP)-$(EXTRAS)
+	@$(BIN)/python -m pytest -m study $(PYTEST_ARGS)
+
+detection: $(STAMP)-$(EXTRAS)
+	@$(BIN)/python studies/detection.py
+
+bench: $(STAMP)-$(EXTRAS)
+	@for file in bench/*.py; do echo "== $$file"; $(BIN)/python $$file; done
+
+clean:
+	rm -rf $(VENV) report.html .pytest_cache .mypy_cache .ruff_cache .hypothesis
