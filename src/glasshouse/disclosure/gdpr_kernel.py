@@ -10,7 +10,9 @@ from numba import njit, prange
 
 @njit(cache=True, parallel=True)
 def count(table: Any, column: Any, low: Any, high: Any, negated: Any, stop_at: int) -> Any:
-    """Matches of each predicate among the records of ``table`` and the first match; stops at ``stop_at`` when positive."""
+    """Matches of each predicate among the records of ``table`` and the first match; stops at ``stop_at`` when
+    positive.
+    """
     n = table.shape[0]
     width = column.shape[1]
     size = column.shape[0]
@@ -44,7 +46,16 @@ def _kind(near0: bool, near1: bool) -> int:
 
 @njit(cache=True)
 def _lowest(
-    rows: Any, start: int, end: int, close_stamp: Any, mark: int, starts: Any, counts: Any, members: Any, k: int, chosen: Any
+    rows: Any,
+    start: int,
+    end: int,
+    close_stamp: Any,
+    mark: int,
+    starts: Any,
+    counts: Any,
+    members: Any,
+    k: int,
+    chosen: Any,
 ) -> int:
     """The k nearest records of one list, ties by lowest record number, into ``chosen``; returns how many."""
     size = 0

@@ -22,11 +22,20 @@ Split = tuple[tuple[str, ...], tuple[str, ...]]
 
 
 @measure(
-    side="disclosure", family="gdpr", threat="identity", better="lower", range=(0, 1), bands=BANDS, cost="neighbours",
-    group="linkability", cite=CITE, knows="two disjoint sets of columns about a person, held apart",
-    limits="one way of cutting the columns in two decides much of the answer, so several random cuts are averaged unless columns= is given; "
+    side="disclosure",
+    family="gdpr",
+    threat="identity",
+    better="lower",
+    range=(0, 1),
+    bands=BANDS,
+    cost="neighbours",
+    group="linkability",
+    cite=CITE,
+    knows="two disjoint sets of columns about a person, held apart",
+    limits="one way of cutting the columns in two decides much of the answer, so several random cuts are "
+    "averaged unless columns= is given; "
     "a very small release links everybody, members and strangers alike, so only the comparison with the control speaks",
-)  # fmt: skip
+)
 def linkability(
     pair: Pair,
     *,
@@ -48,9 +57,9 @@ def linkability(
     at random and the success is the exact probability over those draws; for k = 1 with tied sets M0, M1 it is
     |M0 n M1| / (|M0| |M1|). Without ``columns`` the shared columns are cut in two at random ``n_splits`` times.
 
-    Baseline: two random k-subsets, 1 - C(n-k, k) / C(n, k). Control: held-out people in place of the original. Each person
-    is asked on their own, so the bridge needs no equal sizes; in the release direction the larger of original and
-    holdout is thinned to the size of the smaller. ``n_attacks=None`` attacks everybody.
+    Baseline: two random k-subsets, 1 - C(n-k, k) / C(n, k). Control: held-out people in place of the original. Each
+    person is asked on their own, so the bridge needs no equal sizes; in the release direction the larger of original
+    and holdout is thinned to the size of the smaller. ``n_attacks=None`` attacks everybody.
     """
     if direction not in DIRECTIONS:
         raise InputError(f"direction must be one of {listed(DIRECTIONS)}, not {direction!r}")
@@ -72,21 +81,42 @@ def linkability(
     n = len(probability)
     attack = Side(float(probability.sum()), n)
     baseline = Side(_naive(pair.n(searched), k) * n, n)
-    details: dict[str, object] = {"direction": f"linkability_{direction}", "k": k, "splits": len(splits), **attacked[0].counts(len(splits))}
+    details: dict[str, object] = {
+        "direction": f"linkability_{direction}",
+        "k": k,
+        "splits": len(splits),
+        **attacked[0].counts(len(splits)),
+    }
     if len(splits) > 1:
         rates = [float(a.probability.mean()) for a in attacked]
         details |= {"split_min": min(rates), "split_max": max(rates), "split_sd": float(np.std(rates, ddof=1))}
     strangers = [two_sides(split, "holdout") for split in splits] if pair.has_holdout else []
-    whole = _control(pair, spaces, strangers, attack, baseline, direction, targets, k, n_attacks, confidence, random_state, n_jobs, details)
+    whole = _control(
+        pair,
+        spaces,
+        strangers,
+        attack,
+        baseline,
+        direction,
+        targets,
+        k,
+        n_attacks,
+        confidence,
+        random_state,
+        n_jobs,
+        details,
+    )
 
     def records() -> dict[str, np.ndarray]:
         columns_of = {"linked": probability, "tied_first": attacked[0].tied[0], "tied_second": attacked[0].tied[1]}
-        return {name: _spread(values, targets, pair.n("original")) for name, values in columns_of.items()}
+        return {name: spread(values, targets, pair.n("original")) for name, values in columns_of.items()}
 
     return report(
         whole,
         confidence=confidence,
-        guess="people looked up by two halves of their data" if direction == "bridge" else "released records looked up by two halves",
+        guess="people looked up by two halves of their data"
+        if direction == "bridge"
+        else "released records looked up by two halves",
         success="lead to the same released record" if direction == "bridge" else "lead to the same original",
         details=details,
         records=records if direction == "bridge" else None,
@@ -97,7 +127,9 @@ def linkability(
 
 @dataclass(frozen=True)
 class Links:
-    """Outcome per attacked record: probability of a link over random ties, sizes of the tied sets, and other tie rules."""
+    """Outcome per attacked record: probability of a link over random ties, sizes of the tied sets, and other tie
+    rules.
+    """
 
     probability: np.ndarray
     tied: tuple[np.ndarray, np.ndarray]
@@ -118,9 +150,20 @@ class Links:
 
 
 def _control(
-    pair: Pair, spaces: list[tuple[Space, Space]], strangers: list[tuple[Space, Space]], attack: Side, baseline: Side,
-    direction: str, targets: np.ndarray | None, k: int, n_attacks: int | None, confidence: float, random_state: RandomState, n_jobs: int | None, details: dict[str, object],
-) -> Attack:  # fmt: skip
+    pair: Pair,
+    spaces: list[tuple[Space, Space]],
+    strangers: list[tuple[Space, Space]],
+    attack: Side,
+    baseline: Side,
+    direction: str,
+    targets: np.ndarray | None,
+    k: int,
+    n_attacks: int | None,
+    confidence: float,
+    random_state: RandomState,
+    n_jobs: int | None,
+    details: dict[str, object],
+) -> Attack:
     if not pair.has_holdout:
         return Attack(attack, baseline, None)
     if direction == "bridge":
@@ -135,16 +178,32 @@ def _control(
         draws = THINNINGS if pair.n(table) > size else 1
         rng = generator(random_state, "linkability", "thinning", table)
         parts = [sample(pair.n(table), size, rng) for _ in range(draws)]
-        return float(np.mean([_link(two, "released", targets, table, part, k, n_jobs).probability.mean() for two in sides for part in parts]))
+        return float(
+            np.mean(
+                [
+                    _link(two, "released", targets, table, part, k, n_jobs).probability.mean()
+                    for two in sides
+                    for part in parts
+                ]
+            )
+        )
 
     n = attack.guesses
     level, control = Side(rate_at_size("original", spaces) * n, n), Side(rate_at_size("holdout", strangers) * n, n)
     details |= {"attack_equal_size": level.rate, "size": size}
-    return Attack(attack, baseline, control, gap=(level.rate - control.rate, difference_interval(level, control, confidence)))
+    return Attack(
+        attack, baseline, control, gap=(level.rate - control.rate, difference_interval(level, control, confidence))
+    )
 
 
 def _link(
-    spaces: tuple[Space, Space], queried: str, targets: np.ndarray | None, searched: str, part: np.ndarray | None, k: int, n_jobs: int | None
+    spaces: tuple[Space, Space],
+    queried: str,
+    targets: np.ndarray | None,
+    searched: str,
+    part: np.ndarray | None,
+    k: int,
+    n_jobs: int | None,
 ) -> Links:
     from glasshouse.disclosure.gdpr_kernel import overlaps
 
@@ -173,12 +232,20 @@ def _link(
 
 
 def _chance_of_overlap(
-    near: np.ndarray, tied0: np.ndarray, tied1: np.ndarray, both: np.ndarray, ties0: np.ndarray, ties1: np.ndarray, take0: np.ndarray, take1: np.ndarray
+    near: np.ndarray,
+    tied0: np.ndarray,
+    tied1: np.ndarray,
+    both: np.ndarray,
+    ties0: np.ndarray,
+    ties1: np.ndarray,
+    take0: np.ndarray,
+    take1: np.ndarray,
 ) -> np.ndarray:
     """Probability that two sets of k records meet when the last places are drawn at random from the ties.
 
     ``take`` of ``ties`` records are drawn on each side; ``tied0`` of the first ties are surely in the second set,
-    ``tied1`` of the second surely in the first, ``both`` are ties on both sides, and ``near`` records are surely in both.
+    ``tied1`` of the second surely in the first, ``both`` are ties on both sides, and ``near`` records are surely in
+    both.
     """
     from scipy.special import gammaln
 
@@ -189,7 +256,11 @@ def _chance_of_overlap(
 
     apart = np.zeros(len(near))
     for j in range(int(np.max(np.minimum(take0, both), initial=0)) + 1):
-        terms = log_choose(both, np.full_like(both, j)) + log_choose(ties0 - tied0 - both, take0 - j) - log_choose(ties0, take0)
+        terms = (
+            log_choose(both, np.full_like(both, j))
+            + log_choose(ties0 - tied0 - both, take0 - j)
+            - log_choose(ties0, take0)
+        )
         terms = terms + log_choose(ties1 - tied1 - j, take1) - log_choose(ties1, take1)
         apart += np.exp(terms)
     return np.where(near > 0, 1.0, np.clip(1.0 - apart, 0.0, 1.0))
@@ -206,13 +277,15 @@ def _naive(n: int, k: int) -> float:
     return float(1 - np.prod((n - k - np.arange(k)) / (n - np.arange(k))))
 
 
-def _spread(values: np.ndarray, targets: np.ndarray | None, n: int) -> np.ndarray:
+def spread(values: np.ndarray, targets: np.ndarray | None, n: int) -> np.ndarray:
     """Attacked records' figures on all records, masked where a record was not attacked."""
     if targets is None:
         return values
-    full = np.ma.masked_all(n, values.dtype)
+    full = np.zeros(n, values.dtype)
     full[targets] = values
-    return full
+    asked = np.zeros(n, bool)
+    asked[targets] = True
+    return np.ma.MaskedArray(full, ~asked)
 
 
 def _splits(
@@ -221,15 +294,22 @@ def _splits(
     if columns is None:
         names = pair.columns
         if len(names) < 2:
-            raise NotApplicable("linkability needs two columns in common, one for each side of the link; release more columns")
+            raise NotApplicable(
+                "linkability needs two columns in common, one for each side of the link; release more columns"
+            )
         orders = [rng.permutation(len(names)) for _ in range(n_splits)]
         half = (len(names) + 1) // 2
         made = {
-            tuple(sorted((tuple(sorted(names[i] for i in order[:half])), tuple(sorted(names[i] for i in order[half:]))))) for order in orders
+            tuple(
+                sorted((tuple(sorted(names[i] for i in order[:half])), tuple(sorted(names[i] for i in order[half:]))))
+            )
+            for order in orders
         }
         return sorted(made)  # type: ignore[arg-type]
     if len(columns) != 2 or any(isinstance(side, str) for side in columns):
-        raise InputError("columns= takes two lists of columns, what each side knows: columns=(['age', 'sex'], ['income', 'region'])")
+        raise InputError(
+            "columns= takes two lists of columns, what each side knows: columns=(['age', 'sex'], ['income', 'region'])"
+        )
     first, second = (tuple(dict.fromkeys(side)) for side in columns)
     if not first or not second:
         raise InputError("each side of columns= needs at least one column")
@@ -242,12 +322,16 @@ def _splits(
 def attack_space(pair: Pair, columns: Sequence[str], missing: str, people: str, keep: bool = True) -> Space:
     """Release and attacked people under one scaling: what an attacker with these targets and the release would compute.
 
-    Each side of the comparison is scaled by its own targets and the release, so members and strangers are treated alike.
+    Each side of the comparison is scaled by its own targets and the release, so members and strangers are treated
+    alike.
     """
     chosen = tuple(columns)
     unknown = [name for name in chosen if name not in pair.columns]
     if unknown:
-        raise InputError(f"columns {listed(unknown)} are not in every table (or are identifiers or weights); choose from {listed(pair.columns)}")
+        raise InputError(
+            f"columns {listed(unknown)} are not in every table (or are identifiers or weights); choose from "
+            f"{listed(pair.columns)}"
+        )
     if missing not in RULES:
         raise InputError(f"missing must be one of {listed(RULES)}, not {missing!r}")
 
@@ -260,5 +344,11 @@ def attack_space(pair: Pair, columns: Sequence[str], missing: str, people: str, 
 def thinned(space: Space, table: str, part: np.ndarray, name: str) -> Space:
     """The space with one more table: some records of another one."""
     encoded = space.encoded
-    more = {field: {**getattr(encoded, field), name: getattr(encoded, field)[table][part]} for field in ("numbers", "codes", "ids")}
-    return Space(replace(encoded, **more))
+    return Space(
+        replace(
+            encoded,
+            numbers={**encoded.numbers, name: encoded.numbers[table][part]},
+            codes={**encoded.codes, name: encoded.codes[table][part]},
+            ids={**encoded.ids, name: encoded.ids[table][part]},
+        )
+    )

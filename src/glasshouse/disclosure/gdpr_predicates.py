@@ -24,7 +24,8 @@ MISSING = -1
 
 @dataclass(frozen=True)
 class Predicates:
-    """q predicates of w conditions each: column position, lowest and highest code, and whether the condition is negated.
+    """q predicates of w conditions each: column position, lowest and highest code, and whether the condition is
+    negated.
 
     Shorter predicates repeat their first condition.
     """
@@ -71,7 +72,9 @@ class Board:
         return np.ascontiguousarray(np.column_stack([c.of(name) for c in self._codes]).astype(np.int32))
 
     def univariate(self) -> Predicates:
-        """Every condition on one column that exactly one distinct released record meets, by the four forms of the attack."""
+        """Every condition on one column that exactly one distinct released record meets, by the four forms of the
+        attack.
+        """
         parts = []
         for v, codes in enumerate(self.distinct.T):
             present = np.sort(codes[codes >= 0])
@@ -93,8 +96,8 @@ class Board:
     def multivariate(self, wanted: int, width: int, rng: np.random.Generator, most: int) -> tuple[Predicates, int]:
         """Conjunctions met by exactly one distinct released record, guessed from random released records.
 
-        Numbers above the release's median give >=, others <=; categories give ==; missing values "is missing". Returns up
-        to ``wanted`` different predicates and the number of attempts (at most ``most``).
+        Numbers above the release's median give >=, others <=; categories give ==; missing values "is missing". Returns
+        up to ``wanted`` different predicates and the number of attempts (at most ``most``).
         """
         kept: list[Predicates] = []
         seen: set[bytes] = set()
@@ -199,6 +202,7 @@ class Board:
             texts.append(" and ".join(parts))
         return texts
 
+
 def count_matches(table: np.ndarray, predicates: Predicates, stop_at: int = 0) -> tuple[np.ndarray, np.ndarray]:
     """Records of ``table`` each predicate matches and the first of them (-1 for none); counting ends at ``stop_at``."""
     from glasshouse.disclosure.gdpr_kernel import count
@@ -211,9 +215,11 @@ def count_matches(table: np.ndarray, predicates: Predicates, stop_at: int = 0) -
 
 def _single(column: np.ndarray, low: np.ndarray, high: np.ndarray) -> Predicates:
     return Predicates(
-        column.reshape(-1, 1).astype(np.int32), low.reshape(-1, 1).astype(np.int32), high.reshape(-1, 1).astype(np.int32),
+        column.reshape(-1, 1).astype(np.int32),
+        low.reshape(-1, 1).astype(np.int32),
+        high.reshape(-1, 1).astype(np.int32),
         np.zeros((len(column), 1), bool),
-    )  # fmt: skip
+    )
 
 
 def _column_sets(size: int, width: int, columns: int, rng: np.random.Generator) -> np.ndarray:

@@ -19,12 +19,20 @@ MODES = ("multivariate", "univariate")
 
 
 @measure(
-    side="disclosure", family="gdpr", threat="identity", better="lower", range=(0, 1), bands=BANDS, cost="cells", group="singling_out",
-    private=("predicates",), cite=CITE + "; Cohen & Nissim (2020), Towards formalizing the GDPR's notion of singling out, PNAS",
+    side="disclosure",
+    family="gdpr",
+    threat="identity",
+    better="lower",
+    range=(0, 1),
+    bands=BANDS,
+    cost="cells",
+    group="singling_out",
+    private=("predicates",),
+    cite=CITE + "; Cohen & Nissim (2020), Towards formalizing the GDPR's notion of singling out, PNAS",
     knows="the release only",
-    limits="predicates are guessed one released record at a time; success without a leak is common (up to 37 % for a description that "
-    "fits one in n people), so only the comparison with the control speaks of the release",
-)  # fmt: skip
+    limits="predicates are guessed one released record at a time; success without a leak is common (up "
+    "to 37 % for a description that fits one in n people), so only the comparison with the control speaks of the release",
+)
 def singling_out(
     pair: Pair,
     *,
@@ -39,20 +47,21 @@ def singling_out(
 ) -> Result:
     """Share of descriptions that fit exactly one released record and also fit exactly one person of the original.
 
-    Univariate: one column; the smallest and largest number, every value that occurs once, "is missing" when it occurs once.
-    Multivariate: ``n_cols`` columns of a random released record, joined by "and"; categories by ==, numbers by >= above
-    the release's median and <= below. Only descriptions met by exactly one distinct released record are used; fewer than
-    ``n_attacks`` may exist, and the rate is taken over those made. Repeated released records count once; repeated originals
-    are different people, so a description that fits two of them singles out nobody.
+    Univariate: one column; the smallest and largest number, every value that occurs once, "is missing" when it occurs
+    once. Multivariate: ``n_cols`` columns of a random released record, joined by "and"; categories by ==, numbers by >=
+    above the release's median and <= below. Only descriptions met by exactly one distinct released record are used;
+    fewer than ``n_attacks`` may exist, and the rate is taken over those made. Repeated released records count once;
+    repeated originals are different people, so a description that fits two of them singles out nobody.
 
-    Baseline: random columns, values and operators. Control: the same descriptions among held-out people. How many people
-    a description fits depends on how many there are, so sizes must be equal. With |H| = |T| the two shares are compared
-    as they are. Otherwise only descriptions that fit exactly one person of T and H together are compared: without a leak
-    that person is in T with probability |T| / (|T| + |H|), whatever the description, so
+    Baseline: random columns, values and operators. Control: the same descriptions among held-out people. How many
+    people a description fits depends on how many there are, so sizes must be equal. With |H| = |T| the two shares are
+    compared as they are. Otherwise only descriptions that fit exactly one person of T and H together are compared:
+    without a leak that person is in T with probability |T| / (|T| + |H|), whatever the description, so
 
         difference = k_T / n - (|T| / |H|) k_H / n
 
-    has mean zero without extrapolating to a size nobody observed, and ``holdout`` is the attack rate less this difference.
+    has mean zero without extrapolating to a size nobody observed, and ``holdout`` is the attack rate less this
+    difference.
     """
     if mode not in MODES:
         raise InputError(f"mode must be one of {listed(MODES)}, not {mode!r}")
@@ -65,7 +74,8 @@ def singling_out(
     n = len(made)
     if not n:
         raise NotApplicable(
-            f"singling_out found no description that fits exactly one released record in {attempts:,} attempts, so there is nothing to "
+            f"singling_out found no description that fits exactly one released record in {attempts:,} attempts, so "
+            f"there is nothing to "
             "attack with; try more columns (n_cols=) or the other mode"
         )
     matches, first = count_matches(board.table("original"), made)
@@ -75,7 +85,11 @@ def singling_out(
     naive_hits = int((count_matches(board.table("original"), naive, stop_at=2)[0] == 1).sum())
     attack = _compare(pair, board, made, matches, naive_hits, confidence)
     successes = made.take(np.flatnonzero(hit)[:20])
-    said = [] if n >= n_attacks or predicates is not None else [f"only {n:,} of the {n_attacks:,} descriptions asked for exist or were found"]
+    said = (
+        []
+        if n >= n_attacks or predicates is not None
+        else [f"only {n:,} of the {n_attacks:,} descriptions asked for exist or were found"]
+    )
 
     def records() -> dict[str, np.ndarray]:
         fits = np.bincount(first[hit], minlength=pair.n("original"))
@@ -91,7 +105,7 @@ def singling_out(
             "mode": mode,
             "n_cols": width,
             "attempts": attempts,
-            "people_singled_out": int(len(np.unique(first[hit]))),
+            "people_singled_out": len(np.unique(first[hit])),
             "mean_matches": float(matches.mean()),
             "predicates": board.write(successes),
         },
@@ -106,9 +120,14 @@ def _columns(pair: Pair, columns: Sequence[str] | None) -> tuple[str, ...]:
     chosen = tuple(pair.columns if columns is None else dict.fromkeys(columns))
     unknown = [c for c in chosen if c not in pair.columns]
     if unknown:
-        raise InputError(f"columns {listed(unknown)} are not in every table (or are identifiers or weights); choose from {listed(pair.columns)}")
+        raise InputError(
+            f"columns {listed(unknown)} are not in every table (or are identifiers or weights); choose from "
+            f"{listed(pair.columns)}"
+        )
     if not chosen:
-        raise NotApplicable("there is no column in common to describe people with; release at least one column of the original")
+        raise NotApplicable(
+            "there is no column in common to describe people with; release at least one column of the original"
+        )
     return chosen
 
 
@@ -124,7 +143,9 @@ def _make(
     return every.take(order), len(every)
 
 
-def _compare(pair: Pair, board: Board, made: Predicates, matches: np.ndarray, naive_hits: int, confidence: float) -> Attack:
+def _compare(
+    pair: Pair, board: Board, made: Predicates, matches: np.ndarray, naive_hits: int, confidence: float
+) -> Attack:
     """Attack, baseline and control on the same descriptions, at equal sizes (see the docstring of the measure)."""
     n = len(made)
     attack, baseline = Side(float((matches == 1).sum()), n), Side(naive_hits, n)
@@ -135,7 +156,9 @@ def _compare(pair: Pair, board: Board, made: Predicates, matches: np.ndarray, na
     if pair.n("original") == pair.n("holdout"):
         both = float((in_original & in_control).sum())
         first, second = float(in_original.sum()) - both, float(in_control.sum()) - both
-        return Attack(attack, baseline, Side(float(in_control.sum()), n), phi(both, first, second, n - both - first - second))
+        return Attack(
+            attack, baseline, Side(float(in_control.sum()), n), phi(both, first, second, n - both - first - second)
+        )
     scale = pair.n("original") / pair.n("holdout")
     members = Side(float((in_original & (fresh == 0)).sum()), n)
     strangers = Side(float((in_control & (matches == 0)).sum()), n)

@@ -22,12 +22,19 @@ from glasshouse.core.intervals import Interval, normal_quantile, wilson
 from glasshouse.core.measure import Bands
 from glasshouse.core.result import Result
 
-CITE = "Giomi, Boenisch, Wehmeyer & Tasnadi (2023), A unified framework for quantifying privacy risk in synthetic data, PoPETs"
+CITE = (
+    "Giomi, Boenisch, Wehmeyer & Tasnadi (2023), A unified framework for quantifying privacy risk in synthetic data, "
+    "PoPETs"
+)
 BANDS = Bands(
-    warn=0.05, fail=0.10, on="difference_high", source="glasshouse default on the upper confidence limit of attack minus control"
+    warn=0.05,
+    fail=0.10,
+    on="difference_high",
+    source="glasshouse default on the upper confidence limit of attack minus control",
 )
 NO_CONTROL = (
-    "No holdout: the attack and its naive baseline are given, but part of any success is knowledge about the population, and without "
+    "No holdout: the attack and its naive baseline are given, but part of any success is knowledge about the "
+    "population, and without "
     "records that were never shown to the synthesiser that part cannot be taken off. So there is no verdict."
 )
 
@@ -69,7 +76,9 @@ class Attack:
         return gap, difference_interval(self.attack, self.control, confidence, self.correlation)
 
     def excess(self, confidence: float) -> tuple[float, Interval] | None:
-        """(attack - control) / (1 - control) with its interval; None without a control or when the control never fails."""
+        """(attack - control) / (1 - control) with its interval; None without a control or when the control never
+        fails.
+        """
         if self.control is None or self.control.rate >= 1:
             return None
         left = 1 - self.control.rate
@@ -84,7 +93,9 @@ class Attack:
         return value, (value - down, min(value + up, 1.0))
 
 
-def difference_interval(first: Side, second: Side, confidence: float = 0.95, correlation: float = 0.0, scale: float = 1.0) -> Interval:
+def difference_interval(
+    first: Side, second: Side, confidence: float = 0.95, correlation: float = 0.0, scale: float = 1.0
+) -> Interval:
     """Interval of p1 - scale p2 from the two Wilson intervals (Newcombe 1998, methods 8 and 10; Zou & Donner 2008).
 
     ``correlation`` is that of the two success indicators when both sides judge the same guesses, else 0.
@@ -107,7 +118,9 @@ def phi(both: float, only_first: float, only_second: float, neither: float) -> f
 
 
 def compat(attack: Attack, confidence: float = 0.95) -> dict[str, Any]:
-    """The figures anonymeter prints for the same counts, for comparison: Wilson centres, a clipped risk, its interval."""
+    """The figures anonymeter prints for the same counts, for comparison: Wilson centres, a clipped risk, its
+    interval.
+    """
     z = normal_quantile(confidence)
 
     def centre(side: Side | None) -> list[float] | None:
@@ -118,8 +131,10 @@ def compat(attack: Attack, confidence: float = 0.95) -> dict[str, Any]:
         return [(k + z * z / 2) / (n + z * z), spread]
 
     figures: dict[str, Any] = {
-        "attack_rate": centre(attack.attack), "baseline_rate": centre(attack.baseline), "control_rate": centre(attack.control),
-    }  # fmt: skip
+        "attack_rate": centre(attack.attack),
+        "baseline_rate": centre(attack.baseline),
+        "control_rate": centre(attack.control),
+    }
     a, c = figures["attack_rate"], figures["control_rate"]
     if a is None:
         return figures
@@ -129,9 +144,11 @@ def compat(attack: Attack, confidence: float = 0.95) -> dict[str, Any]:
         raw = (a[0] - c[0]) / (1 - c[0])
         error = math.hypot(a[1] / (1 - c[0]), c[1] * (a[0] - 1) / (1 - c[0]) ** 2)
     figures["residual"] = {
-        "raw": raw, "error": error, "risk": min(max(raw, 0.0), 1.0),
+        "raw": raw,
+        "error": error,
+        "risk": min(max(raw, 0.0), 1.0),
         "ci": [min(max(raw - error, 0.0), 1.0), min(max(raw + error, 0.0), 1.0)],
-    }  # fmt: skip
+    }
     return figures
 
 
@@ -170,18 +187,26 @@ def report(
     rate, naive = attack.attack.rate, None if attack.baseline is None else attack.baseline.rate
     if gap is None:
         said.append(NO_CONTROL)
-        compared = "" if naive is None else f", against {naive:.1%} for naive guesses; without a holdout nobody can say how much of it is leak"
+        compared = (
+            ""
+            if naive is None
+            else f", against {naive:.1%} for naive guesses; without a holdout nobody can say how much of it is leak"
+        )
     else:
         assert attack.control is not None
         low, high = gap[1]
         meaning = "more than chance explains" if low > 0 else "less, not more" if high < 0 else "no clear difference"
-        compared = (
-            f", {attack.control.rate:.1%} for {control}: {meaning} (difference {gap[0]:+.1%}, {confidence:.0%} interval {low:+.1%} to {high:+.1%})"
-        )
+        limits = f"{confidence:.0%} interval {low:+.1%} to {high:+.1%}"
+        compared = f", {attack.control.rate:.1%} for {control}: {meaning} (difference {gap[0]:+.1%}, {limits})"
         if naive is not None and rate <= naive and attack.attack.guesses > 1:
-            said.append("the attack is no better than naive guesses, so it says little about the release: a stronger attacker may do better")
+            said.append(
+                "the attack is no better than naive guesses, so it says little about the release: a stronger attacker "
+                "may do better"
+            )
         if surplus is None:
-            said.append("the attack succeeds on every control record: success carries no information about membership here")
+            said.append(
+                "the attack succeeds on every control record: success carries no information about membership here"
+            )
     return Result(
         rate,
         baseline=naive,
