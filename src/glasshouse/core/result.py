@@ -270,7 +270,7 @@ class Result:
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("_") or name not in self.__dict__.get("details", {}):
-            known = [k for k in dir(type(self)) if not k.startswith("_")]
+            known = [k for k in (*dir(type(self)), *self.__dict__) if not k.startswith("_")]
             raise AttributeError(f"a Result has no attribute {name!r}{closest(name, known)}")
         raise AttributeError(f"{name!r} is one of the details: result.details[{name!r}]")
 

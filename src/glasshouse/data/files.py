@@ -38,8 +38,8 @@ def _read_binary(path: Path, kind: str, magic: bytes) -> pl.DataFrame:
     if start != magic:
         raise InputError(f"{path} is not a {kind} file, whatever its name says")
     try:
-        return pl.read_parquet(path) if kind == "Parquet" else pl.read_ipc(path, memory_map=False)
-    except Exception as problem:  # any reader error means the same to the user: the file is damaged
+        return pl.read_parquet(path) if kind == "Parquet" else pl.read_ipc(path)
+    except (pl.exceptions.PolarsError, OSError) as problem:
         raise InputError(f"{path} cannot be read as {kind}: the file is cut off or damaged; write it again") from problem
 
 
@@ -60,7 +60,7 @@ def _read_csv(path: Path) -> pl.DataFrame:
     _refuse_duplicate_header(header, separator, path)
     try:
         return pl.read_csv(io.BytesIO(text.encode()), separator=separator, infer_schema_length=None, try_parse_dates=False)
-    except Exception:  # the reader's own message quotes the offending line, which may hold a person's values
+    except pl.exceptions.PolarsError:  # its message quotes the offending line, which may hold a person's values
         raise InputError(_csv_problem(text, separator, path)) from None
 
 
