@@ -60,7 +60,9 @@ def identical(
         raise NotApplicable("there is no column in common to compare records on")
     if not pair.n("original") or not pair.n("released"):
         raise NotApplicable("a table has no records to compare")
-    counts = _by_identity(pair, chosen, round_digits) if missing == "level" else _by_distance(pair, chosen, missing, n_jobs)
+    counts = (
+        _by_identity(pair, chosen, round_digits) if missing == "level" else _by_distance(pair, chosen, missing, n_jobs)
+    )
     n_released, n_original = pair.n("released"), pair.n("original")
     matches = counts["released_in_original"]
     n_identical = int((matches > 0).sum())
@@ -108,7 +110,7 @@ def identical(
         holdout=details.get("ims_holdout"),
         interval=wilson(n_identical, n_released, confidence),
         details=details,
-        sentence=f"{n_identical:,} of {n_released:,} release records ({share:.2%}) equal an original record, {uniques}; "
+        sentence=f"{n_identical:,} of {n_released:,} release records ({share:.2%}) equal an original, {uniques}; "
         f"{compared}. {CAVEAT}",
         warnings=notes,
         records=lambda: {"copied": copied, "released_copies": counts["original_in_released"], "unique": twins == 0},

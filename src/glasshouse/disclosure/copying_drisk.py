@@ -52,8 +52,8 @@ def drisk(
 
     Half width h_v = outlier_par IQR_T(v) / (2 n_T)^(1/3); at risk when some release record differs by at most h_v in
     every numeric column. Beside it the Mahalanobis version: the distance of each original to its nearest release record
-    under the classical and a robust covariance, and the share below sqrt(chi2(1 - alpha, p)). That radius belongs to one
-    observation around the centre but is asked of the nearest of n_S, so it saturates; the AUC of original against
+    under the classical and a robust covariance, and the share below sqrt(chi2(1 - alpha, p)). That radius belongs to
+    one observation around the centre but is asked of the nearest of n_S, so it saturates; the AUC of original against
     holdout distances is the figure to read. For row-paired releases ``details["aligned"]`` is sdcMicro's own version,
     the share within ``aligned_k`` standard deviations of their own masked record.
     """
@@ -95,8 +95,8 @@ def drisk(
         interval=wilson(int(at_risk.sum()), len(at_risk), confidence),
         details=details,
         sentence=(
-            f"{share:.1%} of original records have a release record within a small box of their numeric values{compared}. "
-            f"{CAVEAT}"
+            f"{share:.1%} of original records have a release record within a small box of their numeric values"
+            f"{compared}. {CAVEAT}"
         ),
         warnings=notes,
         records=lambda: {"at_risk": at_risk},
@@ -111,7 +111,9 @@ def inside_box(people: np.ndarray, released: np.ndarray, half: np.ndarray, missi
         fill = np.concatenate([people, released])
         top = np.nanmax(np.where(np.isnan(fill), -np.inf, np.abs(fill)), axis=0, initial=0.0)
         marker = np.where(gone, 4 * top + 4 * half + 1, 0.0)
-        return _any_within(np.where(np.isnan(people), marker, people), np.where(np.isnan(released), marker, released), half)
+        return _any_within(
+            np.where(np.isnan(people), marker, people), np.where(np.isnan(released), marker, released), half
+        )
     if missing == "mismatch":
         whole = ~np.isnan(people).any(axis=1)
         found = np.zeros(len(people), bool)
@@ -129,7 +131,8 @@ def _any_within_by_pattern(
     others, where = np.unique(~np.isnan(released), axis=0, return_inverse=True)
     if len(patterns) * len(others) > _MOST_PATTERNS**2:
         raise NotApplicable(
-            f"{len(patterns)} and {len(others)} patterns of missing values are too many for this rule; use missing='level'"
+            f"{len(patterns)} and {len(others)} patterns of missing values are too many for this rule; "
+            "use missing='level'"
         )
     for i, mine in enumerate(patterns):
         for j, theirs in enumerate(others):
@@ -193,8 +196,8 @@ def _mahalanobis(
         }
         if share > SATURATED:
             notes.append(
-                f"the {name} Mahalanobis share is saturated ({share:.0%} of originals): its radius fits one observation, not "
-                "the nearest of many; read the AUC against the holdout instead"
+                f"the {name} Mahalanobis share is saturated ({share:.0%} of originals): its radius fits one "
+                "observation, not the nearest of many; read the AUC against the holdout instead"
             )
         if len(whole.get("holdout", ())):
             reach = _nearest_whitened(whole["holdout"], whole["released"], covariance)
@@ -227,7 +230,9 @@ def _robust_covariance(original: np.ndarray, random_state: RandomState, notes: l
     variances = scaled.var(axis=0)
     degenerate = not np.isfinite(mcd).all() or (np.diag(mcd) < 0.01 * variances).any() or np.linalg.cond(mcd) > 1e10
     if degenerate:
-        notes.append("the robust covariance collapses (many equal values in a column); shrinkage covariance used instead")
+        notes.append(
+            "the robust covariance collapses (many equal values in a column); shrinkage covariance used instead"
+        )
         mcd = np.asarray(LedoitWolf().fit(scaled).covariance_)
     return mcd * np.outer(scale, scale)
 
@@ -258,7 +263,9 @@ def _numeric_columns(pair: Pair, columns: Sequence[str] | None) -> list[str]:
         return list(pair.numeric)
     unknown = [name for name in columns if name not in pair.numeric]
     if unknown:
-        raise InputError(f"columns {listed(unknown)} are not numeric in every table; choose from {listed(pair.numeric)}")
+        raise InputError(
+            f"columns {listed(unknown)} are not numeric in every table; choose from {listed(pair.numeric)}"
+        )
     return list(dict.fromkeys(columns))
 
 

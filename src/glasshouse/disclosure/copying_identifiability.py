@@ -88,7 +88,10 @@ def epsilon_identifiability(
             "mean_distance_release": float(to_release.mean()),
             "mean_distance_others": float(to_others.mean()),
         },
-        sentence=f"{share:.1%} of original records lie closer to a release record than to any other original; {compared}. {CAVEAT}",
+        sentence=(
+            f"{share:.1%} of original records lie closer to a release record than to any other original; {compared}. "
+            f"{CAVEAT}"
+        ),
         warnings=notes,
         records=lambda: {
             "closer": closer,
@@ -106,7 +109,9 @@ def _weight(pair: Pair, name: str, bins: int) -> float:
     if pair.is_numeric(name):
         values = pair.values(name, "original")
         known = values[~np.isnan(values)]
-        counts = np.histogram(known, bins=bins)[0] if len(known) and known.min() < known.max() else np.array([len(known)])
+        counts = (
+            np.histogram(known, bins=bins)[0] if len(known) and known.min() < known.max() else np.array([len(known)])
+        )
         counts = np.append(counts, len(values) - len(known))
     else:
         codes = pair.codes(name).of("original")

@@ -6,7 +6,7 @@ anybody (Yao et al. 2025, The DCR Delusion), and no sentence here says so.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal
@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from glasshouse.core.errors import InputError
-from glasshouse.core.intervals import Interval, normal_quantile, wilson
+from glasshouse.core.intervals import Interval, wilson
+from glasshouse.core.result import Verdict
 from glasshouse.core.streams import RandomState, generator
 from glasshouse.engines.neighbours import TOL, Nearest, Space, gower_space
 from glasshouse.engines.neighbours_space import Rows
@@ -22,6 +23,7 @@ from glasshouse.engines.neighbours_space import Rows
 if TYPE_CHECKING:
     from glasshouse.data.pair import Pair
 
+DELUSION = "Yao, Krco, Ganev & de Montjoye (2025), The DCR Delusion, arXiv:2505.01524"
 CAVEAT = "Similarity diagnostic: it finds copies, but finding none is no evidence that people are protected."
 NO_HOLDOUT = (
     "no holdout: records of the same population that the synthesiser never saw. Set 20 to 50 % of the records aside "
@@ -138,9 +140,7 @@ def closeness(
     def compute() -> Closeness:
         train = space.nearest(query, "original", k, n_jobs)
         holdout = space.nearest(query, "holdout", k, n_jobs) if pair.has_holdout else None
-        return Closeness(
-            space, rows, train, holdout, pair.n("original"), pair.n("holdout") if pair.has_holdout else 0
-        )
+        return Closeness(space, rows, train, holdout, pair.n("original"), pair.n("holdout") if pair.has_holdout else 0)
 
     return pair.memo(key, compute)
 
@@ -187,7 +187,10 @@ def expected_hits(counts: np.ndarray, size: int, smaller: int) -> float:
     possible = room >= smaller
     log_none = np.where(
         possible,
-        gammaln(room + 1) - gammaln(np.where(possible, room - smaller, 0) + 1) - gammaln(size + 1.0) + gammaln(size - smaller + 1.0),
+        gammaln(room + 1)
+        - gammaln(np.where(possible, room - smaller, 0) + 1)
+        - gammaln(size + 1.0)
+        + gammaln(size - smaller + 1.0),
         -np.inf,
     )
     return float((1 - np.exp(np.minimum(log_none, 0.0)))[counts > 0].sum() / len(counts))
@@ -198,5 +201,32 @@ def quantile_curve(values: np.ndarray, points: int = 101) -> list[float]:
     return [float(v) for v in np.quantile(values, np.linspace(0.01, 0.99, points))]
 
 
-def z_of(confidence: float) -> float:
-    return normal_quantile(confidence)
+def judge(p: float, difference: float) -> Verdict:
+    """Nothing found, a difference that is real but small, a difference that is real and large."""
+    if p >= 0.05:
+        return "pass"
+    return "fail" if difference > 0.05 else "warn"
+
+
+def ratio_of(a: float, b: float) -> float | None:
+    return float(a / b) if b > 0 else None
+
+
+def sizes(pair: Pair, found: Closeness) -> dict[str, Any]:
+    return {
+        "n": [found.n_train, found.n_holdout, found.n],
+        "p": len(found.space.columns),
+        "ranges": dict(found.space.ranges),
+        "columns": list(found.space.columns),
+    }
+
+
+def closest_release(
+    space: Space, pair: Pair, n_jobs: int | None, found: Closeness | None = None
+) -> Mapping[str, np.ndarray]:
+    """Per original record: the closest release record, and for how many release records it is the closest original."""
+    near = space.nearest("original", "released", 1, n_jobs)
+    columns = {"distance": near.distance[:, 0], "released_row": near.index, "closeness": 1 - near.distance[:, 0]}
+    if found is not None:
+        columns["nearest_of"] = found.hub_weights("original")[space.rows("original").inverse]
+    return columns

@@ -173,7 +173,7 @@ class Space:
             raise NotApplicable(
                 "there is no record to compare with: a table is empty, or holds one record and is searched in itself"
             )
-        prepared, position = self._grow(reference) if tree is None else tree
+        prepared, position = self.grow(reference) if tree is None else tree
         own = _own_positions(query, position, self_join)
         with threads(n_jobs):
             distinct, at = kernel.nearest(prepared, query.numbers, query.codes, own, k, self.encoded.rule)
@@ -210,7 +210,7 @@ class Space:
         self, query: Rows, reference: Rows, radius: float | np.ndarray, n_jobs: int | None = None
     ) -> np.ndarray:
         """``count_within`` for any two different sets of rows of this space."""
-        count, _ = self._within(query, self._grow(reference), radius, False, n_jobs)
+        count, _ = self._within(query, self.grow(reference), radius, False, n_jobs)
         return np.asarray(count[query.inverse])
 
     def tied(self, of: str | Rows, among: str, radius: np.ndarray, n_jobs: int | None = None) -> Tied:
@@ -250,10 +250,11 @@ class Space:
 
     def _tree(self, table: str) -> tuple[Any, np.ndarray]:
         if table not in self._trees:
-            self._trees[table] = self._grow(self.rows(table))
+            self._trees[table] = self.grow(self.rows(table))
         return self._trees[table]
 
-    def _grow(self, reference: Rows) -> tuple[Any, np.ndarray]:
+    def grow(self, reference: Rows) -> tuple[Any, np.ndarray]:
+        """The search tree of some rows, for ``search(..., tree=)``; tables keep theirs."""
         from glasshouse.engines import neighbours_kernel as kernel
         from glasshouse.engines import neighbours_tree as growing
 
@@ -309,5 +310,3 @@ def threads(n_jobs: int | None) -> Iterator[None]:
         yield
     finally:
         numba.set_num_threads(before)
-
-
