@@ -39,7 +39,7 @@ def overview(pair: Pair) -> dict[str, Any]:
         "holdout": pair.has_holdout,
         "columns": columns,
         "remarks": dict(pair._tables.remarks),
-        "findings": [problem] if problem else _findings(found),
+        "findings": [{"level": "warning", "column": None, "message": problem}] if problem else _findings(found),
     }  # fmt: skip
 
 
@@ -61,9 +61,8 @@ def role(pair: Pair, column: str) -> str:
     return "identifier, left out" if column in pair.identifiers else "" if column in pair.columns else "not in every table"
 
 
-def _findings(found: Any) -> list[str]:
-    items = getattr(found, "findings", found)
-    return [str(getattr(item, "text", item)) for item in items] if items is not None else []
+def _findings(found: Any) -> list[dict[str, Any]]:
+    return [{"level": f.level, "column": f.column, "message": f.message} for f in found]
 
 
 def call(pair: Pair, policy: str | None, measures: Any, seed: int, options: Mapping[str, Any]) -> str:

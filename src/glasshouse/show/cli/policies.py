@@ -1,0 +1,55 @@
+"""glasshouse policy init and glasshouse policy check."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from glasshouse.show.cli.terminal import err, out
+
+policy_app = typer.Typer(help="Write a policy, or check one without data.", no_args_is_help=True, rich_markup_mode=None)
+
+
+@policy_app.command("init")
+def init(
+    preset: Annotated[str, typer.Argument(help="public, research or secure.")] = "public",
+    output: Annotated[Path | None, typer.Option("--output", "-o", help="File to write; without it the policy goes to stdout.", metavar="FILE")] = None,
+    force: Annotated[bool, typer.Option("--force", help="Replace an existing file.")] = False,
+) -> int:
+    """A commented policy to start from."""
+    from glasshouse.core.errors import InputError
+    from glasshouse.judgement.policy import Policy, preset_text
+    from glasshouse.judgement.writing import write_atomically
+
+    if Policy.preset(preset).source != "built in" or preset == "riskutility":
+        raise InputError("riskutility is a rule for comparison, not a policy to start from; choose public, research or secure")
+    text = preset_text(preset)
+    if output is None or str(output) == "-":
+        sys.stdout.write(text)
+        return 0
+    if output.exists() and not force:
+        raise InputError(f"{output} exists; use --force to replace it")
+    write_atomically(output, text)
+    err(f"wrote {output}; edit it, then: glasshouse policy check {output}")
+    return 0
+
+
+@policy_app.command("check")
+def check(policy: Annotated[str, typer.Argument(help="A policy file, or the name of a preset.", show_default=False)]) -> int:
+    """Validate a policy against the measures there are, without any data."""
+    from glasshouse.catalogue import all_measures
+    from glasshouse.judgement.policy import THREATS, Policy
+
+    found = Policy.of(policy).validated(all_measures())
+    console = out()
+    console.print(f"policy {found} is valid: {len(found.rules)} rules")
+    for rule in found.rules:
+        console.print(f"  {rule.text()}" + ("" if rule.required else "  (not required)"))
+    named = {all_measures()[rule.measure].threat for rule in found.rules}
+    uncovered = [threat for threat in THREATS if threat not in named]
+    if found.others == "inform" and uncovered:
+        err(f"note: no rule looks at {', '.join(uncovered)}; a verdict on the release will say that this was not assessed")
+    return 0

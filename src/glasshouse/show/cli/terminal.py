@@ -1,0 +1,144 @@
+"""What a person at a terminal sees: coloured marks where there is a terminal, plain text elsewhere, bars on stderr only."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from glasshouse.core.errors import InputError, closest
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from glasshouse.judgement.assessment import Assessment
+
+FORMATS = ("text", "json", "md", "junit", "html")
+SUFFIXES = {".html": "html", ".htm": "html", ".json": "json", ".md": "md", ".markdown": "md", ".xml": "junit", ".txt": "text"}
+STYLES = {"pass": "green", "warn": "yellow", "fail": "bold red", "incomplete": "bold magenta", "not_assessed": "magenta", "failed": "magenta"}
+
+
+def out() -> Console:
+    from rich.console import Console
+
+    return Console(highlight=False, markup=False, emoji=False, soft_wrap=True)
+
+
+def err(text: str, quiet: bool = False) -> None:
+    if not quiet:
+        print(text, file=sys.stderr)
+
+
+def check_format(form: str | None) -> None:
+    if form is not None and form not in FORMATS:
+        raise InputError(f"--format {form!r} is not known{closest(form, FORMATS)}; choose one of {', '.join(FORMATS)}")
+
+
+def format_of(path: Path, form: str | None) -> str:
+    """The format of a file by its suffix, else the one asked for."""
+    return SUFFIXES.get(path.suffix.lower(), form or "text")
+
+
+@contextmanager
+def bar(quiet: bool, no_progress: bool) -> Iterator[Callable[[int, int, str], None] | None]:
+    """A progress callback that draws on stderr, or None where nobody would see it."""
+    if quiet or no_progress or not sys.stderr.isatty():
+        yield None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+    columns = (TextColumn("{task.description:<24}"), BarColumn(bar_width=32), MofNCompleteColumn(), TimeElapsedColumn())
+    with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
+        task = progress.add_task("starting", total=None)
+
+        def step(done: int, total: int, name: str) -> None:
+            progress.update(task, completed=done, total=total, description=name or "done")
+
+        yield step
+
+
+def render(assessment: Assessment, form: str, audience: str) -> str:
+    """An assessment in one of the formats."""
+    if form == "json":
+        return assessment.to_json(audience=audience)
+    if form == "md":
+        return assessment.to_markdown(audience=audience)
+    if form == "junit":
+        return assessment.to_junit(audience=audience)
+    if form == "html":
+        return assessment.to_html(audience=audience)
+    return text_of(assessment, audience) + "\n"
+
+
+def deliver(outputs: Sequence[Path] | None, form: str | None, quiet: bool, make: Callable[[str], str], show: Callable[[], None]) -> None:
+    """Write every file asked for, then stdout: the format asked for, else the text a person reads.
+
+    Everything is rendered before the first file is written, so that a report that cannot be made leaves no other behind.
+    """
+    from glasshouse.judgement.writing import write_atomically
+
+    check_format(form)
+    files = [path for path in outputs or () if str(path) != "-"]
+    made = {path: make(format_of(path, form)) for path in files}
+    to_stdout = any(str(path) == "-" for path in outputs or ()) or not files or (form is not None and form not in {format_of(p, form) for p in files})
+    printed = make(form or "text") if to_stdout and (form or "text") != "text" else None
+    for path, text in made.items():
+        write_atomically(path, text)
+        err(f"wrote {path}", quiet)
+    if printed is not None:
+        sys.stdout.write(printed)
+    elif to_stdout or not quiet:
+        show()
+
+
+def text_of(assessment: Assessment, audience: str = "internal") -> str:
+    """The assessment as plain text, for files and pipes."""
+    from rich.console import Console
+
+    console = Console(highlight=False, markup=False, emoji=False, soft_wrap=True, width=100, no_color=True, file=None, record=False)
+    with console.capture() as captured:
+        show(assessment, console, audience)
+    return captured.get().rstrip("\n")
+
+
+def show(assessment: Assessment, console: Console, audience: str = "internal") -> None:
+    """The verdict, the four threats, the rules and what to do."""
+    from rich.text import Text
+
+    from glasshouse.judgement.assessment import MARKS
+
+    external = audience == "external"
+    content = assessment.to_dict(audience)
+    line = Text(f"{MARKS[assessment.verdict]} {assessment.verdict.upper()}", style=STYLES[assessment.verdict])
+    console.print(line.append(f"  {assessment.headline}", style="default not bold"))
+    console.print(f"policy: {assessment.policy}\n")
+    for name, threat in content["threats"].items():
+        head = Text(f"{MARKS[threat['status']]} {name:<11}", style=STYLES[threat["status"]])
+        console.print(head.append(f"{threat['status'].replace('_', ' ')}" + (f" ({threat['worst']})" if threat["worst"] else ""), style="default not bold"))
+        console.print(f"  {threat['sentence']}")
+    if assessment.outcomes.outcomes and not external:
+        console.print("\nrules")
+        for rule in assessment.outcomes.lines():
+            console.print(f"  {rule}")
+    if content["recommendations"]:
+        console.print("\nwhat to do")
+        for item in content["recommendations"][:4]:
+            console.print(f"  - {item['text']}")
+    failed = [j.name for j in assessment.judged if j.status == "failed"]
+    if failed:
+        console.print(f"\n{len(failed)} measure(s) failed: {', '.join(failed)}")
+        for name in failed:
+            console.print(f"  {content['results'][name]['reason']}")
+
+
+def table(rows: Sequence[dict[str, Any]], columns: Sequence[str]) -> str:
+    """Rows as aligned text; the last column runs free."""
+    widths = {c: max(len(c), *(len(str(r.get(c) if r.get(c) is not None else "")) for r in rows)) if rows else len(c) for c in columns[:-1]}
+    lines = ["  ".join([*(f"{c:<{widths[c]}}" for c in columns[:-1]), columns[-1]])]
+    for row in rows:
+        cells = [str(row.get(c) if row.get(c) is not None else "") for c in columns]
+        lines.append("  ".join([*(f"{v:<{widths[c]}}" for v, c in zip(cells[:-1], columns[:-1], strict=True)), cells[-1]]))
+    return "\n".join(line.rstrip() for line in lines)
