@@ -6,8 +6,8 @@ aggregates come here, except under missing="wildcard", where the classes (never 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import narwhals as nw
@@ -144,6 +144,53 @@ def class_sizes(
 
     signature = ("sizes", table, rule, alpha, count_empty, tuple(sorted((k, g.signature) for k, g in groups.items())))
     return pair.memo(signature, compute)
+
+
+@dataclass(frozen=True)
+class Classes:
+    """The key classes of one table with figures about the target inside each: one row per class, in whichever engine holds it."""
+
+    frame: nw.LazyFrame[Any]
+    n: int
+    dropped: int
+    side: Side
+    _cells: Cells
+
+    def totals(self, **figures: nw.Expr) -> dict[str, Any]:
+        """Named figures over all classes, in one query."""
+        return replace(self._cells, frame=self.frame).totals(**figures)
+
+    def grouped(self, by: Mapping[str, nw.Expr], **figures: nw.Expr) -> pl.DataFrame:
+        """Named figures per group of classes."""
+        return replace(self._cells, frame=self.frame).grouped(by, **figures)
+
+    def records(self, **figures: nw.Expr) -> dict[str, np.ndarray]:
+        """Figures of each record's own class, in row order."""
+        wanted = self.frame.select(*[nw.col(c) for c in self._cells.by], **figures)
+        return self._cells.joined(self.side.table, wanted.collect(backend="polars").to_native())
+
+
+def target_classes(
+    pair: Pair, table: str, target: str, *, key_groups: Any = None, target_group: Grouping | None = None, in_memory: bool = False,
+    keys: Sequence[str] | None = None, prepare: Callable[[nw.LazyFrame[Any], Side, tuple[str, ...]], nw.LazyFrame[Any]] | None = None, **figures: nw.Expr,
+) -> Classes:  # fmt: skip
+    """Group the cells of one table by key class: size ``f``, target values ``kinds``, largest cell ``top``, sum of c ln c ``clogc``, and
+    the named ``figures``. ``prepare`` may add columns to the cells first (ranks or running sums inside a class).
+    """
+    ours = side(table)
+    cells = count_cells(pair, target=target, keys=keys, key_groups=groupings(pair, key_groups), target_group=target_group, in_memory=in_memory)
+    held = cells.frame.filter(ours.own > 0)
+    if prepare is not None:
+        held = prepare(held, ours, cells.by)
+    c = ours.own.cast(nw.Float64)
+    frame = held.with_columns(_clogc=c * c.log()).group_by(*cells.by).agg(
+        f=ours.own.sum(), kinds=nw.len(), top=ours.own.max(), clogc=nw.col("_clogc").sum(), **figures
+    )  # fmt: skip
+    frame = frame.with_columns(**{name: nw.col(name).cast(nw.Int64) for name in ("f", "kinds", "top")})
+    if cells._rows is not None:
+        frame = nw.from_native(frame.collect(backend="polars").to_native().lazy())
+    dropped = cells.dropped if table == "original" else pair.n("released") - cells.n_released
+    return Classes(frame, pair.n(table) - dropped, dropped, ours, cells)
 
 
 @dataclass(frozen=True)
