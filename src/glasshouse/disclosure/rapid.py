@@ -152,13 +152,14 @@ class Report:
         if holdout is not None:
             details |= self._holdout(chosen, holdout)
         details["run"] = {"seed": attack.question.seed, "delta": attack.delta or None, "parity": self.parity}
+        limits = self._interval(pair, attack, headline)
         result = RapidResult(
             rates[headline],
             baseline=chance[0],
             holdout=None if holdout is None else holdout.rate(),
-            interval=self._interval(pair, attack, headline),
+            interval=limits,
             details=details,
-            sentence=self._sentence(pair, attack, headline, details),
+            sentence=self._sentence(pair, attack, headline, details, limits),
             warnings=attack.warnings,
             records=lambda: _records(attack, headline),
             flag="at_risk",
@@ -310,9 +311,11 @@ class Report:
 
     # -- words ---------------------------------------------------------------------------------------------------------
 
-    def _sentence(self, pair: Pair, attack: Assault, headline: str, details: Mapping[str, Any]) -> str:
+    def _sentence(
+        self, pair: Pair, attack: Assault, headline: str, details: Mapping[str, Any], limits: tuple[float, float]
+    ) -> str:
         answers = attack.answers[headline]
-        low, high = self._interval(pair, attack, headline)
+        low, high = limits
         if isinstance(answers, ClassAnswers):
             bar = {
                 "marginal": f"gains more than {percent(answers.threshold, 0)} of the missing certainty about {attack.target!r}",
@@ -329,10 +332,10 @@ class Report:
             f"{who} ({count}{percent(self.confidence, 0)} interval {percent(low)} to {percent(high)}); luck alone would give {percent(details['chance'])}."
         )
         if "population_inference" in details:
-            text += (
-                f" For people the synthesiser never saw it is {percent(details['population_inference'])} (population inference); the "
-                f"difference, {100 * details['memorisation']:+.1f} points, is memorisation."
-            )
+            low, high = details["memorisation_interval"]
+            shown = f"{100 * details['memorisation']:+.1f} points"
+            text += f" For people the synthesiser never saw it is {percent(details['population_inference'])} (population inference); "
+            text += f"the difference, {shown}, is memorisation." if low > 0 else f"the difference, {shown}, shows no memorisation."
         return text + _rule(details)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, ClassVar
 
@@ -77,13 +77,24 @@ class ClassAnswers:
 
     def relabelled_rates(self, order: Array, thresholds: Sequence[float] | Array) -> Array:
         """Shares of flags when record i is given the predictions of record ``order[i]``."""
+        return shares_above(self.relabelled_scores(order), np.asarray(thresholds, float), self.weights)
+
+    def relabelled_scores(self, order: Array) -> Array:
         if self.score == "conditional":  # its baseline depends on who holds which label
-            relabelled = scores.score_true_class(
+            return scores.score_true_class(
                 self.probabilities[order], self.y, self.score, self.shares, self.n_columns, self.weights
             )[2]
-        else:
-            relabelled = self._every[order, self.y]
-        return shares_above(relabelled, np.asarray(thresholds, float), self.weights)
+        relabelled: Array = self._every[order, self.y]
+        return relabelled
+
+    def relabelled_flags(self, order: Array) -> Array:
+        flagged: Array = self.relabelled_scores(order) > self.threshold
+        return flagged
+
+    def take(self, rows: Array) -> ClassAnswers:
+        """The same answers for some of the records; the baseline stays that of all."""
+        weights = None if self.weights is None else self.weights[rows]
+        return replace(self, probabilities=self.probabilities[rows], y=self.y[rows], weights=weights)
 
     @property
     def is_degenerate(self) -> bool:
@@ -147,8 +158,19 @@ class NumberAnswers:
 
     def relabelled_rates(self, order: Array, thresholds: Sequence[float] | Array) -> Array:
         """Shares of flags when record i is given the prediction of record ``order[i]``."""
-        errors = scores.prediction_error(self.y, self.predicted[order], self.metric, self.delta)
-        return shares_below(errors, np.asarray(thresholds, float), self.weights)
+        return shares_below(self.relabelled_scores(order), np.asarray(thresholds, float), self.weights)
+
+    def relabelled_scores(self, order: Array) -> Array:
+        return scores.prediction_error(self.y, self.predicted[order], self.metric, self.delta)
+
+    def relabelled_flags(self, order: Array) -> Array:
+        flagged: Array = self.relabelled_scores(order) < self.threshold
+        return flagged
+
+    def take(self, rows: Array) -> NumberAnswers:
+        """The same answers for some of the records."""
+        weights = None if self.weights is None else self.weights[rows]
+        return replace(self, predicted=self.predicted[rows], y=self.y[rows], weights=weights)
 
     @property
     def is_degenerate(self) -> bool:

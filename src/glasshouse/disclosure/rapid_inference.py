@@ -125,7 +125,7 @@ def tail_probability(observed: float, moments: Moments, n: int) -> float:
     mean, sd = moments
     if sd <= 0:
         return 1.0
-    return 1 - NormalDist().cdf((observed - mean - 0.5 / n) / sd)
+    return 0.5 * math.erfc((observed - mean - 0.5 / n) / sd / math.sqrt(2))
 
 
 @dataclass(frozen=True)

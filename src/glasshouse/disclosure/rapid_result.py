@@ -23,7 +23,21 @@ if TYPE_CHECKING:
 SIGNIFICANCE = 0.05
 
 
-class RapidResult(Result):
+class BeyondChance(Result):
+    """A result whose bands on the excess speak only where the excess is beyond chance."""
+
+    @property
+    def verdict(self) -> Verdict | None:
+        """By the bands in force; a band on the excess speaks only where the excess is beyond chance (p < 0.05)."""
+        found = super().verdict
+        if found in ("warn", "fail") and self._bands is not None and self._bands.on == "excess":
+            p_value = self.details.get("p_value")
+            if p_value is not None and p_value >= SIGNIFICANCE:
+                return "pass"
+        return found
+
+
+class RapidResult(BeyondChance):
     """A Result with RAPID's own diagnoses. ``assaults`` holds one attack per release, each with every attacker's answers."""
 
     assaults: list[Assault]
@@ -42,16 +56,6 @@ class RapidResult(Result):
         if name not in self.assaults[0].answers:
             raise InputError(f"attacker {name!r} was not run; there are: {listed(self.assaults[0].answers)}")
         return [a.answers[name] for a in self.assaults]
-
-    @property
-    def verdict(self) -> Verdict | None:
-        """By the bands in force; a band on the excess speaks only where the excess is beyond chance (p < 0.05)."""
-        found = super().verdict
-        if found in ("warn", "fail") and self._bands is not None and self._bands.on == "excess":
-            p_value = self.details.get("p_value")
-            if p_value is not None and p_value >= SIGNIFICANCE:
-                return "pass"
-        return found
 
     # -- inference ---------------------------------------------------------------------------------------------------
 

@@ -1,0 +1,114 @@
+"""Small example data, all of it simulated: something to try every measure on without anybody's data."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from importlib.resources import files
+from typing import Any
+
+import polars as pl
+
+from glasshouse.core.errors import InputError, closest, listed
+from glasshouse.data.pair import Pair
+from glasshouse.data.simulate import DISEASE, EDUCATION, GENDER, simulate_case_study
+
+NAMES = ("health", "case_study", "appendix_b")
+CASE_STUDY_SEED = 123
+
+
+@dataclass(frozen=True)
+class Example:
+    """An original, its release(s), people never shown to the synthesiser, and who plays which role."""
+
+    name: str
+    description: str
+    original: Any
+    released: Any
+    holdout: Any
+    keys: tuple[str, ...]
+    target: str
+    releases: Mapping[str, Any] = field(default_factory=dict)
+
+    def pair(self, release: str | None = None, **changes: Any) -> Pair:
+        """The example as a Pair; ``release`` names one of ``releases``, other arguments change roles."""
+        if release is not None and release not in self.releases:
+            raise InputError(f"{self.name} has no release {release!r}{closest(release, self.releases)}; it has: {listed(self.releases)}")
+        released = self.released if release is None else self.releases[release]
+        roles: dict[str, Any] = {"keys": self.keys, "target": self.target, "holdout": self.holdout, **changes}
+        return Pair(self.original, released, **roles)
+
+    def __repr__(self) -> str:
+        return f"Example {self.name!r}: {self.description}"
+
+
+def load(name: str = "health", library: str = "polars") -> Example:
+    """An example data set: "health", "case_study" or "appendix_b". ``library``: "polars" or "pandas".
+
+    health: 1,000 simulated people (RAPID paper, appendix A, kappa = 2), a CART release, 500 people kept aside. case_study: an income
+    survey with three releases A (independent columns), B (bootstrap with noise), C (near copy). appendix_b: the RAPID paper's worked example.
+    """
+    if name not in NAMES:
+        raise InputError(f"there is no example {name!r}{closest(name, NAMES)}; choose one of {listed(NAMES)}")
+    if library not in ("polars", "pandas"):
+        raise InputError(f"library={library!r} is unknown; choose 'polars' or 'pandas'")
+    example = {"health": _health, "case_study": _case_study, "appendix_b": _appendix_b}[name]()
+    return example if library == "polars" else _as_pandas(example)
+
+
+def _health() -> Example:
+    levels = {"gender": GENDER, "education": EDUCATION, "disease_status": DISEASE}
+    return Example(
+        "health",
+        "1,000 simulated people with a disease that depends on age, income and education; CART release; 500 people kept aside",
+        *(_bundled(f"health_{part}", levels) for part in ("original", "released", "holdout")),
+        keys=("gender", "age", "education"),
+        target="disease_status",
+    )
+
+
+def _case_study() -> Example:
+    tables = simulate_case_study(1000, random_state=CASE_STUDY_SEED)
+    return Example(
+        "case_study",
+        "1,000 simulated incomes with three releases: A independent columns, B bootstrap with noise, C near copy",
+        tables["original"],
+        tables["B"],
+        tables["holdout"],
+        keys=("age_group", "sex", "education", "region"),
+        target="income",
+        releases={name: tables[name] for name in ("A", "B", "C")},
+    )
+
+
+def _appendix_b() -> Example:
+    return Example(
+        "appendix_b",
+        "the worked example of the RAPID paper, appendix B: 1,000 simulated people and a CART release",
+        *(_bundled(f"appendix_b_{part}", {}) for part in ("original", "released")),
+        holdout=None,
+        keys=("age", "education", "gender"),
+        target="disease_status",
+    )
+
+
+def _bundled(name: str, levels: Mapping[str, Sequence[str]]) -> pl.DataFrame:
+    text = files("glasshouse.data").joinpath("bundled", f"{name}.csv").read_bytes()
+    frame = pl.read_csv(text)
+    return frame.with_columns(pl.col(c).cast(pl.Enum(list(order))) for c, order in levels.items())
+
+
+def _as_pandas(example: Example) -> Example:
+    def convert(frame: pl.DataFrame | None) -> Any:
+        return None if frame is None else frame.to_pandas()
+
+    return Example(
+        example.name,
+        example.description,
+        convert(example.original),
+        convert(example.released),
+        convert(example.holdout),
+        example.keys,
+        example.target,
+        {name: convert(frame) for name, frame in example.releases.items()},
+    )

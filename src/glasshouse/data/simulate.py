@@ -1,0 +1,139 @@
+"""Simulated people: the health population of the RAPID paper's appendix A, and a small income survey with three releases.
+
+Every number is drawn here; no third-party data is involved.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from glasshouse.core.errors import InputError
+from glasshouse.core.streams import RandomState, generator
+
+Array = NDArray[Any]
+EDUCATION = ("low", "medium", "high")
+GENDER = ("female", "male")
+DISEASE = ("healthy", "diabetic", "hypertensive")
+
+AGE_GROUPS = ("20-29", "30-39", "40-49", "50-59", "60-69")
+SCHOOLING = ("Primary", "Secondary", "Tertiary")
+REGIONS = ("R1", "R2", "R3", "R4")
+
+
+def simulate_health(n: int = 1000, kappa: float = 1.0, random_state: RandomState = None) -> pl.DataFrame:
+    """People with a disease that depends on the rest the more strongly the larger ``kappa`` (Templ, Thees & Müller 2026, appendix A).
+
+    With w_s = sqrt(kappa / (1 + kappa)), w_n = sqrt(1 / (1 + kappa)), A~ = (age - 45) / 12 and logI~ the standardised log income:
+
+        SES ~ N(0, 1);  age ~ N(45, 12) within [18, 85]
+        education  from  w_s (0.8 SES - 0.4 A~) + w_n N(0,1),  cut at -0.3 and 0.7  (E = 0, 1, 2)
+        income     exp(10 + w_s (0.5 SES + 0.3 A~ + 0.25 E) + w_n N(0,1))
+        health     100 logistic( w_s (0.6 SES - 0.5 A~ + 0.2 E + 0.2 logI~) + w_n N(0,1) )
+        disease    log p_diabetic / p_healthy = -1.5 + kappa (0.8 A~ - 0.3 logI~ - 0.2 E)
+                   log p_hypertensive / p_healthy = -1.3 + kappa (1.0 A~ - 0.2 logI~ - 0.1 E)
+        gender     P(male) = logistic( w_s (0.3 SES - 0.2 A~ + 0.2 E) )
+
+    At kappa = 0 all columns are independent. Columns: gender, age, education, income, health_score, disease_status.
+    """
+    if n < 1:
+        raise InputError(f"n must be at least 1, not {n}")
+    if not kappa >= 0:
+        raise InputError(f"kappa must not be negative, not {kappa}")
+    rng = generator(random_state, "simulate_health")
+    signal, noise = np.sqrt(kappa / (1 + kappa)), np.sqrt(1 / (1 + kappa))
+    ses = rng.standard_normal(n)
+    age = _truncated_normal(rng, n, 45.0, 12.0, 18.0, 85.0)
+    older = (age - 45) / 12
+    latent = signal * (0.8 * ses - 0.4 * older) + noise * rng.standard_normal(n)
+    education = np.digitize(latent, [-0.3, 0.7])
+    log_income = signal * (0.5 * ses + 0.3 * older + 0.25 * education) + noise * rng.standard_normal(n)
+    spread = log_income.std()
+    richer = (log_income - log_income.mean()) / (spread if spread > 0 else 1.0)
+    health = signal * (0.6 * ses - 0.5 * older + 0.2 * education + 0.2 * richer) + noise * rng.standard_normal(n)
+    odds = np.column_stack([
+        np.zeros(n),
+        -1.5 + kappa * (0.8 * older - 0.3 * richer - 0.2 * education),
+        -1.3 + kappa * (1.0 * older - 0.2 * richer - 0.1 * education),
+    ])  # fmt: skip
+    male = rng.random(n) < _logistic(signal * (0.3 * ses - 0.2 * older + 0.2 * education))
+    return pl.DataFrame({
+        "gender": _labels(male.astype(int), GENDER),
+        "age": age,
+        "education": _labels(education, EDUCATION),
+        "income": np.exp(10 + log_income),
+        "health_score": 100 * _logistic(health),
+        "disease_status": _labels(_draw_class(rng, odds), DISEASE),
+    })  # fmt: skip
+
+
+def simulate_case_study(n: int = 1000, random_state: RandomState = None) -> dict[str, pl.DataFrame]:
+    """An income survey and three releases of it, built like the case study of the riskutility software paper.
+
+    ``original``: age group, sex, education, region, and an income that depends on age and education. Releases: ``A`` every column
+    resampled on its own (no relation survives), ``B`` bootstrapped records with 20 % noise on the income and a fifth of the age groups redrawn,
+    ``C`` a near copy with 3 % noise on the income. ``holdout``: half as many people drawn anew.
+    """
+    if n < 2:
+        raise InputError(f"n must be at least 2, not {n}")
+    rng = generator(random_state, "simulate_case_study")
+    original = _survey(rng, n)
+    holdout = _survey(rng, max(1, n // 2))
+    independent = original.select([pl.col(c).gather(pl.lit(pl.Series(rng.integers(0, n, n)))) for c in original.columns])
+    drawn = original[rng.integers(0, n, n)]
+    redrawn = rng.random(n) < 0.2
+    groups = np.where(redrawn, rng.integers(0, len(AGE_GROUPS), n), drawn["age_group"].to_physical().to_numpy())
+    bootstrap = drawn.with_columns(
+        _labels(groups, AGE_GROUPS).alias("age_group"), _noisy(rng, drawn["income"], 0.20).alias("income")
+    )
+    copy = original.with_columns(_noisy(rng, original["income"], 0.03).alias("income"))
+    return {"original": original, "A": independent, "B": bootstrap, "C": copy, "holdout": holdout}
+
+
+def _survey(rng: np.random.Generator, n: int) -> pl.DataFrame:
+    age = rng.integers(0, len(AGE_GROUPS), n)
+    schooling = rng.choice(len(SCHOOLING), n, p=[0.25, 0.5, 0.25])
+    log_income = (
+        10.0
+        + np.array([0.0, 0.15, 0.25, 0.35, 0.30])[age]
+        + np.array([0.0, 0.35, 0.80])[schooling]
+        + 0.38 * rng.standard_normal(n)
+    )
+    return pl.DataFrame({
+        "age_group": _labels(age, AGE_GROUPS),
+        "sex": _labels(rng.integers(0, 2, n), ("F", "M")),
+        "education": _labels(schooling, SCHOOLING),
+        "region": _labels(rng.integers(0, len(REGIONS), n), REGIONS),
+        "income": np.rint(np.exp(log_income)).astype(np.int64),
+    })  # fmt: skip
+
+
+def _noisy(rng: np.random.Generator, income: pl.Series, relative: float) -> pl.Series:
+    noisy = income.to_numpy() * (1 + relative * rng.standard_normal(len(income)))
+    return pl.Series("income", np.rint(np.maximum(noisy, 1)).astype(np.int64))
+
+
+def _truncated_normal(rng: np.random.Generator, n: int, mean: float, sd: float, low: float, high: float) -> Array:
+    """Inverse distribution function on the part of (0, 1) that belongs to [low, high]."""
+    from scipy.special import ndtr, ndtri
+
+    below, above = ndtr((low - mean) / sd), ndtr((high - mean) / sd)
+    drawn: Array = mean + sd * ndtri(below + (above - below) * rng.random(n))
+    return np.clip(drawn, low, high)
+
+
+def _draw_class(rng: np.random.Generator, odds: Array) -> Array:
+    weights = np.exp(odds - odds.max(axis=1, keepdims=True))
+    limits = np.cumsum(weights / weights.sum(axis=1, keepdims=True), axis=1)
+    return np.minimum((rng.random(len(odds))[:, None] > limits).sum(axis=1), odds.shape[1] - 1)
+
+
+def _logistic(x: Array) -> Array:
+    return np.asarray(1 / (1 + np.exp(-x)))
+
+
+def _labels(codes: Array, labels: tuple[str, ...]) -> pl.Series:
+    return pl.Series(np.asarray(labels, object)[codes].tolist(), dtype=pl.Enum(labels))
