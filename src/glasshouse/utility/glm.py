@@ -1,0 +1,97 @@
+"""Least squares and logistic regression with standard errors: what analysts fit, and what the propensity score needs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+MAX_ITERATIONS = 50
+SEPARATED = "some fitted probabilities are 0 or 1: the predictors separate the classes somewhere, and coefficients are not finite"
+
+
+@dataclass(frozen=True)
+class Fitted:
+    """Coefficients, standard errors, fitted values; ``df`` residual degrees of freedom (None: normal intervals)."""
+
+    coefficients: np.ndarray
+    errors: np.ndarray
+    fitted: np.ndarray
+    df: float | None
+    notes: tuple[str, ...] = ()
+
+
+def least_squares(design: np.ndarray, y: np.ndarray, weights: np.ndarray | None = None) -> Fitted:
+    """Ordinary or weighted least squares; ``design`` has full column rank and holds the intercept.
+
+    Weights are scaled to mean 1; the standard errors are then the sandwich ones, valid for sampling weights.
+    """
+    if weights is None:
+        q, r = np.linalg.qr(design)
+        coefficients = np.linalg.solve(r, q.T @ y)
+        fitted = design @ coefficients
+        df = float(len(y) - design.shape[1])
+        inverse = np.linalg.inv(r)
+        variance = float(((y - fitted) ** 2).sum()) / max(df, 1.0)
+        return Fitted(coefficients, np.sqrt(variance * (inverse**2).sum(axis=1)), fitted, df)
+    w = weights / weights.mean()
+    root = np.sqrt(w)
+    q, r = np.linalg.qr(design * root[:, None])
+    coefficients = np.linalg.solve(r, q.T @ (y * root))
+    fitted = design @ coefficients
+    df = float(len(y) - design.shape[1])
+    inverse = np.linalg.inv(r)
+    bread = inverse @ inverse.T
+    half = design * (w * (y - fitted))[:, None]
+    covariance = bread @ (half.T @ half) @ bread * (len(y) / max(df, 1.0))
+    return Fitted(coefficients, np.sqrt(np.diag(covariance)), fitted, df)
+
+
+def logistic(design: np.ndarray, y: np.ndarray, weights: np.ndarray | None = None) -> Fitted:
+    """Maximum likelihood by iteratively reweighted least squares on the normal equations; sandwich errors with weights.
+
+    Stops when the deviance changes by less than 1e-12 of itself. Half steps keep the deviance falling.
+    """
+    w = np.ones(len(y)) if weights is None else weights / weights.mean()
+    share = float(np.average(y, weights=w))
+    beta = np.zeros(design.shape[1])
+    beta[0] = np.log(share / (1 - share)) if 0 < share < 1 else 0.0
+    eta = design @ beta
+    deviance, notes = _deviance(eta, y, w), list[str]()
+    for _ in range(MAX_ITERATIONS):
+        mean = _expit(eta)
+        gram = design.T @ (design * (w * mean * (1 - mean))[:, None])
+        slope = design.T @ (w * (y - mean))
+        gram[np.diag_indices_from(gram)] += 1e-12 * np.trace(gram) / len(gram)
+        step = np.linalg.solve(gram, slope)
+        length, previous = 1.0, deviance
+        while length > 1e-4:
+            trial = design @ (beta + length * step)
+            deviance = _deviance(trial, y, w)
+            if deviance <= previous + 1e-9 * abs(previous):
+                break
+            length /= 2
+        beta, eta = beta + length * step, trial
+        if abs(previous - deviance) <= 1e-12 * (abs(deviance) + 0.1):
+            break
+    else:
+        notes.append("the logistic fit did not converge")
+    if (np.abs(eta) > 30).any():
+        notes.append(SEPARATED)
+    mean = _expit(eta)
+    gram = design.T @ (design * (w * mean * (1 - mean))[:, None])
+    bread = np.linalg.pinv(gram, hermitian=True)
+    if weights is not None:
+        half = design * (w * (y - mean))[:, None]
+        bread = bread @ (half.T @ half) @ bread
+    return Fitted(beta, np.sqrt(np.maximum(np.diag(bread), 0.0)), mean, None, tuple(notes))
+
+
+def _expit(eta: np.ndarray) -> np.ndarray:
+    small = np.exp(-np.abs(eta))
+    made: np.ndarray = np.where(eta >= 0, 1 / (1 + small), small / (1 + small))
+    return made
+
+
+def _deviance(eta: np.ndarray, y: np.ndarray, w: np.ndarray) -> float:
+    return 2.0 * float((w * (np.logaddexp(0, eta) - y * eta)).sum())
