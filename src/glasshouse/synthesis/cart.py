@@ -1,0 +1,380 @@
+"""Sequential synthesis by classification and regression trees (Reiter 2005; Nowok, Raab & Dibben 2016).
+
+Columns are made one after the other. The first is drawn from its observed values; each later one by a tree grown on
+the original, y ~ all columns before it: a synthetic record falls into a leaf by its synthetic predictors and takes the
+value of a random original record of that leaf. Trees follow the rules of :mod:`glasshouse.engines.tree`, pruning
+included, with leaves of at least 5 records; without the pruning the releases disclose visibly more.
+
+This synthesiser gives no formal guarantee: numbers in a release are numbers of real people unless they are smoothed.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from glasshouse.core.errors import InputError, listed
+from glasshouse.core.streams import RandomState, generator
+from glasshouse.data.frames import Adopted
+from glasshouse.data.tables import Tables
+from glasshouse.synthesis.contract import Synthesiser
+from glasshouse.synthesis.variables import ColumnPlan, Variable, assemble, check_columns, variables_of
+
+Array = NDArray[Any]
+SMOOTHINGS = ("density", "rmean", "spline")
+ALIKE = 0.99999  # columns whose codes correlate this much are one column in two spellings
+
+
+@dataclass
+class Step:
+    """How one variable is made: a tree that leads to donors, a plain draw of donors, or a copy of another variable."""
+
+    variable: str
+    predictors: tuple[str, ...]
+    donors: Array  # codes of the original records, leaf after leaf
+    starts: Array
+    sizes: Array
+    tree: Any = None  # None: one leaf
+    copies: str | None = None
+    lookup: Array | None = None
+
+    def draw(self, made: Mapping[str, Array], rows: Array, rng: np.random.Generator) -> Array:
+        """Codes for the synthetic records ``rows`` (positions)."""
+        if self.copies is not None and self.lookup is not None:
+            return np.asarray(self.lookup[made[self.copies][rows]])
+        chance = rng.random(len(rows))
+        if self.tree is None:
+            return np.asarray(self.donors[(chance * len(self.donors)).astype(np.int64)])
+        leaf = self.tree.leaves(np.column_stack([made[p][rows] for p in self.predictors]))
+        return np.asarray(self.donors[self.starts[leaf] + (chance * self.sizes[leaf]).astype(np.int64)])
+
+
+class Cart(Synthesiser):
+    """CART synthesiser.
+
+    Parameters
+    ----------
+    visit_sequence
+        Order in which columns are made; default: the order of the table. A column left out is not in the release.
+    predictors
+        ``{"income": ["age", "sex"]}``: predictors of a column, those that come later are ignored; default: all before
+        it.
+    method
+        ``{"region": "sample"}``: "cart" (default) or "sample" (draw from the observed values, whatever the other
+        columns).
+    minbucket, cp, maxdepth
+        Limits of the trees; a node below ``3 * minbucket`` records is not split.
+    special_codes
+        ``{"income": [-8]}``: values of a numeric column that are reasons for missing.
+    smoothing
+        None, one of "density", "rmean", "spline", or ``{column: ...}``: numbers are moved off the values of real
+        people.
+    proper
+        Grow the trees on a bootstrap sample of the original, drawn anew for every release.
+    rules
+        ``{"marital": [("age < 16", "SINGLE")]}``: an SQL condition on earlier columns and the value it forces.
+    schema
+        As for ``Pair``: overrides the detected kind of a column.
+    exact_levels
+        Up to this many levels in a node a class tree tries every grouping of them; above, an ordering (see the tree
+        engine).
+    """
+
+    def __init__(
+        self,
+        *,
+        visit_sequence: Sequence[str] | None = None,
+        predictors: Mapping[str, Sequence[str]] | None = None,
+        method: Mapping[str, str] | None = None,
+        minbucket: int = 5,
+        cp: float = 1e-8,
+        maxdepth: int = 30,
+        special_codes: Mapping[str, Sequence[float]] | None = None,
+        smoothing: str | Mapping[str, str] | None = None,
+        proper: bool = False,
+        rules: Mapping[str, Sequence[tuple[str, Any]]] | None = None,
+        schema: Mapping[str, Any] | None = None,
+        exact_levels: int = 15,
+        n_jobs: int | None = None,
+    ) -> None:
+        if minbucket < 1 or maxdepth < 1 or cp < 0:
+            raise InputError("minbucket and maxdepth must be at least 1 and cp must not be negative")
+        self.visit_sequence = None if visit_sequence is None else tuple(visit_sequence)
+        self.predictors = {k: tuple(v) for k, v in (predictors or {}).items()}
+        self.method = dict(method or {})
+        self.minbucket, self.cp, self.maxdepth = minbucket, cp, maxdepth
+        self.special_codes = {k: tuple(v) for k, v in (special_codes or {}).items()}
+        self.smoothing = smoothing if isinstance(smoothing, str) or smoothing is None else dict(smoothing)
+        self.proper = proper
+        self.rules = {k: tuple(v) for k, v in (rules or {}).items()}
+        self.schema = dict(schema or {})
+        self.exact_levels, self.n_jobs = exact_levels, n_jobs
+        self.notes: list[str] = []
+        self._plans: list[ColumnPlan] = []
+        self._variables: dict[str, Variable] = {}
+        self._steps: dict[str, Step] = {}
+        self._rule_rows: dict[str, Array] = {}
+
+    # -- learning ----------------------------------------------------------------------------------------------------
+
+    def fit(self, original: Any) -> Self:
+        """Grow one tree per column (two for a number that can be missing)."""
+        frame = self._take(original)
+        order = {} if self._like is None else self._like.category_order
+        tables = Tables({"original": Adopted(_lazy(frame), "polars", frame, "original", order)}, self.schema, ())
+        self._check(list(tables.columns))
+        identifiers = [c for c, spec in tables.columns.items() if spec.kind == "identifier"]
+        sequence = [c for c in self.visit_sequence or tables.columns if self.visit_sequence or c not in identifiers]
+        left_out = [c for c in identifiers if c not in sequence]
+        self.notes = []
+        if left_out:
+            self.notes.append(
+                f"left out as probable identifiers: {listed(left_out)}; name them in visit_sequence to keep them"
+            )
+            warnings.warn(self.notes[-1], stacklevel=2)
+        self._plans, self._variables = [], {}
+        for column in sequence:
+            plan, variables = variables_of(tables, column, self.special_codes)
+            self._plans.append(plan)
+            self._variables.update({v.name: v for v in variables})
+        self._rule_rows = {c: self._where(frame, c) for c in self.rules}
+        self._steps = {} if self.proper else self._grow(None)
+        return self
+
+    def _check(self, columns: list[str]) -> None:
+        check_columns(self.visit_sequence or (), columns, "visit_sequence")
+        check_columns(
+            [*self.predictors, *(p for group in self.predictors.values() for p in group)], columns, "predictors"
+        )
+        check_columns(list(self.method), columns, "method")
+        check_columns(list(self.special_codes), columns, "special_codes")
+        check_columns(list(self.rules), columns, "rules")
+        for column, method in self.method.items():
+            if method not in ("cart", "sample"):
+                raise InputError(f"method of {column!r} is {method!r}; choose 'cart' or 'sample'")
+        wanted = self.smoothing.values() if isinstance(self.smoothing, dict) else [self.smoothing]
+        for smoothing in wanted:
+            if smoothing not in (None, "", *SMOOTHINGS):
+                raise InputError(f"smoothing {smoothing!r} is unknown; choose one of {listed(SMOOTHINGS)}")
+        if isinstance(self.smoothing, dict):
+            check_columns(list(self.smoothing), columns, "smoothing")
+
+    def _grow(self, rng: np.random.Generator | None) -> dict[str, Step]:
+        """Steps for every variable; with a generator on bootstrap samples of the records."""
+        from glasshouse.engines.forest import Workers
+
+        plans = list(self._variables.values())
+        samples = [None if rng is None else rng.integers(0, self.n_original, self.n_original) for _ in plans]
+        copies = self._copies() if rng is None else {}
+        with Workers(self.n_jobs) as workers:
+            steps = workers.each(lambda i: self._step(plans[i], samples[i], copies), range(len(plans)))
+        return {v.name: step for v, step in zip(plans, steps, strict=True)}
+
+    def _step(self, variable: Variable, sample: Array | None, copies: Mapping[str, str]) -> Step:
+        from glasshouse.engines import tree
+
+        rows = np.arange(self.n_original) if sample is None else sample
+        if variable.rows is not None:
+            rows = rows[variable.rows[rows]]
+        if variable.column in self._rule_rows:
+            forced = np.asarray(self._rule_rows[variable.column].any(axis=0))
+            rows = rows[~forced[rows]]
+        y = variable.codes[rows]
+        if not len(rows):  # every record is forced by a rule, or none has an ordinary value
+            y = np.zeros(1, np.int32)
+        nothing = np.zeros(0, np.int64)
+        if variable.name in copies:
+            source = self._variables[copies[variable.name]]
+            lookup = np.zeros(source.n_levels, np.int32)
+            lookup[source.codes[::-1]] = variable.codes[::-1]
+            return Step(variable.name, (), nothing, nothing, nothing, copies=source.name, lookup=lookup)
+        names = self._predictors_of(variable)
+        codes = [self._variables[name].codes[rows] for name in names]
+        useful = [i for i, code in enumerate(codes) if len(code) and code.min() < code.max()]
+        if not useful or len(rows) < 3 * self.minbucket or y.min() == y.max():
+            return Step(variable.name, (), y, nothing, nothing)
+        chosen = [self._variables[names[i]] for i in useful]
+        grown = tree.grow(
+            np.column_stack([codes[i] for i in useful]),
+            np.asarray(variable.levels, np.float64)[y] if variable.number else y,
+            n_classes=None if variable.number else variable.n_levels,
+            ordered=[v.ordered for v in chosen],
+            values=[v.values for v in chosen],
+            n_levels=[v.n_levels for v in chosen],
+            minsplit=3 * self.minbucket,
+            minbucket=self.minbucket,
+            cp=self.cp,
+            maxdepth=self.maxdepth,
+            exact_levels=self.exact_levels,
+        )
+        return Step(
+            variable.name, tuple(v.name for v in chosen), y[grown.members], grown.leaf_starts, grown.leaf_sizes, grown
+        )
+
+    def _predictors_of(self, variable: Variable) -> list[str]:
+        """Variables of the columns before this one; a number is not predicted by the category that says it is there."""
+        if self.method.get(variable.column) == "sample":
+            return []
+        wanted = self.predictors.get(variable.column)
+        before: list[str] = []
+        for other in self._variables.values():
+            if other.column == variable.column:
+                break
+            if wanted is None or other.column in wanted:
+                before.append(other.name)
+        return before
+
+    def _copies(self) -> dict[str, str]:
+        """Variables whose codes an earlier one determines in a straight line: they are looked up, not modelled."""
+        found: dict[str, str] = {}
+        names = [n for n, v in self._variables.items() if v.codes.min() < v.codes.max() and v.rows is None]
+        if len(names) < 2:
+            return found
+        table = np.array([self._variables[n].values[self._variables[n].codes] if self._variables[n].number  # type: ignore[index]
+                          else self._variables[n].codes.astype(np.float64) for n in names])  # fmt: skip
+        together = np.abs(np.atleast_2d(np.corrcoef(table)))
+        for j, name in enumerate(names):
+            if self.method.get(self._variables[name].column) == "sample" or self._variables[name].column in self.rules:
+                continue
+            for i in range(j):
+                if (
+                    together[i, j] >= ALIKE
+                    and names[i] not in found
+                    and names[i] in self._predictors_of(self._variables[name])
+                ):
+                    found[name] = names[i]
+                    break
+        return found
+
+    # -- making ------------------------------------------------------------------------------------------------------
+
+    def sample(self, n: int | None = None, random_state: RandomState = 0) -> Any:
+        """A synthetic table of ``n`` records (default: as many as the original)."""
+        if not self._variables:
+            raise InputError("this synthesiser is not fitted; call fit(original) first")
+        n = self.n_original if n is None else int(n)
+        if n < 1:
+            raise InputError(f"n must be at least 1, not {n}")
+        root = int(generator(random_state, "cart").integers(0, 2**62))
+        steps = self._grow(generator(root, "bootstrap")) if self.proper else self._steps
+        made: dict[str, Array] = {}
+        columns: list[pl.Series] = []
+        for plan in self._plans:
+            variables = [v for v in self._variables.values() if v.column == plan.name]
+            forced = (
+                self._where(pl.DataFrame(columns), plan.name) if plan.name in self.rules else np.zeros((0, n), np.bool_)
+            )
+            free = ~forced.any(axis=0)
+            for variable in variables:
+                rows = free if variable.rows is None else free & (made[f"{plan.name}|kind"] == 0)
+                zero = int(np.searchsorted(variable.levels, 0.0)) if variable.rows is not None else 0
+                codes = np.full(n, zero, np.int32)
+                where = np.flatnonzero(rows)
+                if len(where):
+                    codes[where] = steps[variable.name].draw(made, where, generator(root, variable.name))
+                made[variable.name] = codes
+            for rule, (_, value) in enumerate(self.rules.get(plan.name, ())):
+                self._force(plan, variables, made, forced[rule] & ~forced[:rule].any(axis=0), value)
+            smoothed = self._smoothed(plan, variables[-1], made, generator(root, plan.name, "smoothing"))
+            columns.append(assemble(plan, variables, [made[v.name] for v in variables], smoothed))
+        return self._give(pl.DataFrame(columns))
+
+    def _smoothed(
+        self, plan: ColumnPlan, variable: Variable, made: Mapping[str, Array], rng: np.random.Generator
+    ) -> Array | None:
+        how = self.smoothing.get(plan.name) if isinstance(self.smoothing, dict) else self.smoothing
+        if not how or not variable.number or plan.storage == "time":
+            return None
+        from glasshouse.synthesis.smoothing import smooth
+
+        values = np.asarray(variable.levels, np.float64)[made[variable.name]]
+        rows = made[f"{plan.name}|kind"] == 0 if plan.split else np.ones(len(values), np.bool_)
+        observed = np.asarray(variable.levels, np.float64)[
+            variable.codes[variable.rows] if variable.rows is not None else variable.codes
+        ]
+        if rows.any():
+            values[rows] = smooth(values[rows], observed, how, plan.decimals, rng)
+        return values
+
+    def _where(self, frame: pl.DataFrame, column: str) -> Array:
+        """Which records meet each rule of a column, [rules, records]."""
+        masks = []
+        for condition, _ in self.rules[column]:
+            try:
+                met = frame.select(pl.sql_expr(condition).alias("met")).to_series().cast(pl.Boolean).fill_null(False)
+            except Exception as problem:  # the SQL parser and missing columns raise many types
+                raise InputError(
+                    f"the rule {condition!r} for {column!r} cannot be evaluated; use SQL on earlier columns"
+                ) from problem
+            masks.append(met.to_numpy())
+        return np.array(masks, np.bool_)
+
+    def _force(
+        self, plan: ColumnPlan, variables: list[Variable], made: dict[str, Array], rows: Array, value: Any
+    ) -> None:
+        """Write a rule's value as codes."""
+        if not rows.any():
+            return
+        number = variables[-1]
+        if plan.labels is not None:
+            if value not in plan.labels:
+                raise InputError(f"a rule for {plan.name!r} forces a value that the column never takes in the original")
+            made[number.name][rows] = plan.labels.index(value)
+            return
+        if value is None or (plan.split and float(value) in plan.specials):
+            if value is None and not plan.missing:
+                raise InputError(f"a rule for {plan.name!r} forces a missing value, but the original has none there")
+            position = len(plan.specials) + 1 if value is None else plan.specials.index(float(value)) + 1
+            made[f"{plan.name}|kind"][rows] = position
+            return
+        at = int(np.searchsorted(number.levels, float(value)))
+        if at >= number.n_levels or number.levels[at] != float(value):
+            raise InputError(f"a rule for {plan.name!r} forces a value that the column never takes in the original")
+        made[number.name][rows] = at
+        if plan.split:
+            made[f"{plan.name}|kind"][rows] = 0
+
+    def _plans_index(self, column: str) -> int:
+        return [plan.name for plan in self._plans].index(column)
+
+    # -- keeping -----------------------------------------------------------------------------------------------------
+
+    def _state(self) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
+        from glasshouse.synthesis.cart_file import state
+
+        return state(self)
+
+    @classmethod
+    def _from_state(cls, header: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> Self:
+        from glasshouse.synthesis.cart_file import restore
+
+        return restore(cls(**header["settings"]), header, arrays)
+
+    def settings(self) -> dict[str, Any]:
+        """The arguments this synthesiser was made with, as plain data."""
+        names = (
+            "predictors",
+            "method",
+            "minbucket",
+            "cp",
+            "maxdepth",
+            "special_codes",
+            "smoothing",
+            "proper",
+            "rules",
+            "schema",
+        )
+        chosen = {name: getattr(self, name) for name in (*names, "exact_levels", "n_jobs")}
+        return {"visit_sequence": self.visit_sequence, **chosen}
+
+
+def _lazy(frame: pl.DataFrame) -> Any:
+    import narwhals as nw
+
+    return nw.from_native(frame.lazy())

@@ -1,0 +1,159 @@
+"""The interface of every synthesiser, and how a fitted one is kept in a file without pickle.
+
+A model file is a zip of plain arrays plus one JSON text; nothing in it can run. A fitted non-private model holds
+values of real records (leaf donors, categories): keep the file as confidential as the data it was made from.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import tempfile
+import zipfile
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from importlib import import_module
+from io import BytesIO
+from pathlib import Path
+from typing import Any, Self
+
+import numpy as np
+import polars as pl
+
+from glasshouse.core.errors import InputError
+from glasshouse.core.streams import RandomState, integer_seed
+from glasshouse.data.frames import Adopted, adopt, give_back
+
+FORMAT = "glasshouse-synthesiser-1"
+MODELS = {
+    "Cart": "glasshouse.synthesis.cart",
+    "Mst": "glasshouse.synthesis.dp.mst",
+    "Aim": "glasshouse.synthesis.dp.aim",
+}
+
+
+class Synthesiser(ABC):
+    """``fit`` learns from a table; ``sample`` makes a new table in the same data frame library with the same columns.
+
+    ``sample(n=None)`` makes as many records as the original had. The same ``random_state`` gives the same table.
+    """
+
+    n_original: int = 0
+    _like: Adopted | None = None
+    _library: str = "polars"
+
+    @abstractmethod
+    def fit(self, original: Any) -> Self:
+        """Learn from a frame (pandas, polars, pyarrow, DuckDB, PySpark) or a file."""
+
+    @abstractmethod
+    def sample(self, n: int | None = None, random_state: RandomState = 0) -> Any:
+        """A synthetic table of ``n`` records."""
+
+    def replicates(self, m: int, n: int | None = None, random_state: RandomState = 0) -> list[Any]:
+        """``m`` independent synthetic tables."""
+        if m < 1:
+            raise InputError(f"m must be at least 1, not {m}")
+        seeds = [integer_seed(random_state, "replicate", i) for i in range(m)]
+        return [self.sample(n, random_state=seed) for seed in seeds]
+
+    def save(self, path: str | Path) -> Path:
+        """Write the fitted model; the file appears only when it is complete."""
+        header, arrays = self._state()
+        buffer = BytesIO()
+        with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
+            described = {"format": FORMAT, "class": type(self).__name__, "library": self._library, **header}
+            archive.writestr("model.json", json.dumps(described))
+            for name, array in arrays.items():
+                part = BytesIO()
+                np.lib.format.write_array(part, np.ascontiguousarray(array), allow_pickle=False)
+                archive.writestr(f"{name}.npy", part.getvalue())
+        path = Path(path)
+        handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=path.name, suffix=".part")
+        try:
+            with os.fdopen(handle, "wb") as file:
+                file.write(buffer.getvalue())
+            os.replace(temporary, path)
+        except BaseException:
+            Path(temporary).unlink(missing_ok=True)
+            raise
+        return path
+
+    @classmethod
+    def load(cls, path: str | Path) -> Self:
+        """Read a model written by ``save``."""
+        made = load(path)
+        if not isinstance(made, cls):
+            raise InputError(
+                f"{path} holds a {type(made).__name__}, not a {cls.__name__}; use glasshouse.synthesis.load"
+            )
+        return made
+
+    def _state(self) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
+        """What ``save`` writes: JSON-able values and plain arrays."""
+        raise NotImplementedError(f"{type(self).__name__} cannot be saved")
+
+    @classmethod
+    def _from_state(cls, header: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> Self:
+        raise NotImplementedError(f"{cls.__name__} cannot be loaded")
+
+    def _take(self, original: Any) -> pl.DataFrame:
+        """The original as a polars frame; remembers which library to answer in."""
+        self._like = adopt(original, "original")
+        self._library = self._like.library
+        frame = self._like.lazy.collect(backend="polars").to_native()
+        if not isinstance(frame, pl.DataFrame) or frame.height == 0:
+            raise InputError("the original has no record to learn from")
+        self.n_original = frame.height
+        return frame
+
+    def _give(self, frame: pl.DataFrame) -> Any:
+        """A polars frame in the library of the original, with its column types where they can hold the values."""
+        if self._like is None:
+            if self._library == "pandas":
+                return frame.to_pandas()
+            return frame.to_arrow() if self._library == "pyarrow" else frame
+        if self._library in ("polars", "polars-lazy"):
+            types = self._like.lazy.collect_schema().to_polars()
+            frame = frame.with_columns([pl.col(c).cast(types[c], strict=False) for c in frame.columns if c in types])
+        made = give_back({c: frame[c] for c in frame.columns}, self._like, keep_index=False)
+        if self._library == "pandas":
+            made = _like_pandas(made, self._like.native)
+        return made
+
+
+def _like_pandas(made: Any, native: Any) -> Any:
+    """Column types of the caller's pandas frame (categories with their order, integers, dates)."""
+    names = {str(c): c for c in native.columns}
+    for column in made.columns:
+        wanted = native[names[column]].dtype
+        if made[column].dtype != wanted and not (str(wanted).startswith(("int", "uint")) and made[column].isna().any()):
+            if str(wanted) == "category" and wanted.categories.dtype.kind in "iuf":
+                made[column] = made[column].astype(float)
+            made[column] = made[column].astype(wanted)
+    made.columns = [names[c] for c in made.columns]
+    return made
+
+
+def load(path: str | Path) -> Synthesiser:
+    """Read a synthesiser written by ``save``."""
+    path = Path(path)
+    if not path.exists():
+        raise InputError(f"file not found: {path}")
+    try:
+        with zipfile.ZipFile(path) as archive:
+            header = json.loads(archive.read("model.json"))
+            arrays = {
+                name[:-4]: np.lib.format.read_array(BytesIO(archive.read(name)), allow_pickle=False)
+                for name in archive.namelist()
+                if name.endswith(".npy")
+            }
+    except (zipfile.BadZipFile, KeyError, ValueError, EOFError) as problem:
+        raise InputError(
+            f"{path} is no glasshouse synthesiser file, or it is cut off; fit and save it again"
+        ) from problem
+    if header.get("format") != FORMAT or header.get("class") not in MODELS:
+        raise InputError(f"{path} was written by another version of glasshouse; fit and save it again")
+    made: Synthesiser = getattr(import_module(MODELS[header["class"]]), header["class"])._from_state(header, arrays)
+    made._library = str(header.get("library", "polars"))
+    return made

@@ -1,0 +1,148 @@
+"""A table as the sequential synthesiser sees it: every column one variable, or two when a number can be missing.
+
+A numeric column with missing values or special codes becomes a category that says which (an ordinary value, each
+special code, missing) and a number that is 0 where there is none. Both are predictors of later columns.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from glasshouse.core.errors import InputError, closest
+from glasshouse.data.tables import Tables
+
+Array = NDArray[Any]
+ORDINARY = "value"
+
+
+@dataclass
+class Variable:
+    """One sequence of codes. ``levels``: labels of a category, or ascending numbers.
+
+    ``codes`` [n] of the original; ``rows``: the records on which the variable is fitted (None: all).
+    """
+
+    name: str
+    column: str
+    number: bool
+    ordered: bool
+    levels: Any
+    codes: Array
+    rows: Array | None = None
+
+    @property
+    def n_levels(self) -> int:
+        return len(self.levels)
+
+    @property
+    def values(self) -> Array | None:
+        return np.asarray(self.levels, np.float64) if self.number else None
+
+
+@dataclass
+class ColumnPlan:
+    """How one column of the output is put together again."""
+
+    name: str
+    storage: str  # int, float, text, bool, time
+    labels: list[Any] | None  # category labels, None as the last one for missing
+    specials: list[float]
+    missing: bool
+    decimals: int
+
+    @property
+    def split(self) -> bool:
+        """Whether a category says where the number is missing or special."""
+        return self.labels is None and (self.missing or bool(self.specials))
+
+
+def variables_of(
+    tables: Tables, column: str, special_codes: Mapping[str, Sequence[float]]
+) -> tuple[ColumnPlan, list[Variable]]:
+    """Variables of one column, the category before the number."""
+    spec = tables.columns[column]
+    codes = tables.codes(column)
+    array = codes.of("original")
+    if not spec.is_numeric:
+        if column in special_codes:
+            raise InputError(f"special_codes names {column!r}, which is {spec.kind}, not numeric")
+        labels: list[Any] = list(codes.levels)
+        if codes.missing:
+            array = np.where(array < 0, len(labels), array)
+            labels = [*labels, None]
+        plan = ColumnPlan(column, spec.storage, labels, [], codes.missing, 0)
+        return plan, [Variable(column, column, False, spec.ordered, labels, array.astype(np.int32))]
+    numbers = _numbers(codes.levels, spec.storage)
+    specials = sorted(float(v) for v in special_codes.get(column, ()))
+    plan = ColumnPlan(column, spec.storage, None, specials, codes.missing, _decimals(numbers, spec.storage))
+    if not plan.split:
+        return plan, [Variable(column, column, True, True, numbers, array.astype(np.int32))]
+    value = np.append(numbers, np.nan)[array]  # code -1 reads the appended NaN
+    kind = np.zeros(len(array), np.int32)
+    for position, special in enumerate(specials, start=1):
+        kind[value == special] = position
+    kind[np.isnan(value)] = len(specials) + 1
+    kinds = [ORDINARY, *(repr(s) for s in specials), *(["missing"] if codes.missing else [])]
+    ordinary = kind == 0
+    grid = np.unique(np.append(value[ordinary], 0.0))
+    coded = np.searchsorted(grid, np.where(ordinary, value, 0.0)).astype(np.int32)
+    return plan, [
+        Variable(f"{column}|kind", column, False, False, kinds, kind),
+        Variable(column, column, True, True, grid, coded, rows=ordinary),
+    ]
+
+
+def assemble(
+    plan: ColumnPlan, variables: Sequence[Variable], made: Sequence[Array], numbers: Array | None
+) -> pl.Series:
+    """The output column from codes. ``numbers`` replaces the number variable's own values (smoothing)."""
+    if plan.labels is not None:
+        lookup = pl.Series(plan.name, [*plan.labels, None], dtype=pl.Boolean if plan.storage == "bool" else None)
+        return _typed(lookup.gather(made[0].astype(np.int64)), plan)
+    value = np.asarray(variables[-1].levels, np.float64)[made[-1]] if numbers is None else numbers
+    known = np.ones(len(value), np.bool_)
+    if plan.split:
+        kind = made[0]
+        for position, special in enumerate(plan.specials, start=1):
+            value = np.where(kind == position, special, value)
+        known = kind <= len(plan.specials)
+    series = pl.Series(plan.name, value)
+    if plan.storage == "int" and numbers is None:
+        series = series.round(0).cast(pl.Int64)
+    elif plan.storage == "time":
+        series = (series * 86_400e6).round(0).cast(pl.Int64).cast(pl.Datetime("us"))
+    return pl.select(pl.when(pl.Series(known)).then(series)).to_series().alias(plan.name)
+
+
+def check_columns(names: Sequence[str], known: Sequence[str], what: str) -> None:
+    """Refuse column names the table does not have."""
+    for name in names:
+        if name not in known:
+            raise InputError(f"{what} names column {name!r}, which the original does not have{closest(name, known)}")
+
+
+def _typed(series: pl.Series, plan: ColumnPlan) -> pl.Series:
+    if plan.storage == "int":
+        return series.cast(pl.Int64, strict=False)
+    if plan.storage == "float":
+        return series.cast(pl.Float64, strict=False)
+    return series
+
+
+def _numbers(levels: Sequence[Any], storage: str) -> Array:
+    if storage == "time":
+        return pl.Series(levels).cast(pl.Datetime("us")).cast(pl.Int64).to_numpy() / 86_400e6
+    return np.asarray(levels, np.float64)
+
+
+def _decimals(numbers: Array, storage: str) -> int:
+    """The largest number of decimals in the data, to which smoothed values are rounded."""
+    if storage != "float":
+        return 0
+    return next((d for d in range(12) if np.allclose(numbers, np.round(numbers, d), rtol=0, atol=1e-12)), 12)
