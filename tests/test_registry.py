@@ -1,0 +1,287 @@
+"""What every measure promises, tested once over the whole registry (scikit-learn's test_common is the model).
+
+Each measure is run on one simulated population: training records, a holdout, and five releases (a fresh half of the population, a
+copy of the training records, independent columns, the fresh half with copied rows planted, the fresh half again in another order).
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from functools import cache
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+
+import glasshouse as gh
+from glasshouse.catalogue import all_measures
+from glasshouse.core.measure import Measure
+from glasshouse.core.result import Result
+from tests.conftest import converter
+
+N = 400
+ROLES: dict[str, Any] = {"keys": ["sex", "region", "band"], "target": "illness"}
+MEASURES = sorted(all_measures())
+RISKS = [name for name in MEASURES if all_measures()[name].side == "disclosure"]
+PAIRED = [name for name in RISKS if all_measures()[name].table == "pair"]
+COUNTING = [
+    "uniques", "k_anonymity", "l_diversity", "t_closeness", "attacker_risk", "population_uniqueness", "disco", "cap", "tcap", "weap",
+    "attribution", "attribution_all", "mutual_information", "surprisal", "max_leakage", "positive_disclosure",
+]  # fmt: skip
+
+# What a call needs beyond a pair, and smaller settings where the default would only cost time here.
+OPTIONS: dict[str, dict[str, Any]] = {
+    "attacker_risk": {"sampling_fraction": 0.1},
+    "population_uniqueness": {"sampling_fraction": 0.1},
+    "rapid": {"trees": 60},
+    "inference": {"n_attacks": 300},
+    "singling_out": {"n_attacks": 150},
+    "linkability": {"n_attacks": 300},
+    "subgroup_utility": {"by": "sex"},
+}
+# RAPID grows with the sharpness of the attacker, and a release may be easier to learn from than the data it came from (Templ et al. 2026,
+# appendix B); what a copy adds is the part that held-out people do not share, so that part is compared.
+MEMORISATION = {"rapid"}
+
+
+def risk(result: Result) -> float | None:
+    if result.name in MEMORISATION and result.value is not None and result.holdout is not None:
+        return result.value - result.holdout
+    return result.value
+
+
+@cache
+def population(n: int, seed: int) -> pl.DataFrame:
+    rng = np.random.default_rng(seed)
+    sex = rng.integers(0, 2, n)
+    region = rng.integers(0, 12, n)
+    band = rng.integers(0, 12, n)
+    lean = 0.3 * band + sex - 2.2
+    illness = np.where(rng.random(n) < 1 / (1 + np.exp(-lean)), np.where(rng.random(n) < 0.3, "gout", "flu"), "none")
+    height = 165 + 12 * sex + rng.normal(0, 7, n)
+    pay = np.exp(7 + 0.08 * band + 0.3 * sex + rng.normal(0, 0.4, n))
+    return pl.DataFrame(
+        {
+            "sex": np.array(["f", "m"])[sex],
+            "region": np.array(list("ABCDEFGHIJKL"))[region],
+            "band": np.array([f"b{i:02d}" for i in range(12)])[band],
+            "illness": illness,
+            "height": height.round(1),
+            "pay": pay.round(0),
+        }
+    )
+
+
+@cache
+def table(kind: str) -> pl.DataFrame:
+    training, fresh = population(N, 1), population(N, 3)
+    if kind == "training":
+        return training
+    if kind == "holdout":
+        return population(N, 2)
+    if kind == "fresh":
+        return fresh
+    if kind == "copy":
+        return training.sample(fraction=1.0, shuffle=True, seed=5)
+    if kind == "independent":
+        rng = np.random.default_rng(9)
+        return pl.DataFrame({c: training[c].gather(rng.permutation(N)) for c in training.columns})
+    if kind == "planted":
+        return pl.concat([training.head(N // 3), fresh.tail(N - N // 3)])
+    raise KeyError(kind)
+
+
+@cache
+def pair(kind: str) -> gh.Pair:
+    return gh.Pair(table("training"), table(kind), holdout=table("holdout"), **ROLES)
+
+
+def options(measure: Measure) -> dict[str, Any]:
+    wanted = dict(OPTIONS.get(measure.name, {}))
+    for name, value in (("random_state", 11), ("n_jobs", 1), ("permutations", 29), ("replicates", 29)):
+        if name in measure.options:
+            wanted[name] = value
+    return wanted
+
+
+@cache
+def run(name: str, kind: str) -> Result:
+    measure = all_measures()[name]
+    given = pair(kind)
+    if "row_paired" in measure.needs or name == "record_linkage":
+        given = given.replace(row_paired=True)
+    if name == "delta_presence":
+        given = gh.Pair(pl.concat([table("training"), table(kind)]), table(kind), **ROLES)
+    return measure.run(given, **options(measure))
+
+
+@pytest.mark.parametrize("name", MEASURES)
+def test_declares_itself(name: str) -> None:
+    measure = all_measures()[name]
+    record = measure.record()
+    assert len(measure.summary) > 20
+    assert record["citation"], "a measure names its source"
+    assert measure.side == "utility" or measure.threat in ("identity", "attribute", "membership", "copying")
+    assert measure.side == "utility" or measure.knows, "a risk says what the attacker knows"
+    assert "random" not in measure.options or "random_state" in measure.options
+    assert str(gh.explain(name)).startswith(name)
+
+
+@pytest.mark.parametrize("name", MEASURES)
+def test_answers_in_full(name: str) -> None:
+    result = run(name, "fresh")
+    assert result.status == "ok", result.reason
+    measure = result.measure
+    assert measure is not None
+    low, high = measure.range
+    assert low is None or result.value >= low - 1e-9
+    assert high is None or result.value <= high + 1e-9
+    assert result.sentence and not result.sentence.startswith("Not assessed")
+    if result.interval is not None:
+        assert result.interval[0] <= result.interval[1]
+    content = json.loads(result.to_json())
+    assert "NaN" not in result.to_json()
+    assert content["value"] == pytest.approx(result.value)
+    assert content["settings"]["n_original"] == (2 * N if name == "delta_presence" else N)
+    assert name in str(result) and name in repr(result)
+    assert result._repr_html_().startswith("<")
+    frame = result.to_frame()
+    assert frame.height > 0
+    if result.records is not None:
+        assert result.records.height in (N, 2 * N)
+
+
+@pytest.mark.parametrize("name", PAIRED)
+def test_a_copy_is_the_worst_release(name: str) -> None:
+    """No other release of the same people scores worse than the training records themselves."""
+    measure = all_measures()[name]
+    copy = risk(run(name, "copy"))
+    for kind in ("fresh", "independent", "planted"):
+        other = risk(run(name, kind))
+        if copy is None or other is None:
+            continue
+        slack = 0.02 * max(1.0, abs(copy))
+        assert (copy >= other - slack) if measure.better == "lower" else (copy <= other + slack), kind
+
+
+@pytest.mark.parametrize("name", [n for n in PAIRED if all_measures()[n].threat != "copying"])
+def test_strangers_show_no_excess(name: str) -> None:
+    """A release made of other people of the same population gives the training records away no more than the holdout."""
+    result = run(name, "fresh")
+    if result.value is None or result.holdout is None:
+        return
+    spread = 3.5 * math.sqrt(max(result.value * (1 - result.value), 0.05) * 2 / N) if 0 <= result.value <= 1 else 0.35 * abs(result.value)
+    assert abs(result.value - result.holdout) <= spread
+
+
+@pytest.mark.parametrize("name", [n for n in PAIRED if all_measures()[n].threat == "attribute"])
+def test_independent_columns_show_no_excess(name: str) -> None:
+    result = run(name, "independent")
+    if result.excess is not None:
+        assert result.excess <= 0.08
+
+
+@pytest.mark.parametrize("name", PAIRED)
+def test_planted_copies_never_lower_the_risk(name: str) -> None:
+    measure = all_measures()[name]
+    clean, planted = risk(run(name, "fresh")), risk(run(name, "planted"))
+    if clean is None or planted is None:
+        return
+    slack = 0.03 * max(1.0, abs(clean))
+    assert (planted >= clean - slack) if measure.better == "lower" else (planted <= clean + slack)
+
+
+@pytest.mark.parametrize("name", MEASURES)
+def test_row_order_does_not_matter(name: str) -> None:
+    measure = all_measures()[name]
+    if measure.cost in ("attackers", "pairs") or "random_state" in measure.options or "row_paired" in measure.needs:
+        pytest.skip("draws or pairs rows by position; its own tests fix the seed")
+    shuffled = gh.Pair(
+        table("training").sample(fraction=1.0, shuffle=True, seed=1), table("fresh").sample(fraction=1.0, shuffle=True, seed=2),
+        holdout=table("holdout"), **ROLES,
+    )  # fmt: skip
+    if name == "delta_presence":
+        shuffled = gh.Pair(pl.concat([table("fresh"), table("training")]), table("fresh"), **ROLES)
+    assert measure.run(shuffled, **options(measure)).value == pytest.approx(run(name, "fresh").value, rel=1e-9)
+
+
+@pytest.mark.parametrize("name", MEASURES)
+def test_relabelling_does_not_matter(name: str) -> None:
+    """Other names for the same levels, in the same order, and other column names."""
+    measure = all_measures()[name]
+    rename = {c: f"{c} (new)" for c in table("training").columns}
+
+    def relabel(frame: pl.DataFrame) -> pl.DataFrame:
+        text = [c for c, t in frame.schema.items() if t == pl.String]
+        return frame.with_columns(pl.concat_str(pl.lit("«"), pl.col(c), pl.lit("» <x>")).alias(c) for c in text).rename(rename)
+
+    renamed = gh.Pair(
+        relabel(table("training")), relabel(table("fresh")), holdout=relabel(table("holdout")),
+        keys=[rename[k] for k in ROLES["keys"]], target=rename[ROLES["target"]],
+        row_paired="row_paired" in measure.needs or name == "record_linkage",
+    )  # fmt: skip
+    if name == "delta_presence":
+        renamed = gh.Pair(relabel(pl.concat([table("training"), table("fresh")])), relabel(table("fresh")), keys=[rename[k] for k in ROLES["keys"]])
+    wanted = options(measure)
+    if "by" in wanted:
+        wanted["by"] = rename[wanted["by"]]
+    assert measure.run(renamed, **wanted).value == pytest.approx(run(name, "fresh").value, rel=1e-9)
+
+
+def on_engine(name: str, convert: Any, paired: bool = False) -> Result:
+    measure = all_measures()[name]
+    if name == "delta_presence":
+        given = gh.Pair(convert(pl.concat([table("training"), table("fresh")])), convert(table("fresh")), **ROLES)
+    else:
+        given = gh.Pair(convert(table("training")), convert(table("fresh")), holdout=convert(table("holdout")), row_paired=paired, **ROLES)
+    return measure.run(given, **options(measure))
+
+
+@pytest.mark.parametrize("name", MEASURES)
+def test_frame_library_does_not_matter(name: str, request: pytest.FixtureRequest) -> None:
+    measure = all_measures()[name]
+    paired = "row_paired" in measure.needs or name == "record_linkage"
+    found = on_engine(name, converter("pandas", request), paired)
+    assert found.value == pytest.approx(run(name, "fresh").value, rel=1e-9)
+    assert found.records is None or type(found.records).__module__.split(".")[0] == "pandas"
+
+
+@pytest.mark.parametrize("name", [n for n in COUNTING if n in MEASURES])
+def test_counting_measures_agree_on_every_engine(name: str, engine: Any) -> None:
+    found, expected = on_engine(name, engine), run(name, "fresh")
+    assert found.value == pytest.approx(expected.value, rel=1e-9)
+    assert found.baseline == (None if expected.baseline is None else pytest.approx(expected.baseline, rel=1e-9))
+    assert found.holdout == (None if expected.holdout is None else pytest.approx(expected.holdout, rel=1e-9))
+
+
+@pytest.mark.parametrize("name", [n for n in MEASURES if "n_jobs" in all_measures()[n].options])
+def test_thread_count_does_not_matter(name: str) -> None:
+    measure = all_measures()[name]
+    given = pair("fresh").replace(row_paired=True) if name == "record_linkage" else gh.Pair(table("training"), table("fresh"), holdout=table("holdout"), **ROLES)
+    again = measure.run(given, **{**options(measure), "n_jobs": 2})
+    assert again.value == run(name, "fresh").value
+    assert {k: v for k, v in again.details.items() if k != "n_jobs"} == {k: v for k, v in run(name, "fresh").details.items() if k != "n_jobs"}
+
+
+@pytest.mark.parametrize("name", MEASURES)
+def test_no_record_value_in_the_external_form(name: str) -> None:
+    """Labels of people (here: of the target and keys) never stand in what may be shared."""
+    result = run(name, "fresh")
+    text = json.dumps(result.to_dict("external")["details"])
+    for label in ("gout", "flu"):
+        assert f'"{label}"' not in text, f"{label} is a data value; declare the detail as private"
+
+
+@pytest.mark.parametrize("name", PAIRED)
+def test_arguments_are_not_symmetric_by_accident(name: str) -> None:
+    """Swapping original and release changes something: a figure, or the records it speaks of."""
+    measure = all_measures()[name]
+    if "row_paired" in measure.needs or name in ("delta_presence", "record_linkage"):
+        pytest.skip("pairs rows, so the tables must match")
+    head = table("training").head(N // 2)
+    one = measure.run(gh.Pair(head, table("fresh"), holdout=table("holdout"), **ROLES), **options(measure))
+    other = measure.run(gh.Pair(table("fresh"), head, holdout=table("holdout"), **ROLES), **options(measure))
+    assert one.to_dict()["settings"]["n_original"] != other.to_dict()["settings"]["n_original"]
+    assert (one.value, one.details) != (other.value, other.details)
