@@ -7,12 +7,13 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-import rapid_cases as cases
 
 from glasshouse.core.errors import InputError
 from glasshouse.data.pair import Pair
 from glasshouse.engines.attackers import attack, fit, fit_and_predict
 from glasshouse.engines.design import design, joint_designs
+
+from . import rapid_cases as cases
 
 ATTACKER = {"lm": "lm", "logit": "logit", "cart": "cart", "l1_logit": "l1"}
 # documented behaviour of the reference that is not to be copied (specification, section 4)
