@@ -158,11 +158,11 @@ def _irls(x: Array, y: Array, max_iter: int) -> tuple[float, Array, list[str]]:
     beta = np.zeros(full.shape[1])
     for _ in range(max_iter):
         mean = _logistic(eta)
-        weight = np.maximum(mean * (1 - mean), 1e-300)
-        good = weight > 1e-12
-        root = np.sqrt(weight[good])
-        working = eta[good] + (y[good] - mean[good]) / weight[good]
-        beta = np.linalg.lstsq(full[good] * root[:, None], working * root, rcond=None)[0]
+        # a record far on the wrong side has hardly any weight but a huge working value: it must stay in
+        weight = np.maximum(mean * (1 - mean), np.finfo(float).eps)
+        root = np.sqrt(weight)
+        working = eta + (y - mean) / weight
+        beta = np.linalg.lstsq(full * root[:, None], working * root, rcond=None)[0]
         eta = full @ beta
         previous, deviance = deviance, 2.0 * float(np.logaddexp(0, np.where(y > 0.5, -eta, eta)).sum())
         if abs(deviance - previous) / (abs(deviance) + 0.1) < 1e-8:
