@@ -64,19 +64,16 @@ class Board:
         self.numeric = np.array([pair.is_numeric(c) for c in columns])
         self.levels = np.array([c.n_levels for c in self._codes], np.int32)
         self.released = self.table("released")
-        self.distinct = np.unique(self.released, axis=0)
         self.medians = np.array([_median_code(pair, c, k) for c, k in zip(columns, self._codes, strict=True)])
 
     def table(self, name: str) -> np.ndarray:
         """Records by columns of a table, as codes."""
         return np.ascontiguousarray(np.column_stack([c.of(name) for c in self._codes]).astype(np.int32))
 
-    def univariate(self) -> Predicates:
-        """Every condition on one column that exactly one distinct released record meets, by the four forms of the
-        attack.
-        """
+    def univariate(self, rows: np.ndarray) -> Predicates:
+        """Every condition on one column that exactly one of ``rows`` meets, by the four forms of the attack."""
         parts = []
-        for v, codes in enumerate(self.distinct.T):
+        for v, codes in enumerate(rows.T):
             present = np.sort(codes[codes >= 0])
             bounds = []
             if int((codes < 0).sum()) == 1:
@@ -93,8 +90,10 @@ class Board:
                 parts.append(_single(np.full(len(low), v, np.int32), low, high))
         return Predicates.join(parts) if parts else _single(*(np.empty(0, np.int32),) * 3)
 
-    def multivariate(self, wanted: int, width: int, rng: np.random.Generator, most: int) -> tuple[Predicates, int]:
-        """Conjunctions met by exactly one distinct released record, guessed from random released records.
+    def multivariate(
+        self, rows: np.ndarray, wanted: int, width: int, rng: np.random.Generator, most: int
+    ) -> tuple[Predicates, int]:
+        """Conjunctions met by exactly one of ``rows`` (released records), each guessed from a random one of them.
 
         Numbers above the release's median give >=, others <=; categories give ==; missing values "is missing". Returns
         up to ``wanted`` different predicates and the number of attempts (at most ``most``).
@@ -106,8 +105,8 @@ class Board:
         while found < wanted and attempts < most:
             size = min(batch, most - attempts)
             attempts += size
-            made = self._around_records(size, width, rng)
-            made = made.take(np.flatnonzero(count_matches(self.distinct, made, stop_at=2)[0] == 1))
+            made = self._around_records(rows, size, width, rng)
+            made = made.take(np.flatnonzero(count_matches(rows, made, stop_at=2)[0] == 1))
             fresh = []
             for position, key in enumerate(made.keys()):
                 text = key.tobytes()
@@ -120,10 +119,10 @@ class Board:
             batch = min(2 * batch, 1 << 18)
         return (Predicates.join(kept) if kept else _single(*(np.empty(0, np.int32),) * 3)), attempts
 
-    def _around_records(self, size: int, width: int, rng: np.random.Generator) -> Predicates:
+    def _around_records(self, rows: np.ndarray, size: int, width: int, rng: np.random.Generator) -> Predicates:
         column = _column_sets(size, width, len(self.columns), rng)
-        row = rng.integers(0, len(self.distinct), size)
-        value = self.distinct[row[:, None], column]
+        row = rng.integers(0, len(rows), size)
+        value = rows[row[:, None], column]
         upper = self.numeric[column] & (value > self.medians[column])
         lower = self.numeric[column] & ~upper
         low = np.where(lower & (value >= 0), 0, value)

@@ -31,7 +31,7 @@ MODES = ("multivariate", "univariate")
     cite=CITE + "; Cohen & Nissim (2020), Towards formalizing the GDPR's notion of singling out, PNAS",
     knows="the release only",
     limits="predicates are guessed one released record at a time; success without a leak is common (up "
-    "to 37 % for a description that fits one in n people), so only the comparison with the control speaks of the release",
+    "to 37 % for a description that fits one in n people), so only the comparison with the control speaks of it",
 )
 def singling_out(
     pair: Pair,
@@ -49,9 +49,10 @@ def singling_out(
 
     Univariate: one column; the smallest and largest number, every value that occurs once, "is missing" when it occurs
     once. Multivariate: ``n_cols`` columns of a random released record, joined by "and"; categories by ==, numbers by >=
-    above the release's median and <= below. Only descriptions met by exactly one distinct released record are used;
-    fewer than ``n_attacks`` may exist, and the rate is taken over those made. Repeated released records count once;
-    repeated originals are different people, so a description that fits two of them singles out nobody.
+    above the release's median and <= below. Only descriptions met by exactly one released record are used (where there
+    are none, repeated released records count once, so that doubling a release hides nothing); fewer than ``n_attacks``
+    may exist, and the rate is taken over those made. Repeated originals are different people, so a description that
+    fits two of them singles out nobody.
 
     Baseline: random columns, values and operators. Control: the same descriptions among held-out people. How many
     people a description fits depends on how many there are, so sizes must be equal. With |H| = |T| the two shares are
@@ -61,7 +62,8 @@ def singling_out(
         difference = k_T / n - (|T| / |H|) k_H / n
 
     has mean zero without extrapolating to a size nobody observed, and ``holdout`` is the attack rate less this
-    difference.
+    difference. One unusual person is singled out by many descriptions, so the interval of the difference is widened by
+    the design effect of persons.
     """
     if mode not in MODES:
         raise InputError(f"mode must be one of {listed(MODES)}, not {mode!r}")
@@ -83,7 +85,7 @@ def singling_out(
     width = min(n_cols, len(chosen)) if mode == "multivariate" else 1
     naive = board.random(n, width, generator(random_state, "singling_out", "baseline"))
     naive_hits = int((count_matches(board.table("original"), naive, stop_at=2)[0] == 1).sum())
-    attack = _compare(pair, board, made, matches, naive_hits, confidence)
+    attack = _compare(pair, board, made, matches, first, naive_hits, confidence)
     successes = made.take(np.flatnonzero(hit)[:20])
     said = (
         []
@@ -136,34 +138,58 @@ def _make(
 ) -> tuple[Predicates, int]:
     if given is not None:
         return board.read(given), len(given)
-    if mode == "multivariate":
-        return board.multivariate(wanted, width, rng, most)
-    every = board.univariate()
-    order = rng.permutation(len(every))[:wanted]
-    return every.take(order), len(every)
+    for rows in (board.released, np.unique(board.released, axis=0)):
+        if mode == "multivariate":
+            made, attempts = board.multivariate(rows, wanted, width, rng, most)
+        else:
+            every = board.univariate(rows)
+            made, attempts = every.take(rng.permutation(len(every))[:wanted]), len(every)
+        if len(made):
+            break
+    return made, attempts
 
 
 def _compare(
-    pair: Pair, board: Board, made: Predicates, matches: np.ndarray, naive_hits: int, confidence: float
+    pair: Pair,
+    board: Board,
+    made: Predicates,
+    matches: np.ndarray,
+    first: np.ndarray,
+    naive_hits: int,
+    confidence: float,
 ) -> Attack:
     """Attack, baseline and control on the same descriptions, at equal sizes (see the docstring of the measure)."""
     n = len(made)
     attack, baseline = Side(float((matches == 1).sum()), n), Side(naive_hits, n)
     if not pair.has_holdout:
         return Attack(attack, baseline, None)
-    fresh = count_matches(board.table("holdout"), made, stop_at=2)[0]
-    in_original, in_control = matches == 1, fresh == 1
-    if pair.n("original") == pair.n("holdout"):
-        both = float((in_original & in_control).sum())
-        first, second = float(in_original.sum()) - both, float(in_control.sum()) - both
-        return Attack(
-            attack, baseline, Side(float(in_control.sum()), n), phi(both, first, second, n - both - first - second)
-        )
+    fresh, stranger = count_matches(board.table("holdout"), made, stop_at=2)
+    equal = pair.n("original") == pair.n("holdout")
     scale = pair.n("original") / pair.n("holdout")
-    members = Side(float((in_original & (fresh == 0)).sum()), n)
-    strangers = Side(float((in_control & (matches == 0)).sum()), n)
+    ours = (matches == 1) & (equal | (fresh == 0))
+    theirs = (fresh == 1) & (equal | (matches == 0))
+    members, strangers = Side(float(ours.sum()), n), Side(float(theirs.sum()), n)
+    both = float((ours & theirs).sum())
+    correlation = phi(both, members.successes - both, strangers.successes - both, n - float((ours | theirs).sum()))
     gap = members.rate - scale * strangers.rate
-    correlation = phi(0.0, members.successes, strangers.successes, n - members.successes - strangers.successes)
-    interval = difference_interval(members, strangers, confidence, correlation, scale)
-    control = min(max(attack.rate - gap, 0.0), 1.0)
+    low, high = difference_interval(members, strangers, confidence, correlation, scale)
+    widen = np.sqrt(_design_effect(pair, first[ours], stranger[theirs], n, scale))
+    interval = (gap - widen * (gap - low), gap + widen * (high - gap))
+    control = strangers.rate if equal else min(max(attack.rate - gap, 0.0), 1.0)
     return Attack(attack, baseline, Side(control * n, n), gap=(gap, interval))
+
+
+def _design_effect(pair: Pair, members: np.ndarray, strangers: np.ndarray, n: int, scale: float) -> float:
+    """How much wider the interval must be because one unusual person is singled out by many descriptions; at least 1.
+
+    Variance of the difference when persons are what was sampled, over its variance for independent descriptions.
+    """
+
+    def variances(persons: np.ndarray, size: int) -> tuple[float, float]:
+        weight = np.bincount(persons, minlength=1).astype(float)
+        total = weight.sum()
+        return float((weight**2).sum() - total**2 / size), float(total * (1 - total / n))
+
+    ours, theirs = variances(members, pair.n("original")), variances(strangers, pair.n("holdout"))
+    clustered, plain = ours[0] + scale**2 * theirs[0], ours[1] + scale**2 * theirs[1]
+    return max(1.0, clustered / plain) if plain > 0 else 1.0
