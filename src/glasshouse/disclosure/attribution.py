@@ -186,7 +186,7 @@ def attribution_all(
         results[target] = result
         rows.append(_row(pair, target, result))
     rows.sort(key=lambda row: -(row["DiSCO"] if row["DiSCO"] is not None else -1.0))
-    worst = max(results, key=lambda t: results[t].excess if results[t].excess is not None else -1.0)
+    worst = max(results, key=lambda t: -1.0 if results[t].excess is None else float(results[t].excess or 0.0))
     top = results[worst]
     return Result(
         value=top.value,

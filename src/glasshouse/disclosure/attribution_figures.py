@@ -46,17 +46,16 @@ class Exclusions:
 def with_exclusions(cells: Cells, exclusions: Exclusions) -> Cells:
     """Add what is left after exclusion: ``od`` and ``os`` per cell, ``odq`` and ``osq`` per class."""
     if exclusions.none:
-        frame = cells.frame.with_columns(od=D, os=S, odq=nw.col("dq"), osq=nw.col("sq"), step=nw.lit(0))
-    else:
-        frame = cells.frame.with_columns(step=exclusions.step())
-        stays = nw.col("step") == 0
-        few_d = stays if exclusions.limit is None else stays & (exclusions.limit >= D)
-        few_s = stays if exclusions.limit is None else stays & (exclusions.limit >= S)
-        frame = frame.with_columns(od=nw.when(few_d).then(D).otherwise(nw.lit(0)), os=nw.when(few_s).then(S).otherwise(nw.lit(0)))
-        frame = frame.with_columns(
-            odq=nw.col("od").sum().over(*cells.by).cast(nw.Int64), osq=nw.col("os").sum().over(*cells.by).cast(nw.Int64)
-        )
-    return Cells(frame, cells.by, cells.keys, cells.target, cells.n_original, cells.n_released, cells.dropped, cells._rows)
+        return cells.extended(od=D, os=S, odq=nw.col("dq"), osq=nw.col("sq"), step=nw.lit(0))
+    stays = nw.col("step") == 0
+    few_d = stays if exclusions.limit is None else stays & (exclusions.limit >= D)
+    few_s = stays if exclusions.limit is None else stays & (exclusions.limit >= S)
+    left = cells.extended(step=exclusions.step()).extended(
+        od=nw.when(few_d).then(D).otherwise(nw.lit(0)), os=nw.when(few_s).then(S).otherwise(nw.lit(0))
+    )
+    return left.extended(
+        odq=nw.col("od").sum().over(*cells.by).cast(nw.Int64), osq=nw.col("os").sum().over(*cells.by).cast(nw.Int64)
+    )
 
 
 def count(condition: nw.Expr) -> nw.Expr:
@@ -117,8 +116,19 @@ def attribution_figures(cells: Cells) -> dict[str, Any]:
         "chance": sums["lucky"] / n**2,
         "exact_cell_hits": sums["exact_hits"] / m, "original_certain_hits": sums["certain_hits"] / n,
     }  # fmt: skip
+    if cells.weighted:
+        figures |= weighted_figures(cells)
     figures["_counts"] = {**sums, "n": n, "m": m}
     return figures
+
+
+def weighted_figures(cells: Cells) -> dict[str, Any]:
+    """DiSCO and DCAP with people counted by their survey weights, for the population the sample stands for."""
+    stays, weight = nw.col("od") > 0, nw.col("wd")
+    sums = cells.totals(
+        disco=within(weight, CORRECT & stays), dcap=within(weight * ratio(nw.col("os"), nw.col("osq")), stays), everyone=weight.sum()
+    )
+    return {f"{name}_weighted": part(sums[name.lower()], sums["everyone"]) for name in ("DiSCO", "DCAP")}
 
 
 def part(above: float, below: float) -> float | None:

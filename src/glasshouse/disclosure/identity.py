@@ -67,12 +67,11 @@ def uniques(pair: Pair, *, key_groups: Any = None, confidence: float = 0.95) -> 
 def _unique_figures(cells: Cells) -> dict[str, Any]:
     """Sums over the key classes; the expected share needs each key's released margin, which is a window over the same table."""
     n, m = cells.n_original, cells.n_released
-    frame = cells.frame.with_columns(**{f"level{i}": part.value for i, part in enumerate(cells.keys)})
+    levelled = cells.extended(**{f"level{i}": part.value for i, part in enumerate(cells.keys)})
     rate: nw.Expr = nw.lit(float(m))
     for i in range(len(cells.keys)):
         rate = rate * (S.sum().over(f"level{i}").cast(nw.Float64) / float(m))
-    frame = frame.with_columns(rate=rate)
-    sums = Cells(frame, cells.by, cells.keys, None, n, m, cells.dropped, None).totals(
+    sums = levelled.extended(rate=rate).totals(
         uio=(D == 1).cast(nw.Int64).sum(),
         uis=(S == 1).cast(nw.Int64).sum(),
         uiois=((D == 1) & (S > 0)).cast(nw.Int64).sum(),

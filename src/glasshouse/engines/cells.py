@@ -14,7 +14,7 @@ Spark tables are grouped where they are, on the values themselves, and only aggr
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import narwhals as nw
@@ -71,7 +71,12 @@ class Cells:
     n_original: int
     n_released: int
     dropped: int
+    weighted: bool  # the cells also hold wd and ws, sums of survey weights
     _rows: Mapping[str, pl.DataFrame] | None
+
+    def extended(self, **columns: nw.Expr) -> Cells:
+        """The same cells with more columns."""
+        return replace(self, frame=self.frame.with_columns(**columns))
 
     def totals(self, **figures: nw.Expr) -> dict[str, Any]:
         """Named sums over all cells, in one query."""
@@ -154,47 +159,53 @@ def count_cells(
 
 
 def _count(pair: Pair, keys: tuple[str, ...], target: str | None, tables: tuple[str, str], groups: dict[str, Grouping], local: bool) -> Cells:
-    if local:
-        frames, by, key_parts, target_part = _coded(pair, keys, target, tables, groups)
-    else:
-        frames, by, key_parts, target_part = _valued(pair, keys, target, tables, groups)
+    represent = _coded if local else _valued
+    frames, by, key_parts, target_part = represent(pair, keys, target, tables, groups)
     columns = [*by, *(["t"] if target is not None else [])]
     weighted = pair.weights is not None
-    dropped, n_released = 0, pair.n("released")
-    rows: dict[str, pl.DataFrame] | None = {} if local else None
-    parts = []
-    for table, frame, (d, s) in zip(tables, frames, ((1, 0), (0, 1)), strict=True):
+    sizes, rows, parts = {}, {}, []
+    for table, frame, role in zip(tables, frames, "ds", strict=True):
+        sizes[table] = pair.n(table)
         if pair.missing == "drop":
-            gaps = [p.missing() for p in (*key_parts, *([target_part] if target_part else []))]
-            keep = ~nw.any_horizontal(*gaps, ignore_nulls=False)
-            frame = frame.with_columns(keep=keep)
-            if local and rows is not None:
-                rows[table] = _polars(frame)
-            frame = frame.filter(nw.col("keep"))
-            left = int(frame.select(nw.len().alias("n")).collect(backend="polars").to_native().item())
-            if table == "released":
-                n_released = left
-            else:
-                dropped = pair.n(table) - left
-            if left == 0:
-                gone = "a missing key or target" if target_part else "a missing key"
-                raise NotApplicable(f"all {pair.n(table):,} records of the {table} table have {gone} and missing='drop' leaves none")
-        elif local and rows is not None:
+            frame = frame.with_columns(keep=_complete(key_parts, target_part))
+        if local:
             rows[table] = _polars(frame)
-        has_weights = weighted and pair.weights in pair._tables.lazy_columns(table)
-        weight = nw.col("w") if has_weights else nw.lit(0.0)
-        frame = frame.select(*[nw.col(c) for c in columns], d=nw.lit(d), s=nw.lit(s), wd=weight if d else nw.lit(0.0), ws=weight if s else nw.lit(0.0)) if weighted else frame.select(*[nw.col(c) for c in columns], d=nw.lit(d), s=nw.lit(s))
-        parts.append(frame)
-    sums = {c: nw.col(c).sum() for c in (("d", "s", "wd", "ws") if weighted else ("d", "s"))}
+            frame = nw.from_native(rows[table].lazy())
+        if pair.missing == "drop":
+            frame = frame.filter(nw.col("keep"))
+            sizes[table] = _left(frame, table, pair.n(table), target_part)
+        parts.append(frame.select(*[nw.col(c) for c in columns], **_indicators(pair, table, role)))
+    sums = {c: nw.col(c).sum() for c in ("d", "s", *(("wd", "ws") if weighted else ()))}
     cells = nw.concat(parts, how="vertical").group_by(*columns).agg(**sums)
     cells = cells.with_columns(d=nw.col("d").cast(nw.Int64), s=nw.col("s").cast(nw.Int64))
-    if local:
-        cells = nw.from_native(_polars(cells).lazy())
     cells = _with_margins(cells, by, target is not None)
     if local:
         cells = nw.from_native(_polars(cells).lazy())
-    n_original = pair.n(tables[0]) - dropped
-    return Cells(cells, by, key_parts, target_part, n_original, n_released, dropped, rows)
+    people, released = (sizes[t] for t in tables)
+    return Cells(cells, by, key_parts, target_part, people, released, pair.n(tables[0]) - people, weighted, rows if local else None)
+
+
+def _indicators(pair: Pair, table: str, role: str) -> dict[str, nw.Expr]:
+    """What a record adds to its cell: one to d or to s, and its weight where the pair has weights."""
+    added = {"d": nw.lit(int(role == "d")), "s": nw.lit(int(role == "s"))}
+    if pair.weights is None:
+        return added
+    weight = nw.col("w") if pair.weights in pair._tables.lazy_columns(table) else nw.lit(0.0)
+    return {**added, **{f"w{r}": weight if r == role else nw.lit(0.0) for r in "ds"}}
+
+
+def _complete(keys: tuple[Part, ...], target: Part | None) -> nw.Expr:
+    gaps = [part.missing() for part in (*keys, *([target] if target else []))]
+    return ~nw.any_horizontal(*gaps, ignore_nulls=False)
+
+
+def _left(frame: nw.LazyFrame[Any], table: str, n: int, target: Part | None) -> int:
+    """How many records missing='drop' leaves."""
+    left = int(_polars(frame.select(nw.len().alias("n"))).item())
+    if left == 0:
+        gone = "a missing key or target" if target else "a missing key"
+        raise NotApplicable(f"all {n:,} records of the {table} table have {gone} and missing='drop' leaves none")
+    return left
 
 
 def _with_margins(cells: nw.LazyFrame[Any], by: tuple[str, ...], has_target: bool) -> nw.LazyFrame[Any]:
@@ -220,7 +231,7 @@ def _coded(
     """In memory: one integer per key combination (mixed radix over joint codes), one per target value."""
     coded = {c: groups[c].codes(pair, c) if c in groups else pair.codes(c) for c in (*keys, *([target] if target else []))}
     sizes = [coded[k].n_levels + 1 for k in keys]
-    strides = np.cumprod([1, *sizes[:-1]], dtype=object) if keys else []
+    strides: Any = np.cumprod([1, *sizes[:-1]], dtype=object) if keys else []
     single = int(np.prod(sizes, dtype=object)) < LARGEST_ID if keys else True
     frames = []
     for table in tables:
