@@ -104,22 +104,28 @@ class Closeness:
         """
         weights = [self.hub_weights("original", within), self.hub_weights("holdout", within)]
         counts = [self.space.rows("original").counts, self.space.rows("holdout").counts]
-        sums = [float(np.dot(w, c)) for w, c in zip(weights, counts, strict=True)]
-        n = sum(sums)
-        if n <= 0:
-            return None
-        total = self.n_train + self.n_holdout
-        q = self.expected_share
-        squares = sum(float(np.dot(w * w, c)) for w, c in zip(weights, counts, strict=True))
-        spread = max(squares - n * n / total, 0.0)
-        variance = q * (1 - q) * total / (total - 1) * spread / (n * n)
-        share = sums[0] / n
-        largest = max(float(w.max(initial=0.0)) for w in weights)
-        if variance <= 1e-18:
-            return LabelTest(share, q, 0.0, None, 0.0 if share > q + TOL else 1.0, largest, n)
-        sd = float(np.sqrt(variance))
-        z = (share - q) / sd
-        return LabelTest(share, q, sd, z, upper_tail(z), largest, min(n, q * (1 - q) / variance))
+        return label_null(weights, counts)
+
+
+def label_null(weights: Sequence[np.ndarray], counts: Sequence[np.ndarray]) -> LabelTest | None:
+    """Swapped labels: hub weights of training and holdout records, each weight standing for ``counts`` records."""
+    n_train, n_holdout = (int(c.sum()) for c in counts)
+    sums = [float(np.dot(w, c)) for w, c in zip(weights, counts, strict=True)]
+    n = sum(sums)
+    if n <= 0:
+        return None
+    total = n_train + n_holdout
+    q = n_train / total
+    squares = sum(float(np.dot(w * w, c)) for w, c in zip(weights, counts, strict=True))
+    spread = max(squares - n * n / total, 0.0)
+    variance = q * (1 - q) * total / (total - 1) * spread / (n * n)
+    share = sums[0] / n
+    largest = max(float(w.max(initial=0.0)) for w in weights)
+    if variance <= 1e-18:
+        return LabelTest(share, q, 0.0, None, 0.0 if share > q + TOL else 1.0, largest, n)
+    sd = float(np.sqrt(variance))
+    z = (share - q) / sd
+    return LabelTest(share, q, sd, z, upper_tail(z), largest, min(n, q * (1 - q) / variance))
 
 
 def closeness(

@@ -26,7 +26,7 @@ _LONGEST_LIST = 48
 
 @dataclass(frozen=True)
 class Side:
-    """AA of one set of real people against the release: strict and tied shares, and values per record with ties half."""
+    """AA of one set of real people against the release: strict and tied shares, and record values with ties half."""
 
     left: float
     right: float

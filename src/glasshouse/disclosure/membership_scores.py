@@ -156,8 +156,9 @@ def attack_result(
         details={**figures(found, len(scores), n_others), **details},
         verdict=judge(found),
         sentence=(
-            f"{attacker} tells a member from a non-member correctly {found.auc:.1%} of the time (chance 50 %){at_low}; "
-            f"a leak exposing less than {min(1.0, 2 * (found.detectable_auc - 0.5)):.1%} of members would have gone unseen."
+            f"{attacker} tells a member from a non-member in {found.auc:.1%} of comparisons (chance 50 %){at_low}; "
+            f"a leak exposing less than {min(1.0, 2 * (found.detectable_auc - 0.5)):.1%} of members could have gone "
+            "unseen."
         ),
         warnings=warnings,
         plot_data={"roc": found.curve},
@@ -182,8 +183,8 @@ def check_holdout(pair: Pair, columns: Sequence[str] | None = None, at_least: in
     if shared > 0.5 and shared > 2 * twins:
         raise NotApplicable(
             f"{shared:.0%} of the holdout records are also in the original, so they are members and not a holdout. "
-            "Set records aside before synthesis (gh.data.split_before_synthesis); a split made afterwards finds no leak "
-            "whatever the release"
+            "Set records aside before synthesis (gh.data.split_before_synthesis); a split made afterwards finds no "
+            "leak whatever the release"
         )
 
 

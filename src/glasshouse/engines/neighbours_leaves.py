@@ -1,0 +1,113 @@
+"""Exact most similar records by shared leaves of a forest, from lists of who sits in which leaf.
+
+Forest proximity is 1 minus a Hamming distance over trees, but a record shares a leaf with few others, so counting along
+the leaf lists touches a small part of the pairs that a search over all records would.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numba import njit, prange
+
+BLOCK = 256
+
+
+@dataclass(frozen=True)
+class Lists:
+    """Members of every leaf: ``members[starts[offset[b] + leaf] : starts[offset[b] + leaf + 1]]`` for tree b."""
+
+    offset: np.ndarray
+    starts: np.ndarray
+    members: np.ndarray
+    n: int
+
+
+@dataclass(frozen=True)
+class Shared:
+    """Most trees shared with a record of the first part of the reference, of the rest, and who ties for the most."""
+
+    first: np.ndarray
+    rest: np.ndarray
+    index: np.ndarray
+    tie_offsets: np.ndarray
+    ties: np.ndarray
+
+
+def leaf_lists(leaves: np.ndarray, n_leaves: np.ndarray) -> Lists:
+    """Lists of the records in every leaf; ``leaves`` is [trees, n], ``n_leaves`` bounds the leaf numbers of each tree."""
+    trees, n = leaves.shape
+    offset = np.concatenate([[0], np.cumsum(n_leaves + 1)])[:-1]
+    starts = np.empty(int((n_leaves + 1).sum()), np.int64)
+    members = np.empty(trees * n, np.int32)
+    for b in range(trees):
+        members[b * n : (b + 1) * n] = np.argsort(leaves[b], kind="stable")
+        ends = np.cumsum(np.bincount(leaves[b], minlength=int(n_leaves[b])))
+        starts[offset[b] : offset[b] + n_leaves[b] + 1] = np.concatenate([[0], ends]) + b * n
+    return Lists(offset.astype(np.int64), starts, members, n)
+
+
+def most_shared(asked: np.ndarray, lists: Lists, n_first: int, with_ties: bool = True) -> Shared:
+    """For each column of ``asked`` [trees, n]: most shared leaves with records before ``n_first`` and from there on."""
+    asked = np.ascontiguousarray(asked.T.astype(np.int32))
+    empty = np.empty(0, np.int64), np.empty(0, np.int32)
+    parts = lists.offset, lists.starts, lists.members, lists.n, n_first
+    first, rest, index, tied = _count(asked, *parts, *empty)
+    if not with_ties:
+        return Shared(first, rest, index, *empty)
+    offsets = np.concatenate([[0], np.cumsum(tied)]).astype(np.int64)
+    ties = np.empty(int(offsets[-1]), np.int32)
+    _count(asked, *parts, offsets, ties)
+    return Shared(first, rest, index, offsets, ties)
+
+
+@njit(cache=True, parallel=True)
+def _count(
+    asked: Any, offset: Any, starts: Any, members: Any, n: int, n_first: int, tie_offsets: Any, ties: Any
+) -> Any:
+    """A tie list is empty for a record that shares no leaf with anybody: it ties with everybody."""
+    n_asked, trees = asked.shape
+    first = np.zeros(n_asked, np.int32)
+    rest = np.zeros(n_asked, np.int32)
+    index = np.full(n_asked, -1, np.int32)
+    tied = np.zeros(n_asked, np.int64)
+    listing = tie_offsets.shape[0] > 0
+    for block in prange((n_asked + BLOCK - 1) // BLOCK):
+        count = np.zeros(n, np.int32)
+        touched = np.empty(n, np.int32)
+        for q in range(block * BLOCK, min(n_asked, (block + 1) * BLOCK)):
+            reached = 0
+            for b in range(trees):
+                at = offset[b] + asked[q, b]
+                for i in range(starts[at], starts[at + 1]):
+                    j = members[i]
+                    if count[j] == 0:
+                        touched[reached] = j
+                        reached += 1
+                    count[j] += 1
+            best_first = 0
+            best_rest = 0
+            where = -1
+            for i in range(reached):
+                j = touched[i]
+                if j >= n_first:
+                    best_rest = max(best_rest, count[j])
+                elif count[j] > best_first or (count[j] == best_first and j < where):
+                    best_first = count[j]
+                    where = j
+            best = max(best_first, best_rest)
+            found = 0
+            for i in range(reached):
+                j = touched[i]
+                if count[j] == best:
+                    if listing:
+                        ties[tie_offsets[q] + found] = j
+                    found += 1
+                count[j] = 0
+            first[q] = best_first
+            rest[q] = best_rest
+            index[q] = where
+            tied[q] = found
+    return first, rest, index, tied
