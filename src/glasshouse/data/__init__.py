@@ -11,6 +11,10 @@ _PUBLIC = {
     "simulate_case_study": "simulate",
     "load": "examples",
     "split_before_synthesis": "split",
+    "from_synthpop": "adapters",
+    "from_sdcmicro": "adapters",
+    "from_simpop": "adapters",
+    "from_sdv": "adapters",
 }
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Mapping, Sequence
+from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any, TypeVar
 
@@ -338,6 +339,7 @@ def _take_aliases(given: dict[str, Any], aliases: Mapping[str, Any]) -> None:
             raise InputError(f"a Pair has no argument {name!r}{closest(name, given)}")
 
 
+@cache
 def _versions() -> dict[str, str]:
     found = {}
     for package in ("glasshouse", "numpy", "polars", "narwhals", "scikit-learn", "numba"):
