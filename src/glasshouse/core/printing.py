@@ -16,8 +16,8 @@ MARKS = {"pass": "● pass", "warn": "▲ warn", "fail": "✖ fail", None: ""}
 def _figures(result: Result) -> list[tuple[str, str]]:
     rows = [("value", number(result.value))]
     if result.interval is not None:
-        level = result.settings.get("options", {}).get("confidence", 0.95)
-        rows.append((f"interval ({100 * level:g} %)", f"{number(result.interval[0])} to {number(result.interval[1])}"))
+        level = result.settings.get("options", {}).get("confidence")
+        rows.append((f"interval ({100 * level:g} %)" if level else "interval", f"{number(result.interval[0])} to {number(result.interval[1])}"))
     for label in ("baseline", "excess", "holdout"):
         figure = getattr(result, label)
         if figure is not None:

@@ -195,10 +195,11 @@ def target_classes(
 
 @dataclass(frozen=True)
 class ClassCodes:
-    """The classes of one table as a matrix of key codes (one row per class, one column per key, -1 missing), with their sizes."""
+    """The classes of one table as a matrix of key codes (one row per class, one column per key, -1 missing), their sizes and weights."""
 
     codes: np.ndarray
     sizes: np.ndarray
+    weights: np.ndarray
     levels: tuple[tuple[Any, ...] | None, ...]
     _cells: Cells
     _by: pl.DataFrame
@@ -213,9 +214,9 @@ def class_codes(pair: Pair, table: str, key_groups: Any = None, in_memory: bool 
     """The classes of one table, for questions that a single group-by cannot answer. ``in_memory`` is needed for figures per record."""
     ours = side(table)
     cells = count_cells(pair, key_groups=groupings(pair, key_groups), in_memory=in_memory)
-    listing = _listing(cells, ours, ours.own.cast(nw.Float64))
+    listing = _listing(cells, ours, ours.weight if has_weights(pair, table) else ours.own.cast(nw.Float64))
     levels = tuple(part.levels for part in cells.keys)
-    return ClassCodes(_matrix(listing, len(cells.keys)), listing["n"].to_numpy(), levels, cells, listing.select(cells.by), table)
+    return ClassCodes(_matrix(listing, len(cells.keys)), listing["n"].to_numpy(), listing["w"].to_numpy(), levels, cells, listing.select(cells.by), table)
 
 
 def _listing(cells: Cells, ours: Side, weight: nw.Expr) -> pl.DataFrame:

@@ -1,0 +1,155 @@
+"""How many sample uniques are unique in the population: the three published estimators, from the histogram of class sizes.
+
+n_j is the number of classes of size j, n the records, u the classes, N the population, pi = n / N. Each returns P = P(F = 1 | f = 1) for a
+record that is alone in the file and U, the number of population uniques.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+
+class NoSolution(Exception):
+    """An estimator has no admissible solution on this histogram; the text says why."""
+
+
+def zayatz(sizes: np.ndarray, counts: np.ndarray, N: int) -> dict[str, Any]:
+    """Zayatz (1991): P = (n_1/u) h(1;1) / sum_j (n_j/u) h(1;j), h(1;j) the hypergeometric chance that a class of j people gives one record."""
+    from scipy.special import gammaln
+
+    n = int((sizes * counts).sum())
+    j = np.minimum(sizes, N).astype(float)
+
+    def log_choose(a: np.ndarray | float, b: np.ndarray | float) -> Any:
+        return gammaln(np.asarray(a) + 1.0) - gammaln(np.asarray(b) + 1.0) - gammaln(np.asarray(a) - b + 1.0)
+
+    possible = N - j >= n - 1
+    chance = np.zeros(len(j))
+    chance[possible] = np.exp(np.log(j[possible]) + log_choose(N - j[possible], n - 1.0) - log_choose(float(N), float(n)))
+    single = counts[sizes == 1].sum()
+    p = float(single * chance[sizes == 1].sum() / (counts * chance).sum()) if single else 0.0
+    return _estimate(p, float(single) * p / (n / N))
+
+
+def pitman(sizes: np.ndarray, counts: np.ndarray, N: int) -> dict[str, Any]:
+    """Pitman's sampling formula (Hoshino 2001): maximise over 0 < alpha < 1 and theta >= 0
+
+        sum_{i=1}^{u-1} ln(theta + i alpha) - sum_{i=1}^{n-1} ln(theta + i) + sum_j n_j sum_{i=1}^{j-1} ln(i - alpha),
+
+    then U = Gamma(theta + 1) / Gamma(theta + alpha) N^alpha and P = pi U / n_1. The sums are differences of log-gamma functions.
+    """
+    from scipy.optimize import minimize
+    from scipy.special import gammaln
+
+    n, u = int((sizes * counts).sum()), int(counts.sum())
+    single = int(counts[sizes == 1].sum())
+    if u == n or u == 1:
+        raise NoSolution("every record is alone" if u == n else "there is one class only")
+
+    def loss(x: np.ndarray) -> float:
+        alpha, theta = 1 / (1 + math.exp(-x[0])), math.exp(x[1])
+        if alpha <= 0 or alpha >= 1:
+            return math.inf
+        classes = (u - 1) * math.log(alpha) + gammaln(theta / alpha + u) - gammaln(theta / alpha + 1)
+        records = gammaln(theta + n) - gammaln(theta + 1)
+        inner = float((counts * (gammaln(sizes - alpha) - gammaln(1 - alpha))).sum())
+        return -float(classes - records + inner) / n
+
+    best = None
+    for alpha in (0.1, 0.5, 0.9):
+        for theta in (1.0, max(u / 4, 1.0)):
+            start = np.array([math.log(alpha / (1 - alpha)), math.log(theta)])
+            found = minimize(loss, start, method="Nelder-Mead", options={"xatol": 1e-10, "fatol": 1e-15, "maxiter": 4000, "maxfev": 8000})
+            if best is None or found.fun < best.fun:
+                best = found
+    assert best is not None
+    alpha, theta = 1 / (1 + math.exp(-best.x[0])), math.exp(best.x[1])
+    if not 1e-9 < alpha < 1 - 1e-9:
+        raise NoSolution("the likelihood has its maximum at the edge of the parameter space")
+    population = math.exp(gammaln(theta + 1) - gammaln(theta + alpha) + alpha * math.log(N))
+    return {"alpha": alpha, "theta": theta, **_estimate(n / N * population / single if single else 0.0, population)}
+
+
+def shifted_negative_binomial(sizes: np.ndarray, counts: np.ndarray, N: int) -> dict[str, Any]:
+    """Shifted ("slide") negative binomial (Chen and Keller-McNulty 1998): F - 1 ~ NB(alpha, beta) over K population classes.
+
+    With D = (1-pi)(1-beta): P(f=0) = (1-pi) b, P(f=1) = pi b (1 + alpha D / (1-D)), b = (beta / (1-D))^alpha, and P(f=2) =
+    pi^2/2 alpha (1-beta) beta^alpha (2 - (1-alpha) D) / (1-D)^(alpha+2); K P(1) = n_1, K P(2) = n_2 and K (1 - P(0)) = u are solved exactly.
+    U = K beta^alpha, P = pi U / n_1.
+    """
+    from scipy.optimize import brentq
+
+    n, u = int((sizes * counts).sum()), int(counts.sum())
+    n1, n2 = int(counts[sizes == 1].sum()), int(counts[sizes == 2].sum())
+    pi = n / N
+    if not n1 or not n2:
+        raise NoSolution("it needs classes of one and of two records")
+
+    def parts(alpha: float, beta: float) -> tuple[float, float]:
+        """P(f = 0) and P(f = 1)."""
+        D = (1 - pi) * (1 - beta)
+        b = math.exp(alpha * (math.log(beta) - math.log1p(-D)))
+        return (1 - pi) * b, pi * b * (1 + alpha * D / (1 - D))
+
+    def alpha_of(beta: float) -> float | None:
+        """The alpha at which P(2) / P(1) is n_2 / n_1; the ratio rises with alpha, and beta^alpha cancels out of it."""
+        D = (1 - pi) * (1 - beta)
+
+        def gap(log_alpha: float) -> float:
+            alpha = math.exp(log_alpha)
+            return pi / 2 * alpha * (1 - beta) * (2 - (1 - alpha) * D) / ((1 - D) * (1 - D + alpha * D)) - n2 / n1
+
+        low, high = -25.0, 12.0
+        if gap(low) > 0 or gap(high) < 0:
+            return None
+        return math.exp(brentq(gap, low, high, xtol=1e-14, rtol=1e-14))
+
+    def miss(logit: float) -> float | None:
+        beta = 1 / (1 + math.exp(-logit))
+        alpha = alpha_of(beta)
+        if alpha is None:
+            return None
+        zero, one = parts(alpha, beta)
+        return one / (1 - zero) - n1 / u if zero < 1 else None
+
+    grid = np.linspace(-16, 9, 101)
+    values = [miss(float(x)) for x in grid]
+    for left, right, a, b in zip(grid, grid[1:], values, values[1:], strict=False):
+        if a is not None and b is not None and a * b <= 0:
+            root = brentq(lambda x: miss(x) or 0.0, left, right, xtol=1e-13, rtol=1e-14)
+            beta = 1 / (1 + math.exp(-root))
+            alpha = alpha_of(beta)
+            assert alpha is not None
+            zero = parts(alpha, beta)[0]
+            K = u / (1 - zero)
+            population = K * beta**alpha
+            return {"alpha": alpha, "beta": beta, "K": K, **_estimate(pi * population / n1, population)}
+    raise NoSolution("no negative binomial has these numbers of classes of one and two records")
+
+
+def _estimate(p: float, population: float) -> dict[str, Any]:
+    return {"p_conditional": min(max(p, 0.0), 1.0), "population_uniques": population}
+
+
+def all_estimates(sizes: np.ndarray, counts: np.ndarray, N: int) -> tuple[dict[str, dict[str, Any]], dict[str, str]]:
+    """Estimates by name, and the reason where one has no solution."""
+    made: dict[str, dict[str, Any]] = {}
+    failed: dict[str, str] = {}
+    for name, estimator in (("zayatz", zayatz), ("pitman_mle", pitman), ("shifted_nb", shifted_negative_binomial)):
+        try:
+            made[name] = estimator(sizes, counts, N)
+        except NoSolution as why:
+            failed[name] = str(why)
+    return made, failed
+
+
+def dankar(estimates: Mapping[str, Mapping[str, Any]], fraction: float) -> str | None:
+    """The decision rule of Dankar, El Emam, Neisa and Roffey (2012): which estimator to read; None when none is left."""
+    if fraction <= 0.1:
+        return next((name for name in ("pitman_mle", "zayatz") if name in estimates), None)
+    usable = [name for name in ("shifted_nb", "zayatz") if name in estimates]
+    return min(usable, key=lambda name: estimates[name]["p_conditional"], default=None)
