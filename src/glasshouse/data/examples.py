@@ -35,8 +35,8 @@ class Example:
         if release is not None and release not in self.releases:
             raise InputError(f"{self.name} has no release {release!r}{closest(release, self.releases)}; it has: {listed(self.releases)}")
         released = self.released if release is None else self.releases[release]
-        roles: dict[str, Any] = {"keys": self.keys, "target": self.target, "holdout": self.holdout, **changes}
-        return Pair(self.original, released, **roles)
+        roles: dict[str, Any] = {"keys": self.keys, "target": self.target, "holdout": self.holdout, "released": released, **changes}
+        return Pair(self.original, **roles)
 
     def __repr__(self) -> str:
         return f"Example {self.name!r}: {self.description}"
