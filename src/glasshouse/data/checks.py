@@ -81,7 +81,7 @@ def _types_differ(pair: Pair) -> Iterator[Finding]:
 def _kinds(pair: Pair) -> Iterator[Finding]:
     for column in pair._tables.shared:
         spec, distinct, n = pair.schema[column], pair._tables.distinct[column], pair.n("original")
-        missing = pair._tables.counts["original"][column]
+        missing = pair.n_missing(column)
         if missing == n:
             yield Finding("warning", column, "all_missing", f"column {column!r} has no value in the original")
         elif distinct == 1:
@@ -146,9 +146,8 @@ def _ranges(pair: Pair) -> Iterator[Finding]:
 
 
 def _missing(pair: Pair) -> Iterator[Finding]:
-    counts = pair._tables.counts
     for column in pair.columns:
-        shares = {t: counts[t][column] / counts[t]["n"] for t in counts if column in counts[t]}
+        shares = {t: pair.n_missing(column, t) / pair.n(t) for t in pair.tables}
         for table, share in shares.items():
             if table != "original" and abs(share - shares["original"]) > 0.05:
                 yield Finding("warning", column, "missing_share", f"column {column!r} is missing in {100 * shares['original']:.1f} % of the original and {100 * share:.1f} % of the {_spoken(table)} table")

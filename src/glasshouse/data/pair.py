@@ -146,7 +146,38 @@ class Pair:
 
     def n(self, table: str = "original") -> int:
         """Number of records in a table."""
-        return self._tables.counts[table]["n"]
+        return self._tables.sizes[table]
+
+    @property
+    def tables(self) -> tuple[str, ...]:
+        """Names of the tables: original, released (released1, ... for more releases), holdout."""
+        return tuple(self._tables.adopted)
+
+    def has(self, column: str, table: str) -> bool:
+        """Whether a table has a column."""
+        return column in self._tables.missing[table]
+
+    def n_missing(self, column: str, table: str = "original") -> int:
+        """Number of missing values."""
+        return self._tables.missing[table][column]
+
+    def n_distinct(self, column: str) -> int:
+        """Number of distinct values in the original, missing not counted."""
+        return self._tables.distinct.get(column, 0)
+
+    def source(self, table: str = "original") -> str:
+        """Where a table came from: a file name or the kind of frame."""
+        return self._tables.adopted[table].source
+
+    def engine(self, table: str = "original") -> str:
+        """The library that holds a table; "memory" when it is here."""
+        adopted = self._tables.adopted[table]
+        return "memory" if adopted.in_memory else adopted.library
+
+    @property
+    def remarks(self) -> dict[str, str]:
+        """How columns stored differently in different tables were brought together."""
+        return dict(self._tables.remarks)
 
     # -- data for engines --------------------------------------------------------------------------------------------
 
@@ -316,7 +347,7 @@ class Pair:
             if self._tables.columns[self.weights].storage not in ("int", "float"):
                 raise InputError(f"weight column {self.weights!r} is not numeric")
             negative = self.frame(table).select((nw.col(self.weights) < 0).cast(nw.Int64).sum().alias("negative")).collect(backend="polars")
-            below, absent = int(negative.to_native().item() or 0), self._tables.counts[table][self.weights]
+            below, absent = int(negative.to_native().item() or 0), self.n_missing(self.weights, table)
             if below or absent:
                 raise InputError(f"weight column {self.weights!r} of the {table} table has {absent} missing and {below} negative values; mend them or drop those records")
 

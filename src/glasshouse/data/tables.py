@@ -48,7 +48,8 @@ class Tables:
     columns: dict[str, Column] = field(default_factory=dict)
     remarks: dict[str, str] = field(default_factory=dict)
     lazy: dict[str, nw.LazyFrame[Any]] = field(default_factory=dict)
-    counts: dict[str, dict[str, int]] = field(default_factory=dict)
+    sizes: dict[str, int] = field(default_factory=dict)
+    missing: dict[str, dict[str, int]] = field(default_factory=dict)
     distinct: dict[str, int] = field(default_factory=dict)
     _local: dict[str, pl.DataFrame] = field(default_factory=dict)
     _codes: dict[str, Codes] = field(default_factory=dict)
@@ -75,7 +76,7 @@ class Tables:
         self._scan({c: s for c, s in storage.items()}, schemas)
         self._make_canonical(schemas)
         for table in self.adopted:
-            if self.counts[table]["n"] == 0:
+            if self.sizes[table] == 0:
                 raise InputError(f"the {_spoken(table)} table has no record")
 
     # -- reading -----------------------------------------------------------------------------------------------------
@@ -86,7 +87,7 @@ class Tables:
         return [c for c in self.columns if all(c in self.lazy_columns(t) for t in self.adopted)]
 
     def lazy_columns(self, table: str) -> list[str]:
-        return [c for c in self.counts[table] if c != "n"]
+        return list(self.missing[table])
 
     def local(self, table: str) -> pl.DataFrame:
         """The whole table in memory. Lazy and Spark tables come to this machine here and nowhere else."""
@@ -125,17 +126,18 @@ class Tables:
         """Counts per table in one aggregate each, then the kind of every column from the original's counts."""
         for table, adopted in self.adopted.items():
             names = [c for c in schemas[table] if c in storage]
-            wanted = [nw.len().alias("n")]
+            wanted = [nw.len().alias("size")]
             wanted += [nw.col(c).null_count().alias(f"m{i}") for i, c in enumerate(names)]
             if table == "original":
                 wanted += [_hashable(nw.col(c), family(schemas[table][c])).n_unique().alias(f"u{i}") for i, c in enumerate(names)]
             row = adopted.lazy.select(*wanted).collect(backend="polars").to_native().row(0, named=True)
-            self.counts[table] = {"n": int(row["n"]), **{c: int(row[f"m{i}"] or 0) for i, c in enumerate(names)}}
+            self.sizes[table] = int(row["size"])
+            self.missing[table] = {c: int(row[f"m{i}"] or 0) for i, c in enumerate(names)}
             if table == "original":
                 distinct = {c: int(row[f"u{i}"] or 0) for i, c in enumerate(names)}
-        n = self.counts["original"]["n"]
+        n = self.sizes["original"]
         for column, kind in storage.items():
-            missing = self.counts["original"][column]
+            missing = self.missing["original"][column]
             seen = self.distinct[column] = distinct[column] - (1 if missing else 0)
             order = self.adopted["original"].category_order.get(column) if kind == "text" else None
             found = detect(column, kind, n, seen, missing, self._monotone(column, kind), order)

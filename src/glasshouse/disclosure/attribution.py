@@ -44,7 +44,7 @@ class Wishes:
         target, keys = cells.target, {part.name: part for part in cells.keys}
         levels = any_of([target.equals(level) for level in self.exclude_levels])
         # only when the original has missing targets: a gap the synthesiser invented gives nobody away
-        drop_missing = not self.missing_target and pair._tables.counts["original"][target.name] > 0
+        drop_missing = not self.missing_target and pair.n_missing(target.name) > 0
         gaps = [part.missing() for name, part in keys.items() if not per_key(self.missing_keys, name, True)]
         pairs = []
         for key, key_level, target_level in self.exclude_pairs:

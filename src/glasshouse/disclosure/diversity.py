@@ -47,7 +47,7 @@ def target_grouping(pair: Pair, target: str, bins: Any) -> Grouping | None:
 
 
 def continuous_note(pair: Pair, target: str, bins: Any) -> list[str]:
-    distinct = pair._tables.distinct.get(target, 0)
+    distinct = pair.n_distinct(target)
     if bins is None and pair.is_numeric(target) and distinct > MANY_LEVELS:
         return [f"target {target!r} has {distinct:,} distinct values, each counted as a value of its own; bins=10 compares ranges instead"]
     return []

@@ -41,7 +41,7 @@ def target_warnings(pair: Pair, bins: Any) -> list[str]:
     if pair.missing == "wildcard":
         warnings.append("missing='wildcard' has no meaning when two tables are matched; missing was treated as a value of its own")
     assert pair.target is not None
-    distinct = pair._tables.distinct.get(pair.target, 0)
+    distinct = pair.n_distinct(pair.target)
     if bins is None and pair.is_numeric(pair.target) and distinct > MANY_LEVELS:
         warnings.append(f"target {pair.target!r} has {distinct:,} distinct values and was compared exactly; bins=10 compares ranges instead")
     return warnings

@@ -190,7 +190,7 @@ def _indicators(pair: Pair, table: str, role: str) -> dict[str, nw.Expr]:
     added = {"d": nw.lit(int(role == "d")), "s": nw.lit(int(role == "s"))}
     if pair.weights is None:
         return added
-    weight = nw.col("w") if pair.weights in pair._tables.lazy_columns(table) else nw.lit(0.0)
+    weight = nw.col("w") if pair.has(pair.weights, table) else nw.lit(0.0)
     return {**added, **{f"w{r}": weight if r == role else nw.lit(0.0) for r in "ds"}}
 
 
@@ -269,7 +269,7 @@ def _valued(
         wanted = {f"k{i}": groups[k].expression(nw.col(k)) if k in groups else nw.col(k) for i, k in enumerate(keys)}
         if target:
             wanted["t"] = groups[target].expression(nw.col(target)) if target in groups else nw.col(target)
-        if pair.weights is not None and pair.weights in pair._tables.lazy_columns(table):
+        if pair.weights is not None and pair.has(pair.weights, table):
             wanted["w"] = nw.col(pair.weights).cast(nw.Float64)
         frames.append(pair.frame(table).select(**wanted))
 
@@ -283,8 +283,8 @@ def _valued(
 
 def _in_memory(pair: Pair, tables: Sequence[str]) -> bool:
     """True when a table is in memory anyway, or when the tables live in different engines and must meet somewhere."""
-    adopted = [pair._tables.adopted[t] for t in tables]
-    return any(a.in_memory for a in adopted) or len({a.library for a in adopted}) > 1
+    engines = {pair.engine(t) for t in tables}
+    return "memory" in engines or len(engines) > 1
 
 
 def _polars(frame: nw.LazyFrame[Any]) -> pl.DataFrame:
@@ -300,7 +300,7 @@ def _number(value: Any) -> Any:
 
 
 def _refuse_continuous(pair: Pair, key: str) -> None:
-    distinct, n = pair._tables.distinct.get(key, 0), pair.n("original")
+    distinct, n = pair.n_distinct(key), pair.n("original")
     if pair.is_numeric(key) and distinct > MANY_LEVELS and distinct > 0.5 * n:
         raise InputError(
             f"key {key!r} has {distinct:,} distinct values in {n:,} records, so nearly everybody is unique on it; group it, "

@@ -57,12 +57,12 @@ def groupings(pair: Pair, key_groups: Any) -> dict[str, Grouping]:
 
 
 def has_weights(pair: Pair, table: str) -> bool:
-    return pair.weights is not None and pair.weights in pair._tables.lazy_columns(table)
+    return pair.weights is not None and pair.has(pair.weights, table)
 
 
 @dataclass(frozen=True)
 class Sizes:
-    """Class sizes of one table. ``counts`` has a row per distinct (f, F) with the records and classes that have it."""
+    """Class sizes of one table. ``counts`` has a row per distinct size ``f`` and weight sum ``w`` with the records and classes that have them."""
 
     counts: pl.DataFrame
     n: int
@@ -78,7 +78,7 @@ class Sizes:
 
     @property
     def F(self) -> np.ndarray:
-        return self.counts["F"].to_numpy().astype(float)
+        return self.counts["w"].to_numpy().astype(float)
 
     @property
     def number(self) -> np.ndarray:
@@ -129,15 +129,15 @@ def class_sizes(
         incomplete = int(sums["incomplete"] or 0)
         if rule == "wildcard" and incomplete:
             classes = _wildcard(cells, ours, weight, alpha, count_empty)
-            counts = classes.group_by("f", "F").agg(records=pl.col("n").sum(), classes=pl.len())
+            counts = classes.group_by("f", "w").agg(records=pl.col("n").sum(), classes=pl.len())
         else:
-            counts = cells.grouped({"f": ours.own, "F": weight}, ours.own > 0, records=ours.own.sum(), classes=nw.len())
-        counts = counts.select(pl.col("f", "F").cast(pl.Float64), pl.col("records", "classes").cast(pl.Int64)).sort("f", "F")
+            counts = cells.grouped({"f": ours.own, "w": weight}, ours.own > 0, records=ours.own.sum(), classes=nw.len())
+        counts = counts.select(pl.col("f", "w").cast(pl.Float64), pl.col("records", "classes").cast(pl.Int64)).sort("f", "w")
 
         def records() -> dict[str, np.ndarray]:
             local = count(in_memory=True)
             if rule == "wildcard" and incomplete:
-                return local.joined(table, _wildcard(local, ours, weight, alpha, count_empty).rename({"f": "fk", "F": "Fk"}).drop("n"))
+                return local.joined(table, _wildcard(local, ours, weight, alpha, count_empty).rename({"f": "fk", "w": "Fk"}).drop("n"))
             return local.records(table, fk=ours.own, Fk=weight)
 
         return Sizes(counts, n, pair.n(table) - n, incomplete, weighted, rule, records)
@@ -239,4 +239,4 @@ def _wildcard(cells: Cells, ours: Side, weight: nw.Expr, alpha: float, count_emp
     """The classes with the records and weight they are compatible with."""
     listing = _listing(cells, ours, weight)
     fk, Fk = compatible_counts(_matrix(listing, len(cells.keys)), listing["n"].to_numpy(), listing["w"].to_numpy(), alpha, count_empty)
-    return listing.select(*cells.by, "n").with_columns(f=pl.Series(fk), F=pl.Series(Fk))
+    return listing.select(*cells.by, "n").with_columns(f=pl.Series(fk), w=pl.Series(Fk))

@@ -47,7 +47,7 @@ class Grouping:
 
         def compute() -> Codes:
             arrays = {}
-            for table in pair._tables.adopted:
+            for table in pair.tables:
                 values = pair.values(column, table)
                 code = np.searchsorted(np.asarray(self.breaks[1:-1]), values, side="right").astype(np.int32)
                 for i, value in enumerate(self.special):
@@ -87,7 +87,7 @@ def quantile_groups(pair: Pair, column: str, groups: int) -> Grouping:
 
 def _pooled(pair: Pair, column: str, special: tuple[float, ...]) -> tuple[np.ndarray, np.ndarray]:
     """Distinct values of a column over the original and all releases, with their counts: an aggregate in every engine."""
-    tables = [t for t in pair._tables.adopted if t != "holdout"]
+    tables = [t for t in pair.tables if t != "holdout"]
     parts = []
     for table in tables:
         counted = pair.frame(table).select(v=nw.col(column)).group_by("v").agg(n=nw.len()).collect(backend="polars").to_native()

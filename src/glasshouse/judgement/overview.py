@@ -20,14 +20,14 @@ def overview(pair: Pair) -> dict[str, Any]:
             "kind": spec.kind,
             "reason": spec.reason,
             "role": role(pair, name),
-            "missing": {t: pair._tables.counts[t].get(name) for t in names if name in pair._tables.counts[t]},
+            "missing": {t: pair.n_missing(name, t) for t in names if pair.has(name, t)},
         }
         for name, spec in pair.schema.items()
     ]
     found, problem = safely(pair.check)
     return {
         "tables": [
-            {"table": t, "source": pair._tables.adopted[t].source, "records": pair.n(t), "fingerprint": pair.fingerprint(t)} for t in names
+            {"table": t, "source": pair.source(t), "records": pair.n(t), "fingerprint": pair.fingerprint(t)} for t in names
         ],
         "keys": list(pair.keys),
         "target": list(pair.targets),
@@ -38,7 +38,7 @@ def overview(pair: Pair) -> dict[str, Any]:
         "releases": pair.m,
         "holdout": pair.has_holdout,
         "columns": columns,
-        "remarks": dict(pair._tables.remarks),
+        "remarks": pair.remarks,
         "findings": [{"level": "warning", "column": None, "message": problem}] if problem else _findings(found),
     }  # fmt: skip
 
