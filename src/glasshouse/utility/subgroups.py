@@ -1,0 +1,100 @@
+"""Is the release as useful for every group, or are minorities lost?"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from glasshouse.core.errors import InputError, closest
+from glasshouse.core.measure import Measure, measure, registered
+from glasshouse.core.plain import number
+from glasshouse.core.result import Result
+from glasshouse.data.pair import Pair
+from glasshouse.utility.figures import chosen
+
+SMALL = 30
+
+
+@measure(
+    side="utility", family="subgroups", better="higher", unit="utility score", cost="cells", group="subgroups", private=("groups", "per_group"),
+    cite="riskutility subgroup_utility, with lost groups counted", limits="small groups score noisily: read n beside each score",
+)  # fmt: skip
+def subgroup_utility(
+    pair: Pair, *, by: str | None = None, measure: str | Measure = "hellinger", options: Mapping[str, Any] | None = None, min_group: int = 5
+) -> Result:
+    """The utility score inside each level of ``by``; the headline is the worst group, and a group the release has lost scores 0.
+
+    Any utility measure can be asked; its score in [0, 1] (``details["utility"]``) is computed inside each group. Default group: the first categorical
+    key, else the first categorical column. Groups of fewer than ``min_group`` original records are listed but not scored.
+    """
+    asked = _asked(measure)
+    name = by or next((c for c in pair.keys if not pair.is_numeric(c)), None) or next(iter(pair.categorical), None)
+    chosen(pair, [name] if name else [], [], "categorical")
+    assert name is not None
+    codes = pair.codes(name)
+    overall = asked.run(pair, **dict(options or {}))
+    rows: list[dict[str, Any]] = []
+    groups = [*enumerate(codes.levels), *([(-1, "missing")] if codes.missing else [])]
+    for k, level in groups:
+        n_x, n_y = (int((codes.of(t) == k).sum()) for t in ("original", "released"))
+        if n_x < max(1, min_group):
+            if n_x or n_y:
+                rows.append({"group": str(level), "n_x": n_x, "n_y": n_y, "utility": None, "value": None, "reason": "fewer than min_group records"})
+            continue
+        if n_y == 0 or n_y < min(min_group, 2):
+            rows.append({"group": str(level), "n_x": n_x, "n_y": n_y, "utility": 0.0, "value": None, "reason": "lost in the release"})
+            continue
+        found = asked.run(_inside(pair, name, k), **dict(options or {}))
+        figure = found.details.get("utility") if found.status == "ok" else None
+        rows.append({"group": str(level), "n_x": n_x, "n_y": n_y, "utility": figure, "value": found.value, "reason": found.reason, "copy_alarm": found.details.get("copy_alarm")})
+    scored = [r for r in rows if r["utility"] is not None]
+    if not scored:
+        return Result(None, reason=f"no group of {name!r} has {min_group} records and a defined {asked.name}", details={"groups": rows})
+    worst = min(scored, key=lambda r: (r["utility"], r["group"]))
+    whole = overall.details.get("utility") if overall.status == "ok" else None
+    lost = [r for r in rows if r["reason"] == "lost in the release"]
+    warnings = [f"{len(lost)} groups of {name!r} are lost in the release and score 0"] if lost else []
+    small = sum(r["n_x"] < SMALL for r in scored)
+    if small:
+        warnings.append(f"{small} of {len(scored)} groups have fewer than {SMALL} original records; their scores are noisy")
+    relative = worst["utility"] / whole if whole else None
+    return Result(
+        worst["utility"],
+        details={"utility": worst["utility"], "worst": worst["utility"], "overall": whole, "ratio": relative, "by": name, "measure": asked.name,
+                 "mean": float(np.mean([r["utility"] for r in scored])), "n_groups": len(rows), "n_scored": len(scored), "n_lost": len(lost), "groups": rows,
+                 "per_group": {r["group"]: {"n_x": r["n_x"], "n_y": r["n_y"], "utility": r["utility"]} for r in rows}},
+        sentence=f"The worst of {len(scored)} groups by {name} has a {asked.name} score of {number(worst['utility'], 3)}" + ("" if whole is None else f"; all records together have {number(whole, 3)}."),
+        warnings=warnings, table=rows, plot_data={"groups": rows, "overall": whole}, verdict="warn" if lost or (relative is not None and relative < 0.5) else "pass",
+    )  # fmt: skip
+
+
+def _asked(measure: str | Measure) -> Measure:
+    if isinstance(measure, Measure):
+        found = measure
+    else:
+        from glasshouse import utility
+
+        known = {n: m for n, m in registered().items() if m.side == "utility"} if measure in registered() else {n: getattr(utility, n) for n in dir(utility)}
+        if measure not in known:
+            raise InputError(f"there is no utility measure {measure!r}{closest(measure, known)}")
+        found = known[measure]
+    if found.side != "utility" or found.name == "subgroup_utility":
+        raise InputError(f"subgroup_utility needs another utility measure, not {found.name!r}")
+    return found
+
+
+def _inside(pair: Pair, name: str, level: int) -> Pair:
+    """The pair restricted to one level of a column, which is then left out; kinds and levels of the other columns stay as they are."""
+    tables = {}
+    for table in ("original", "released"):
+        rows = pl.Series(pair.codes(name).of(table) == level)
+        tables[table] = pair.local(table).filter(rows).drop(name)
+    kinds = {c: {"kind": s.kind, "ordered": s.ordered, **({"levels": list(s.levels)} if s.levels else {})} for c, s in pair.schema.items() if c in tables["original"].columns and c != name}
+    return Pair(
+        tables["original"], tables["released"], schema=kinds, weights=pair.weights, missing=pair.missing if pair.missing_given else None,
+        keys=[c for c in pair.keys if c != name], target=None if pair.target == name else pair.target,
+        special_codes={c: v for c, v in pair.special_codes.items() if c != name} or None,
+    )  # fmt: skip
