@@ -1,0 +1,77 @@
+"""Altair charts as inline vector pictures: system fonts, text in the colour of the page, no runtime."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from glasshouse.core.charts import kinds
+from glasshouse.judgement.assessment import Assessment
+from glasshouse.judgement.drivers import safely
+
+MOST_BYTES = 60_000
+MOST_PICTURES = 12
+_INK = "#010203"  # stands for the page's own text colour until the picture is placed
+_FAINT = "#040506"
+FONT = "system-ui, sans-serif"
+
+
+def pictures(assessment: Assessment) -> dict[str, str]:
+    """The default chart of the measures that decide, worst first, as SVG text; a chart that cannot be drawn is left out."""
+    order = {"fail": 0, "warn": 1, "pass": 2}
+    wanted = sorted((j for j in assessment.judged if j.decides and j.status in order and kinds(j.name)), key=lambda j: (order[j.status], j.name))
+    drawn: dict[str, str] = {}
+    for judged in wanted[:MOST_PICTURES]:
+        svg, _ = safely(lambda result=judged.result: svg_of(result.plot()))
+        if svg is not None and len(svg) <= MOST_BYTES:
+            drawn[judged.name] = _markup(svg)
+    return drawn
+
+
+def map_of(ru_map: Any) -> dict[str, Any] | None:
+    """The risk-utility map as a picture and the figures behind it."""
+    svg, problem = safely(lambda: svg_of(ru_map.plot("map")))
+    rows, _ = safely(lambda: _rows(ru_map))
+    return {"svg": None if svg is None else _markup(svg), "problem": problem, "rows": rows or []}
+
+
+def _rows(ru_map: Any) -> list[dict[str, Any]]:
+    import narwhals as nw
+
+    scores: list[dict[str, Any]] = nw.from_native(ru_map.scores, eager_only=True).rows(named=True)
+    return scores
+
+
+def _markup(svg: str) -> Any:
+    from markupsafe import Markup
+
+    return Markup(svg)
+
+
+def svg_of(chart: Any) -> str:
+    """An Altair chart as SVG without fonts, background or identifiers that could clash with another picture on the page."""
+    import vl_convert
+
+    config = {
+        "background": None, "font": FONT, "view": {"stroke": None},
+        "axis": {"labelColor": _INK, "titleColor": _INK, "domainColor": _FAINT, "tickColor": _FAINT, "gridColor": _FAINT, "gridOpacity": 0.25, "titleFontWeight": 500},
+        "legend": {"labelColor": _INK, "titleColor": _INK}, "title": {"color": _INK, "subtitleColor": _INK, "fontWeight": 600, "anchor": "start"},
+        "header": {"labelColor": _INK, "titleColor": _INK}, "text": {"color": _INK},
+    }  # fmt: skip
+    svg: str = vl_convert.vegalite_to_svg(chart.to_dict(), config=config)
+    svg = svg.replace(_INK, "currentColor").replace(_FAINT, "currentColor")
+    svg = re.sub(r'fill="#(000000|000|333333|333|111)"', 'fill="currentColor"', svg)
+    svg = re.sub(r'font-family="[^"]*"', f'font-family="{FONT}"', svg)
+    # numbers with seventeen digits make a page large and say nothing
+    svg = re.sub(r"(\d+\.\d{2})\d+", r"\1", svg)
+    return _own_identifiers(svg)
+
+
+def _own_identifiers(svg: str) -> str:
+    """Clip paths and gradients are numbered from zero in every picture; give each picture its own."""
+    import hashlib
+
+    mark = hashlib.sha256(svg.encode()).hexdigest()[:8]
+    for name in set(re.findall(r'id="([^"]+)"', svg)):
+        svg = svg.replace(f'id="{name}"', f'id="{mark}-{name}"').replace(f"url(#{name})", f"url(#{mark}-{name})").replace(f'href="#{name}"', f'href="#{mark}-{name}"')
+    return svg

@@ -1,0 +1,46 @@
+"""JUnit XML for pipelines: one test case per rule, and one per threat."""
+
+from __future__ import annotations
+
+import re
+from xml.sax.saxutils import escape, quoteattr
+
+from glasshouse.judgement.assessment import Assessment
+from glasshouse.show.report.view import clip
+
+
+def render(assessment: Assessment, *, audience: str = "internal") -> str:
+    content = assessment.to_dict(audience)
+    cases = [_case("rule", o["rule"], o["status"], o["comparison"], o["why"]) for o in content["outcomes"]]
+    # a policy that names no threats is judged by its rules alone; an open threat is then skipped, not an error
+    must = not assessment.explicit or assessment.policy.require is not None
+    for name, t in content["threats"].items():
+        status = "skipped" if t["status"] == "not_assessed" and not (must and t["required"]) else t["status"]
+        cases.append(_case("threat", name, status, t["sentence"], t["worst"] or ""))
+    failures = sum("<failure" in c for c in cases)
+    errors = sum("<error" in c for c in cases)
+    name = quoteattr(_clean(f"glasshouse policy {assessment.policy.name}"))
+    body = "\n".join(cases)
+    return (
+        f'<?xml version="1.0" encoding="UTF-8"?>\n<testsuites name="glasshouse" tests="{len(cases)}" failures="{failures}" errors="{errors}">\n'
+        f'<testsuite name={name} tests="{len(cases)}" failures="{failures}" errors="{errors}">\n{body}\n</testsuite>\n</testsuites>\n'
+    )
+
+
+def _case(kind: str, name: str, status: str, message: str, more: str) -> str:
+    head = f'  <testcase classname="glasshouse.{kind}" name={quoteattr(_clean(name))}'
+    if status == "fail":
+        return f'{head}>\n    <failure type="violated" message={quoteattr(_clean(message))}>{escape(_clean(more))}</failure>\n  </testcase>'
+    if status == "not_assessed":
+        # not measured is neither passed nor failed: an error in the words of this format
+        return f'{head}>\n    <error type="not_assessed" message={quoteattr(_clean(message))}>{escape(_clean(more))}</error>\n  </testcase>'
+    if status == "skipped":
+        return f"{head}>\n    <skipped message={quoteattr(_clean(message))} />\n  </testcase>"
+    if status == "warn":
+        return f"{head}>\n    <system-out>{escape(_clean('warning: ' + message))}</system-out>\n  </testcase>"
+    return f"{head} />"
+
+
+def _clean(text: str) -> str:
+    """Text without the control characters that XML forbids."""
+    return re.sub(r"[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]", " ", clip(str(text), 900))
