@@ -25,7 +25,7 @@ _ONE = np.uint64(1)
 _ZERO = np.uint64(0)
 
 
-@njit(cache=True, nogil=True, inline="always")
+@njit(cache=True, nogil=True)
 def _random(state):  # type: ignore[no-untyped-def]
     """splitmix64 (Steele, Lea & Flood 2014): one 64-bit state, so a seed per tree is all it needs."""
     state[0] += np.uint64(0x9E3779B97F4A7C15)
@@ -35,7 +35,7 @@ def _random(state):  # type: ignore[no-untyped-def]
     return z ^ (z >> np.uint64(31))
 
 
-@njit(cache=True, nogil=True, inline="always")
+@njit(cache=True, nogil=True)
 def _below(state, n):  # type: ignore[no-untyped-def]
     """An integer in [0, n), n < 2**32."""
     return np.int64(((_random(state) >> _SHIFT) * np.uint64(n)) >> _SHIFT)
@@ -59,7 +59,7 @@ def _bootstrap(state, n, row_of, accept, alias, binary_y, y, kind, weight, total
             total[row] += y[record]
 
 
-@njit(cache=True, nogil=True, inline="always")
+@njit(cache=True, nogil=True)
 def _cut_code(low, high, numeric, values, offset):  # type: ignore[no-untyped-def]
     """Largest code on the left of the cut half way between two neighbouring present codes."""
     if high - low == 1:
@@ -115,10 +115,10 @@ def grow_tree(  # type: ignore[no-untyped-def]
     for row in range(n_rows):
         if weight[row] != 0:
             size += 1
-    index = np.empty(size, np.int32)
+    index = np.empty(size, np.uint32)
     pay = np.empty(size, np.uint64)
     sums = np.empty(size if kind == REGRESSION else 1, np.float64)
-    spare_index = np.empty(size, np.int32)
+    spare_index = np.empty(size, np.uint32)
     spare_pay = np.empty(size, np.uint64)
     spare_sums = np.empty(size if kind == REGRESSION else 1, np.float64)
     at = 0
@@ -189,6 +189,7 @@ def grow_tree(  # type: ignore[no-untyped-def]
 
         best, best_key, best_low, best_high = -1.0, -1, np.int64(-1), np.int64(-1)
         best_n, best_s = 0.0, 0.0
+        here, load = index[start:stop], pay[start:stop]
         if not leaf:
             for draw in range(mtry):
                 other = draw + _below(state, n_keys - draw)
@@ -200,21 +201,19 @@ def grow_tree(  # type: ignore[no-untyped-def]
                 if n_words[key] == 0:
                     continue
                 if kind == BINARY:
-                    score, low, high, left = scan_binary(
-                        codes[key], index, pay, start, stop, bins, bits, n_words[key], n, s
-                    )
-                    left_n = np.float64(np.int64(left & _LOW))
-                    left_s = np.float64(np.int64(left >> _SHIFT))
+                    score, low, high, on_left = scan_binary(codes[key], here, load, bins, bits, n_words[key], n, s)
+                    left_n = np.float64(np.int64(on_left & _LOW))
+                    left_s = np.float64(np.int64(on_left >> _SHIFT))
                 elif kind == REGRESSION:
-                    score, low, high, left, left_s = scan_regression(
-                        codes[key], index, pay, sums, start, stop, bins, bin_sums, bits, n_words[key], n, s
+                    score, low, high, on_left, left_s = scan_regression(
+                        codes[key], here, load, sums[start:stop], bins, bin_sums, bits, n_words[key], n, s
                     )
-                    left_n = np.float64(np.int64(left))
+                    left_n = np.float64(np.int64(on_left))
                 else:
-                    score, low, high, left = scan_multiclass(
-                        codes[key], index, pay, start, stop, bins, bits, n_words[key], spare_pay, n_class, left_class, n
+                    score, low, high, on_left = scan_multiclass(
+                        codes[key], here, load, bins, bits, n_words[key], spare_pay, n_class, left_class, n
                     )
-                    left_n = np.float64(np.int64(left))
+                    left_n = np.float64(np.int64(on_left))
                     left_s = np.float64(0.0)
                 if low < 0:
                     if key < 64:
@@ -259,27 +258,29 @@ def grow_tree(  # type: ignore[no-untyped-def]
 
         cut = _cut_code(best_low, best_high, numeric[best_key], values, value_offset[best_key])
         column = codes[best_key]
-        at, right = start, 0
+        left, right = 0, 0
         if kind == REGRESSION:
-            for i in range(start, stop):
-                row, p, t = index[i], pay[i], sums[i]
+            part = sums[start:stop]
+            for i in range(here.size):
+                row, p, t = here[i], load[i], part[i]
                 go_left = column[row] <= cut
-                index[at], pay[at], sums[at] = row, p, t
+                here[left], load[left], part[left] = row, p, t
                 spare_index[right], spare_pay[right], spare_sums[right] = row, p, t
-                at += go_left
+                left += go_left
                 right += not go_left
             for i in range(right):
-                index[at + i], pay[at + i], sums[at + i] = spare_index[i], spare_pay[i], spare_sums[i]
+                here[left + i], load[left + i], part[left + i] = spare_index[i], spare_pay[i], spare_sums[i]
         else:
-            for i in range(start, stop):
-                row, p = index[i], pay[i]
+            for i in range(here.size):
+                row, p = here[i], load[i]
                 go_left = column[row] <= cut
-                index[at], pay[at] = row, p
+                here[left], load[left] = row, p
                 spare_index[right], spare_pay[right] = row, p
-                at += go_left
+                left += go_left
                 right += not go_left
             for i in range(right):
-                index[at + i], pay[at + i] = spare_index[i], spare_pay[i]
+                here[left + i], load[left + i] = spare_index[i], spare_pay[i]
+        at = start + left
         nodes[node, 0], nodes[node, 1], nodes[node, 2] = best_key, cut, n_nodes
         if top + 2 > capacity:
             grown, grown_sums = np.empty((2 * capacity, 4), np.int64), np.empty((2 * capacity, 2), np.float64)
@@ -308,28 +309,32 @@ def grow_tree(  # type: ignore[no-untyped-def]
 @njit(cache=True, nogil=True)
 def find_leaves(nodes, codes, start, stop, leaf):  # type: ignore[no-untyped-def]
     """Leaf number of rows start..stop in one tree. Rows walk down together, so that their memory waits overlap."""
-    block = 256
-    active = np.empty(block, np.int32)
-    where = np.empty(block, np.int32)
+    block = 128
+    # unsigned subscripts spare the compiled code a test for negative ones at every access
+    row_of = np.empty(block, np.uint32)
+    key_of = np.empty(block, np.uint32)
+    cut_of = np.empty(block, np.int32)
+    child_of = np.empty(block, np.uint32)
+    first = np.uint32(start)
     for begin in range(start, stop, block):
         size = min(block, stop - begin)
-        n_active = 0
-        for j in range(size):
-            where[j] = 0
-            active[j] = j
-        n_active = size if nodes[0, 0] >= 0 else 0
+        n_active = size
+        if nodes[0, 0] < 0:
+            n_active = 0
+            for j in range(size):
+                leaf[begin - start + j] = nodes[0, 1]
+        for j in range(n_active):
+            row_of[j], key_of[j], cut_of[j], child_of[j] = begin + j, nodes[0, 0], nodes[0, 1], nodes[0, 2]
         while n_active > 0:
             still = 0
             for a in range(n_active):
-                j = active[a]
-                node = where[j]
-                node = nodes[node, 2] + (codes[begin + j, nodes[node, 0]] > nodes[node, 1])
-                where[j] = node
-                active[still] = j
-                still += nodes[node, 0] >= 0
+                row = row_of[a]
+                node = np.uint32(child_of[a] + np.uint32(codes[row, key_of[a]] > cut_of[a]))
+                key, cut = nodes[node, 0], nodes[node, 1]
+                leaf[np.uint32(row - first)] = cut  # the leaf number once the node is a leaf; overwritten until then
+                row_of[still], key_of[still], cut_of[still], child_of[still] = row, key, cut, nodes[node, 2]
+                still += key >= 0
             n_active = still
-        for j in range(size):
-            leaf[j + begin - start] = nodes[where[j], 1]
 
 
 @njit(cache=True, nogil=True)

@@ -13,9 +13,9 @@ _ZERO = np.uint64(0)
 
 
 @njit(cache=True, nogil=True)
-def scan_binary(column, index, pay, start, stop, bins, bits, n_words, parent_n, parent_s):  # type: ignore[no-untyped-def]
+def scan_binary(column, index, pay, bins, bits, n_words, parent_n, parent_s):  # type: ignore[no-untyped-def]
     """Best cut of one key, two classes: (score, low code, high code, left weight and class-2 count packed)."""
-    for i in range(start, stop):
+    for i in range(index.size):
         code = column[index[i]]
         bins[code] += pay[i]
         bits[code >> 6] |= _ONE << np.uint64(code & 63)
@@ -42,9 +42,9 @@ def scan_binary(column, index, pay, start, stop, bins, bits, n_words, parent_n, 
 
 
 @njit(cache=True, nogil=True)
-def scan_regression(column, index, pay, sums, start, stop, bins, bin_sums, bits, n_words, parent_n, parent_s):  # type: ignore[no-untyped-def]
+def scan_regression(column, index, pay, sums, bins, bin_sums, bits, n_words, parent_n, parent_s):  # type: ignore[no-untyped-def]
     """Best cut of one key, numeric target: largest sum of squared child totals over child sizes."""
-    for i in range(start, stop):
+    for i in range(index.size):
         code = column[index[i]]
         bins[code] += pay[i]
         bin_sums[code] += sums[i]
@@ -73,14 +73,14 @@ def scan_regression(column, index, pay, sums, start, stop, bins, bin_sums, bits,
 
 
 @njit(cache=True, nogil=True)
-def scan_multiclass(column, index, pay, start, stop, bins, bits, n_words, sorted_pay, n_class, left_class, parent_n):  # type: ignore[no-untyped-def]
+def scan_multiclass(column, index, pay, bins, bits, n_words, sorted_pay, n_class, left_class, parent_n):  # type: ignore[no-untyped-def]
     """Best cut of one key, three or more classes, in time linear in the node whatever the number of classes.
 
     Rows are put in code order by counting; moving one row across the cut changes the sums of squared class counts by
     terms that involve its own class only. ``n_class`` holds the node's class counts; ``left_class`` is zero on
     entry and on exit.
     """
-    for i in range(start, stop):
+    for i in range(index.size):
         code = column[index[i]]
         bins[code] += _ONE
         bits[code >> 6] |= _ONE << np.uint64(code & 63)
@@ -93,18 +93,18 @@ def scan_multiclass(column, index, pay, start, stop, bins, bits, n_words, sorted
             count = bins[code]
             bins[code] = position
             position += count
-    for i in range(start, stop):
+    for i in range(index.size):
         code = column[index[i]]
         sorted_pay[np.int64(bins[code])] = pay[i]
         bins[code] += _ONE
     squares_right = 0.0
-    for i in range(start, stop):
+    for i in range(index.size):
         # each class once: the first row that meets a positive count flips its sign as a mark
         group = np.int64(pay[i] >> _SHIFT)
         if n_class[group] > 0:
             squares_right += np.float64(n_class[group]) * n_class[group]
             n_class[group] = -n_class[group]
-    for i in range(start, stop):
+    for i in range(index.size):
         group = np.int64(pay[i] >> _SHIFT)
         if n_class[group] < 0:
             n_class[group] = -n_class[group]
@@ -137,6 +137,6 @@ def scan_multiclass(column, index, pay, start, stop, bins, bits, n_words, sorted
                 row += 1
             bins[code] = _ZERO
             previous = code
-    for i in range(start, stop):
+    for i in range(index.size):
         left_class[np.int64(pay[i] >> _SHIFT)] = 0
     return best, best_low, best_high, best_left
