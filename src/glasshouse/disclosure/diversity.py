@@ -58,7 +58,7 @@ def continuous_note(pair: Pair, target: str, bins: Any) -> list[str]:
     bands=Bands(warn=3, fail=2, source="l = 1 none, 2 minimum, 3 and more good (riskutility)"),
     cite="Machanavajjhala, Kifer, Gehrke and Venkitasubramaniam (2007), l-diversity", knows="the keys of somebody in the file", limits=LIMITS, group="classes",
 )  # fmt: skip
-def l_diversity(pair: Pair, *, table: str = "released", l: int = 2, c: float = 2.0, bins: Any = None, key_groups: Any = None) -> Result:  # noqa: E741
+def l_diversity(pair: Pair, *, table: str = "released", l: int = 2, c: float = 2.0, bins: Any = None, key_groups: Any = None) -> Result:
     """Fewest different target values in a group of records with equal keys (distinct, entropy and recursive l-diversity).
 
     Per class with counts r_1 >= r_2 >= ... >= r_m: distinct = m, entropy = exp(-sum p ln p), recursive = the largest l with
@@ -105,7 +105,7 @@ def _least(columns: list[np.ndarray]) -> np.ndarray:
     return least
 
 
-def _diversity_figures(classes: Classes, l: int) -> dict[str, Any]:  # noqa: E741
+def _diversity_figures(classes: Classes, l: int) -> dict[str, Any]:
     """Minima over classes and records in classes below l. The tolerance keeps three equally frequent values 3-diverse by entropy."""
     f = nw.col("f")
 
@@ -128,7 +128,7 @@ def _diversity_figures(classes: Classes, l: int) -> dict[str, Any]:  # noqa: E74
     }  # fmt: skip
 
 
-def _joint(pair: Pair, table: str, l: int, c: float, bins: Any, key_groups: Any) -> dict[str, Any]:  # noqa: E741
+def _joint(pair: Pair, table: str, l: int, c: float, bins: Any, key_groups: Any) -> dict[str, Any]:
     """Several targets at once: each one's diversity in classes that also agree on the other targets, the minimum over targets."""
     finer = []
     for target in pair.targets:

@@ -14,7 +14,14 @@ from glasshouse.core.measure import Bands, measure
 from glasshouse.core.plain import number, percent
 from glasshouse.core.result import Result
 from glasshouse.data.pair import Pair
-from glasshouse.disclosure.identity_shared import STRUCTURE, missing_notes, sizes_of, spoken, spoken_keys, structure_note
+from glasshouse.disclosure.identity_shared import (
+    STRUCTURE,
+    missing_notes,
+    sizes_of,
+    spoken,
+    spoken_keys,
+    structure_note,
+)
 from glasshouse.engines.cells import Cells, count_cells
 from glasshouse.engines.classes import groupings
 
@@ -108,7 +115,7 @@ def k_anonymity(
     smallest = float(f.min())
     violating = sizes.records_below(k)
     n = sizes.n
-    histogram = {label: 0 for label in CLASS_SIZES}
+    histogram = dict.fromkeys(CLASS_SIZES, 0)
     for size, classes in zip(f, sizes.counts["classes"].to_list(), strict=True):
         histogram[CLASS_SIZES[min(int(size), 10) - 1]] += classes
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import narwhals as nw
+
 from glasshouse.core.errors import InputError
 from glasshouse.data.pair import Pair
 from glasshouse.engines.classes import Sizes, class_sizes, has_weights, side
@@ -67,8 +69,6 @@ def refuse_zero_weights(pair: Pair, table: str) -> None:
     """A weight says how many people a record stands for; nobody is no answer when the sum is a population size."""
     if not has_weights(pair, table):
         return
-    import narwhals as nw
-
     assert pair.weights is not None
     zero = (nw.col(pair.weights) == 0).cast(nw.Int64).sum()
     count = int(pair.frame(table).select(zero.alias("zero")).collect(backend="polars").to_native().item() or 0)
@@ -85,5 +85,8 @@ def population_share(pair: Pair, table: str, sampling_fraction: float | None) ->
         if not 0 < sampling_fraction <= 1:
             raise InputError(f"sampling_fraction must be in (0, 1], not {sampling_fraction}")
         return float(sampling_fraction)
-    weights = pair.weight_values(table) if has_weights(pair, table) else None
-    return None if weights is None else min(1.0, len(weights) / float(weights.sum()))
+    if not has_weights(pair, table):
+        return None
+    assert pair.weights is not None
+    total = pair.frame(table).select(nw.col(pair.weights).cast(nw.Float64).sum().alias("total")).collect(backend="polars").to_native().item()
+    return min(1.0, pair.n(table) / float(total))

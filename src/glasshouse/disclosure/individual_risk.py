@@ -14,10 +14,22 @@ from glasshouse.core.result import Result
 from glasshouse.data.pair import Pair
 from glasshouse.disclosure.identity import weighted_median
 from glasshouse.disclosure.identity_shared import (
-    STRUCTURE, missing_notes, population_share, refuse_zero_weights, sizes_of, spoken, structure_note,
+    STRUCTURE,
+    missing_notes,
+    population_share,
+    refuse_zero_weights,
+    sizes_of,
+    spoken,
+    structure_note,
 )  # fmt: skip
 from glasshouse.disclosure.loglinear import expected_counts
-from glasshouse.disclosure.risk_formulas import expected_inverse, franconi, franconi_exact, global_threshold, household_risk
+from glasshouse.disclosure.risk_formulas import (
+    expected_inverse,
+    franconi,
+    franconi_exact,
+    global_threshold,
+    household_risk,
+)
 from glasshouse.engines.classes import ClassCodes, class_codes
 
 METHODS = ("franconi", "franconi_exact", "loglinear")

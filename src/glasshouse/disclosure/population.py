@@ -14,7 +14,15 @@ from glasshouse.core.plain import percent
 from glasshouse.core.result import Result
 from glasshouse.data.pair import Pair
 from glasshouse.disclosure.identity_shared import (
-    STRUCTURE, is_synthetic, missing_notes, population_share, refuse_zero_weights, sizes_of, spoken, spoken_keys, structure_note,
+    STRUCTURE,
+    is_synthetic,
+    missing_notes,
+    population_share,
+    refuse_zero_weights,
+    sizes_of,
+    spoken,
+    spoken_keys,
+    structure_note,
 )  # fmt: skip
 from glasshouse.disclosure.population_estimators import all_estimates, dankar
 from glasshouse.engines.cells import count_cells
@@ -87,9 +95,9 @@ def _population_sizes(
         whole = Pair(population, pair._given[table], keys=pair.keys, schema=pair._given["schema"], missing=pair._given["missing"])
         cells = count_cells(whole, key_groups=groupings(whole, key_groups))
         d, s = nw.col("d"), nw.col("s")
-        counts = cells.grouped({"F": d, "f": s}, s > 0, classes=nw.len())
-        F, f, classes = (counts[c].to_numpy().astype(float) for c in ("F", "f", "classes"))
-        if (F < f).any():
+        counts = cells.grouped({"whole": d, "part": s}, s > 0, classes=nw.len())
+        F, f, classes = (counts[c].to_numpy().astype(float) for c in ("whole", "part", "classes"))
+        if (f > F).any():
             raise InputError(f"the {table} table is not a subset of the population on these keys: {int(classes[f > F].sum()):,} key combinations are more frequent in it than in the population")
         return F, {"records": f * classes, "classes": classes}, "population table"
     if sampling_fraction is None and not has_weights(pair, table):
@@ -141,7 +149,7 @@ def population_uniqueness(
         notes.append("the classes of a synthetic file are not a sample of the population; use table='original'")
     if sizes.rule == "wildcard" and sizes.incomplete:
         raise NotApplicable("population uniqueness counts classes that do not overlap; use missing='level' or missing='drop'")
-    if single == 0 or N == n:
+    if single == 0 or n == N:
         known = 1.0 if single else 0.0
         estimates = {name: {"p_conditional": known, "population_uniques": float(single)} for name in ("zayatz", "pitman_mle", "shifted_nb")}
         failed: dict[str, str] = {}
@@ -155,15 +163,19 @@ def population_uniqueness(
     if value is None:
         raise NotApplicable("none of the estimators the rule chooses among has a solution on these class sizes")
     details: dict[str, Any] = {
-        **estimates, **{name: None for name in failed}, "low": low, "high": high, "dankar": chosen, "sample_uniques": single, "n_classes": sizes.classes, "n": n,
+        **estimates, **dict.fromkeys(failed), "low": low, "high": high, "dankar": chosen, "sample_uniques": single, "n_classes": sizes.classes, "n": n,
         "population_size": N, "sampling_fraction": fraction, "n_dropped": sizes.dropped, "table": table,
         "expected_population_uniques_low": single * low, "expected_population_uniques_high": single * high,
     }  # fmt: skip
+    if len(ps) > 1:
+        reach = f"between {percent(low)} and {percent(high)} ({single * low:,.0f} to {single * high:,.0f} records)"
+    else:
+        reach = f"{percent(high)} ({single * high:,.0f} records, by one estimator only)"
     return Result(
         value=value,
         interval=(low, high),
         details=details,
-        sentence=f"{single:,} of the {n:,} records of {spoken(pair, table)} are alone on {spoken_keys(pair)}; of these between {percent(low)} and {percent(high)} are estimated to be alone in the population of {N:,} too ({single * low:,.0f} to {single * high:,.0f} records).",
+        sentence=f"{single:,} of the {n:,} records of {spoken(pair, table)} are alone on {spoken_keys(pair)}; of these {reach} are estimated to be alone in the population of {N:,} too.",
         warnings=notes,
         plot_data={"estimates": {"estimator": list(ps), "p": list(ps.values())}},
     )  # fmt: skip

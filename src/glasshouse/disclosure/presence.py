@@ -49,7 +49,7 @@ def delta_presence(pair: Pair, *, delta_min: float | None = None, delta_max: flo
     sums = cells.totals(
         above=((S > D) & (D > 0)).cast(nw.Int64).sum(), fabricated=((D == 0) & (S > 0)).cast(nw.Int64).sum(), made_up=nw.when(D == 0).then(S).otherwise(nw.lit(0)).sum(),
         found=records_if(S > 0), ratio=(CAPPED * D.cast(nw.Float64)).sum(), least=RATIO.min(), largest=RATIO.max(),
-        below=records_if((D > 0) & (RATIO < low - 1e-12)), beyond=records_if((D > 0) & (RATIO > high + 1e-12)), empty=((D > 0) & (S == 0)).cast(nw.Int64).sum(),
+        below=records_if((D > 0) & (low - 1e-12 > RATIO)), beyond=records_if((D > 0) & (high + 1e-12 < RATIO)), empty=((D > 0) & (S == 0)).cast(nw.Int64).sum(),
     )  # fmt: skip
     details: dict[str, Any] = {
         "mean": float(sums["ratio"]) / n, "iS": sums["found"] / n, "n_fabricated_keys": int(sums["fabricated"]), "n_fabricated_records": int(sums["made_up"]),

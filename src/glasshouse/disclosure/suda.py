@@ -64,7 +64,7 @@ def _score(classes: ClassCodes, largest: int, score: str) -> Scores:
     shares = np.zeros((len(classes.sizes), keys))
     count = np.zeros(len(classes.sizes), np.int64)
     smallest = np.zeros(len(classes.sizes), np.int64)
-    by_size = {size: 0 for size in range(1, largest + 1)}
+    by_size = dict.fromkeys(range(1, largest + 1), 0)
     for found in minimal_uniques(classes.codes, classes.sizes, largest):
         weight = msu_weight(found.size, keys, largest, score)
         total[found.rows] += weight
