@@ -149,7 +149,7 @@ def ci_overlap(
             values[which] = (present[usable][order], None if weights is None else weights[usable][order])
         if any(v.size < 2 for v, _ in values.values()):
             continue
-        draws = {w: _bootstrap(*values[w], statistic, n_boot, generator(random_state, "ci_overlap", name)) for w in values}
+        draws = {w: _bootstrap(*values[w], statistic, n_boot, generator(random_state, "ci_overlap", len(table))) for w in values}
         point = {w: statistic(_weighted_copy(*values[w])) for w in values}
         ends = {w: np.quantile(draws[w], [(1 - confidence) / 2, (1 + confidence) / 2]) for w in values}
         shared = {k: float(v) for k, v in overlaps(*ends["original"], *ends["released"]).items()}
@@ -160,7 +160,7 @@ def ci_overlap(
              "estimate_x": point["original"], "estimate_y": point["released"], "ci_x": ends["original"], "ci_y": ends["released"],
              "ratioSE": abs(point["released"] - point["original"]) / half if half > 0 else None},
         )  # fmt: skip
-        fresh_bands.append(_overlap_null(draws["original"], values, confidence, replicates, generator(random_state, "ci_overlap null", name)))
+        fresh_bands.append(_overlap_null(draws["original"], values, confidence, replicates, generator(random_state, "ci_overlap null", len(table))))
     if not table:
         return Result(None, reason="no numeric column has two values in both tables")
     mean = float(np.mean([figure for figure, _ in table.values()]))

@@ -49,7 +49,7 @@ def regression_fidelity(
         notes += [n for fit, _, _ in fits for n in fit.notes]
         rows += _terms(x.names, fits, confidence, label)
         if draws:
-            nulls.append(_null_overlaps(fits[0], len(target_x), len(target_y), confidence, draws, generator(random_state, "regression", label)))
+            nulls.append(_null_overlaps(fits[0], len(target_x), len(target_y), confidence, draws, generator(random_state, "regression", len(nulls))))
     if not rows:
         raise NotApplicable("no coefficient can be estimated in either table")
     null: Null | None = None
