@@ -10,7 +10,15 @@ import numpy as np
 from glasshouse.core.measure import Bands, measure
 from glasshouse.core.result import Result
 from glasshouse.core.streams import RandomState, generator, integer_seed
-from glasshouse.disclosure.copying_shared import CAVEAT, NO_HOLDOUT, effective_interval, judge, label_null, ratio_of
+from glasshouse.disclosure.copying_shared import (
+    CAVEAT,
+    NO_HOLDOUT,
+    answerable_columns,
+    effective_interval,
+    judge,
+    label_null,
+    ratio_of,
+)
 from glasshouse.engines.neighbours import TOL, threads
 
 if TYPE_CHECKING:
@@ -48,7 +56,8 @@ def forest_proximity(
     with its original. The share is mean[max prox to T > max prox to H] + ties / 2, expected at n_T / (n_T + n_H), with
     the null of swapped labels in closed form.
     """
-    leaves = _leaves(pair, columns, trees, random_state, n_jobs)
+    notes: list[str] = []
+    leaves = _leaves(pair, answerable_columns(pair, columns, notes), trees, random_state, n_jobs)
     reference = leaves["original"]
     if pair.has_holdout:
         reference = np.concatenate([reference, leaves["holdout"]], axis=1)
@@ -57,7 +66,7 @@ def forest_proximity(
     train, held = found.first / trees, found.rest / trees
     details: dict[str, Any] = {"trees": trees, "mean_max_train": float(train.mean())}
     if n == n_train:
-        return Result(status="not_applicable", reason=f"the share needs {NO_HOLDOUT}", details=details)
+        return Result(status="not_applicable", reason=f"the share needs {NO_HOLDOUT}", details=details, warnings=notes)
     weights = _hub_weights(found, n)
     test = label_null(np.split(weights, [n_train]), np.split(np.ones(n), [n_train]))
     assert test is not None
@@ -85,25 +94,25 @@ def forest_proximity(
             f"{value:.1%} of release records are most similar to a training record in the eyes of a forest; "
             f"{test.expected:.1%} would be if the release favoured nobody (p = {test.p:.2g}). {CAVEAT}"
         ),
+        warnings=notes,
         records=lambda: _records(leaves, n_jobs),
         rank="proximity",
     )
 
 
 def _leaves(
-    pair: Pair, columns: Sequence[str] | None, trees: int, random_state: RandomState, n_jobs: int | None
+    pair: Pair, names: Sequence[str], trees: int, random_state: RandomState, n_jobs: int | None
 ) -> dict[str, np.ndarray]:
     """Leaf numbers [trees, n] of every table in an unsupervised forest."""
     from glasshouse.engines.attackers import fit
     from glasshouse.engines.design import Design, design
 
-    names = tuple(pair.columns if columns is None else columns)
     tables = ["original", "released", *(["holdout"] if pair.has_holdout else [])]
     designs = {t: design(pair, names, t, numeric_key_na="median+flag") for t in tables}
     real = designs["original"].stack(designs["holdout"]) if pair.has_holdout else designs["original"]
     shuffled = [
-        generator(random_state, "forest_proximity", name).permutation(np.sort(real.codes[:, j]))
-        for j, name in enumerate(real.names)
+        generator(random_state, "forest_proximity", j).permutation(np.sort(real.codes[:, j]))
+        for j in range(real.codes.shape[1])
     ]
     noise = np.ascontiguousarray(np.column_stack(shuffled), np.int32)
     both = real.stack(Design(real.names, real.kinds, noise, real.levels))

@@ -25,7 +25,6 @@ from glasshouse.disclosure.copying_shared import (
     ratio_of,
     sampled_note,
     sizes,
-    upper_tail,
 )
 from glasshouse.engines.neighbours import TOL
 
@@ -66,7 +65,7 @@ def nndr(
     r(i) = d1 / d2, the distances of release record i to its two nearest training records; r = 0 for an exact copy, even
     of a duplicated record. Suspicious: r below ``threshold``. The reference is the same share against the holdout,
     the larger of the two tables being cut in expectation to the size of the smaller; the p-value compares the two per
-    release record (McNemar when the sizes are equal). Without a holdout the reference is the training records among
+    release record (McNemar). Without a holdout the reference is the training records among
     themselves.
     """
     if not 0 < threshold <= 1:
@@ -92,7 +91,7 @@ def nndr(
         baseline = float(against.mean())
         shares, reference_shares = _at_equal_size(found, threshold, suspicious, against, n_jobs)
         difference = float((shares - reference_shares).mean())
-        p = _mcnemar(suspicious, against) if found.n_train == found.n_holdout else _paired_p(shares - reference_shares)
+        p = _mcnemar(shares, reference_shares)
         verdict = judge(p, difference)
         excess = difference / (1 - baseline) if baseline < 1 else 0.0
         details |= {
@@ -139,11 +138,15 @@ def distance_ratio(distance: np.ndarray) -> np.ndarray:
 
 
 def _mcnemar(hit: np.ndarray, reference: np.ndarray) -> float:
-    """Exact one-sided McNemar p: are records suspicious against training but not holdout in the majority?"""
+    """Exact one-sided McNemar p: are records suspicious against training but not holdout in the majority?
+
+    Chances (tables cut to equal size) stand for flags; their sums are rounded against a finding.
+    """
     from scipy.stats import binomtest
 
-    only_train = int((hit & ~reference).sum())
-    discordant = only_train + int((reference & ~hit).sum())
+    only_train = math.floor(float((hit * (1 - reference)).sum()) + TOL)
+    only_holdout = math.ceil(float((reference * (1 - hit)).sum()) - TOL)
+    discordant = only_train + only_holdout
     return 1.0 if discordant == 0 else float(binomtest(only_train, discordant, 0.5, alternative="greater").pvalue)
 
 
@@ -194,12 +197,3 @@ def suspicious_chance(distance: np.ndarray, n: int, size: int, threshold: float)
         if none <= 0:
             break
     return chance / total if total > 0 else (distance_ratio(distance) < threshold).astype(float)
-
-
-def _paired_p(difference: np.ndarray) -> float:
-    """One-sided normal p that the mean difference is not above zero."""
-    sd = float(difference.std(ddof=1)) if len(difference) > 1 else 0.0
-    mean = float(difference.mean())
-    if sd == 0:
-        return 0.0 if mean > TOL else 1.0
-    return upper_tail(mean / sd * float(np.sqrt(len(difference))))

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from glasshouse.core.errors import InputError
+from glasshouse.core.errors import InputError, NotApplicable, listed
 from glasshouse.core.intervals import Interval, wilson
 from glasshouse.core.result import Verdict
 from glasshouse.core.streams import RandomState, generator
@@ -149,6 +149,17 @@ def closeness(
         return Closeness(space, rows, train, holdout, pair.n("original"), pair.n("holdout") if pair.has_holdout else 0)
 
     return pair.memo(key, compute)
+
+
+def answerable_columns(pair: Pair, columns: Sequence[str] | None, notes: list[str]) -> tuple[str, ...]:
+    """The columns a model can learn from: without numeric columns that have no value in the release."""
+    names = tuple(pair.columns if columns is None else columns)
+    kept = tuple(n for n in names if not pair.is_numeric(n) or not np.isnan(pair.values(n, "released")).all())
+    if len(kept) < len(names):
+        notes.append(f"left out columns without any value in the release: {listed(n for n in names if n not in kept)}")
+    if not kept:
+        raise NotApplicable("there is no column in common with a value in the release")
+    return kept
 
 
 def query_sample(n: int, queries: int | None, random_state: RandomState) -> np.ndarray | None:

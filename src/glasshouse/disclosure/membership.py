@@ -57,8 +57,8 @@ def domias(
     score(x) = log p_S(x) / p_R(x), with the density of the release over that of a reference sample holding neither the
     tested members nor the tested non-members: one half of the holdout serves as reference while the other half is
     tested, then they swap, and AUCs are averaged. Densities: ``knn`` log((d_k(x, R) + 1e-6) / (d_k(x, S) + 1e-6));
-    ``kde`` exponential kernel on Gower distances, bandwidth the median 5-neighbour distance in the holdout, the 50
-    nearest records; ``count`` records within ``radius`` (or "auto"). ``details["domias_count"]`` repeats the counting
+    ``kde`` exponential kernel on Gower distances, bandwidth the median 5-neighbour distance in the holdout
+    per column, the 50 nearest records; ``count`` records within ``radius`` (or "auto"). ``details["domias_count"]`` repeats the counting
     version of riskutility (reference: everybody else) for comparison, by default up to 20,000 people (``counts``).
     """
     if density not in DENSITIES:
@@ -79,7 +79,8 @@ def domias(
         scores = _kde_scores(space, halves, n_jobs)
     else:
         scores = _count_scores(space, halves, _radius(space, radius, n_jobs), n_jobs)
-    found, member_scores = _swapped(scores, halves, confidence)
+    judged = tuple(space.nearest(t, "released", 1, n_jobs).row[:, 0] for t in ("original", "holdout"))
+    found, member_scores = _swapped(scores, halves, confidence, (judged[0], judged[1]))
     if counts or (counts is None and pair.n("original") + pair.n("holdout") <= COUNTED_PEOPLE):
         chosen = _radius(space, radius, n_jobs)
         radii = sorted({*RADII, round(chosen, 6)}) if density == "count" else RADII
@@ -129,7 +130,12 @@ def counting(space: Space, radius: float, n_holdout: int, n_jobs: int | None) ->
     }
 
 
-def _swapped(scores: Score, halves: tuple[np.ndarray, np.ndarray], confidence: float) -> tuple[Separation, np.ndarray]:
+def _swapped(
+    scores: Score,
+    halves: tuple[np.ndarray, np.ndarray],
+    confidence: float,
+    clusters: tuple[np.ndarray, np.ndarray] | None = None,
+) -> tuple[Separation, np.ndarray]:
     """Score with each half as reference in turn; DeLong components averaged per member and kept per non-member."""
     n_holdout = len(halves[0]) + len(halves[1])
     lost = np.empty(n_holdout)
@@ -144,7 +150,12 @@ def _swapped(scores: Score, halves: tuple[np.ndarray, np.ndarray], confidence: f
         others[tested] = other
         members.append(member)
     found = separate(
-        np.concatenate(members), others, confidence, placements=(np.mean(won, axis=0), lost), member_versions=2
+        np.concatenate(members),
+        others,
+        confidence,
+        placements=(np.mean(won, axis=0), lost),
+        member_versions=2,
+        clusters=clusters,
     )
     return found, np.mean(members, axis=0)
 
@@ -176,7 +187,8 @@ def _knn_scores(lists: Lists, k: int) -> Score:
 
 def _kde_scores(space: Space, halves: tuple[np.ndarray, np.ndarray], n_jobs: int | None) -> Score:
     """Difference of log kernel densities; the kernel is exp(-d / h), cut after the 50 nearest records."""
-    bandwidth = _radius(space, "auto", n_jobs)
+    # A kernel of equal width in every column reaches p times that width in all of them together.
+    bandwidth = _radius(space, "auto", n_jobs) / len(space.columns)
 
     def log_density(near: np.ndarray, size: int) -> np.ndarray:
         first = near[:, :1]

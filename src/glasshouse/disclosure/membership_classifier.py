@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from glasshouse.core.errors import InputError, NotApplicable
+from glasshouse.core.errors import InputError
 from glasshouse.core.measure import Bands, measure
 from glasshouse.core.result import Result
 from glasshouse.core.streams import RandomState, generator, integer_seed
+from glasshouse.disclosure.copying_shared import answerable_columns
 from glasshouse.disclosure.membership_scores import attack_result, check_holdout, separate
 from glasshouse.engines.neighbours_space import row_ids
 
@@ -56,9 +57,8 @@ def membership_classifier(
     if folds < 2:
         raise InputError(f"folds must be at least 2, not {folds}")
     check_holdout(pair, columns, at_least=2 * folds)
-    names = tuple(pair.columns if columns is None else columns)
-    if not names:
-        raise NotApplicable("there is no column in common to attack on")
+    notes: list[str] = []
+    names = answerable_columns(pair, columns, notes)
     ids = pair.memo(("row_ids", names, None), lambda: row_ids(pair, names))
     tables = {t: design(pair, names, t, numeric_key_na="median+flag") for t in ("original", "holdout", "released")}
     fold = {t: _deal(ids[t], folds, random_state, t) for t in ("original", "holdout")}
@@ -95,6 +95,7 @@ def membership_classifier(
             "false_positive_rate": float((scores["holdout"] >= cut).mean()),
         },
         n_others=pair.n("holdout"),
+        notes=notes,
     )
 
 

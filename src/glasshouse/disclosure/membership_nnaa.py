@@ -13,7 +13,7 @@ from glasshouse.core.intervals import normal_quantile
 from glasshouse.core.measure import Bands, measure
 from glasshouse.core.result import Result, Verdict
 from glasshouse.core.streams import RandomState, generator
-from glasshouse.disclosure.membership_scores import Separation, check_holdout, figures, separate
+from glasshouse.disclosure.membership_scores import Separation, check_holdout, cluster_variance, figures, separate
 from glasshouse.engines.neighbours import TOL, Space, gower_space
 from glasshouse.engines.neighbours_space import Rows
 
@@ -81,20 +81,20 @@ def nnaa(
     """Privacy loss: how much better the release hides among holdout people than among its own training people.
 
     AA(A, S) = (mean_a[d_AS > d_AA] + mean_s[d_SA > d_SS]) / 2 with leave-one-out d_AA and d_SS, ties half; the loss is
-    AA(H, S) - AA(T, S). Unequal tables are compared at the size of the smallest: the expectation over random subsets is
-    taken exactly from neighbour lists, or over ``draws`` subsets when a table is far larger. The same distances give an
-    attack: score(x) = log of the distance to the nearest other person over the distance to the release.
+    AA(H, S) - AA(T, S). People of unequal tables are compared at the size of the smaller one: the expectation over random
+    subsets is taken exactly from neighbour lists, or over ``draws`` subsets when one is far larger. The release is never
+    thinned, which would hide copies. The same distances give an attack: score(x) = log of the distance to the nearest other person over the distance to the release.
     """
     check_holdout(pair, columns, at_least=2)
     space = gower_space(pair, columns, missing)
-    sizes = {t: pair.n(t) for t in ("original", "holdout", "released")}
+    sizes = {t: pair.n(t) for t in ("original", "holdout")}
     smallest = min(sizes.values())
     notes: list[str] = []
     if max(sizes.values()) == smallest or smallest >= 0.12 * max(sizes.values()):
         train, held = (_expected_side(space, t, smallest, n_jobs) for t in ("original", "holdout"))
         spread = None
     else:
-        train, held, spread = _drawn_sides(space, sizes, smallest, draws, random_state, n_jobs)
+        train, held, spread = _drawn_sides(space, smallest, draws, random_state, n_jobs)
         notes.append(
             f"mean of {draws} random subsets of {smallest:,} records, because a table is far larger than another"
         )
@@ -103,11 +103,12 @@ def nnaa(
             f"tables of unequal size are compared at {smallest:,} records each; the people asked about are all of them"
         )
     loss = held.aa_mid - train.aa_mid
-    sd = math.sqrt(_variance(train, held))
+    judged = [space.nearest(t, "released", 1, n_jobs).row[:, 0] for t in ("original", "holdout")]
+    sd = math.sqrt(_variance(train, held, [*judged, space.rows("released").inverse]))
     half = normal_quantile(confidence) * sd
     p = _upper_tail(loss / sd) if sd > 0 else (0.0 if loss > TOL else 1.0)
     scores = {t: _score(space, t, n_jobs) for t in ("original", "holdout")}
-    found = separate(scores["original"], scores["holdout"], confidence)
+    found = separate(scores["original"], scores["holdout"], confidence, clusters=(judged[0], judged[1]))
     details: dict[str, Any] = {
         "train": train.figures(),
         "holdout": held.figures(),
@@ -143,12 +144,13 @@ def nnaa(
 
 
 def _expected_side(space: Space, table: str, size: int, n_jobs: int | None) -> Side:
-    """AA when both tables are cut to ``size`` at random, exactly up to the length of the neighbour lists."""
-    n, n_released = space.rows(table).n, space.rows("released").n
-    to_release = _list(space, table, "released", size, n_released, n_jobs)
+    """AA when the table of people is cut to ``size`` at random, exactly up to the length of the neighbour lists."""
+    n = space.rows(table).n
+    one = np.ones(1)
+    to_release = space.nearest(table, "released", 1, n_jobs).distance[:, :1], one
+    within = space.nearest("released", "released", 1, n_jobs).distance[:, :1], one
     among = _list(space, table, table, size - 1, n - 1, n_jobs)
     back = _list(space, "released", table, size, n, n_jobs)
-    within = _list(space, "released", "released", size - 1, n_released - 1, n_jobs)
     left, left_tie = _farther(to_release, among)
     right, right_tie = _farther(back, within)
     return Side(
@@ -192,19 +194,18 @@ def _farther(
 
 
 def _drawn_sides(
-    space: Space, sizes: dict[str, int], smallest: int, draws: int, random_state: RandomState, n_jobs: int | None
+    space: Space, smallest: int, draws: int, random_state: RandomState, n_jobs: int | None
 ) -> tuple[Side, Side, float]:
     """Mean over random subsets of equal size; the per-record values are those of the last draw."""
     sides: dict[str, list[Side]] = {"original": [], "holdout": []}
+    released = space.rows("released")
+    within = space.nearest("released", "released", 1, n_jobs).distance[:, 0]
     for draw in range(draws):
-        rows = {}
-        for table, n in sizes.items():
+        for table, found in sides.items():
             ordered = np.argsort(space.encoded.ids[table], kind="stable")
-            chosen = generator(random_state, "nnaa", table, draw).choice(n, smallest, replace=False)
-            rows[table] = space.rows(table, np.sort(ordered[chosen]))
-        within = space.search(rows["released"], rows["released"], 1, self_join=True, n_jobs=n_jobs).distance[:, 0]
-        for table in sides:
-            sides[table].append(_side(space, rows[table], rows["released"], within, n_jobs))
+            chosen = generator(random_state, "nnaa", table, draw).choice(len(ordered), smallest, replace=False)
+            people = space.rows(table, np.sort(ordered[chosen]))
+            found.append(_side(space, people, released, within, n_jobs))
     losses = [h.aa_mid - t.aa_mid for t, h in zip(sides["original"], sides["holdout"], strict=True)]
     spread = float(np.std(losses, ddof=1)) if draws > 1 else 0.0
     return _mean_side(sides["original"]), _mean_side(sides["holdout"]), spread
@@ -233,14 +234,18 @@ def _mean_side(sides: list[Side]) -> Side:
     return Side(left, right, left_tie, right_tie, sides[-1].people, sides[-1].release)
 
 
-def _variance(train: Side, held: Side) -> float:
-    """Variance of the loss from its three independent samples: training people, holdout people, release records."""
-
-    def of_mean(values: np.ndarray) -> float:
-        return float(values.var(ddof=1)) / len(values) if len(values) > 1 else 0.0
-
-    paired = held.release - train.release if len(held.release) == len(train.release) else held.release
-    return (of_mean(train.people) + of_mean(held.people) + of_mean(paired)) / 4
+def _variance(train: Side, held: Side, judged: Sequence[np.ndarray]) -> float:
+    """Variance of the loss; people judged by the same release record, and that record itself, are one cluster."""
+    paired = held.release - train.release
+    influence = [
+        -(train.people - train.people.mean()) / len(train.people),
+        (held.people - held.people.mean()) / len(held.people),
+        (paired - paired.mean()) / len(paired),
+    ]
+    independent = sum(float((part**2).sum()) for part in influence)
+    if any(len(part) != len(who) for part, who in zip(influence, judged, strict=True)):
+        return independent / 4
+    return max(independent, cluster_variance(np.concatenate(influence), np.concatenate(judged))) / 4
 
 
 def _score(space: Space, table: str, n_jobs: int | None) -> np.ndarray:

@@ -48,11 +48,14 @@ def separate(
     confidence: float,
     placements: tuple[np.ndarray, np.ndarray] | None = None,
     member_versions: int = 1,
+    clusters: tuple[np.ndarray, np.ndarray] | None = None,
 ) -> Separation:
     """AUC (ties half) with DeLong's interval, rank-sum p, advantage, TPR at low FPR and the least detectable leak.
 
     ``members`` may hold several versions of each member's score, one block after the other (``member_versions``).
     ``placements`` gives DeLong's components directly when members were compared with parts of the non-members.
+    ``clusters`` numbers the release record each member and non-member was judged by: people who share one are not
+    independent, and the interval allows for that.
     """
     members, others = np.round(members, 9), np.round(others, 9)
     if placements is None:
@@ -63,6 +66,9 @@ def separate(
     n, m = len(won), len(others)
     auc = float(won.mean())
     variance = (won.var(ddof=1) / n if n > 1 else 0.0) + (lost.var(ddof=1) / m if m > 1 else 0.0)
+    if clusters is not None:
+        influence = np.concatenate([(won - auc) / n, (lost - auc) / m])
+        variance = max(variance, cluster_variance(influence, np.concatenate(clusters)))
     half = normal_quantile(confidence) * math.sqrt(variance)
     interval = (max(0.0, auc - half), min(1.0, auc + half))
     if variance == 0:
@@ -192,6 +198,12 @@ def placement_auc(members: np.ndarray, others: np.ndarray) -> tuple[np.ndarray, 
     """DeLong's components: share of non-members each member beats, and share of members that beat each non-member."""
     members, others = np.round(members, 9), np.round(others, 9)
     return _placement(members, others), 1 - _placement(others, members)
+
+
+def cluster_variance(influence: np.ndarray, clusters: np.ndarray) -> float:
+    """Variance of a sum of influences whose members are dependent inside clusters."""
+    _, index = np.unique(clusters, return_inverse=True)
+    return float((np.bincount(index.reshape(-1), weights=influence) ** 2).sum())
 
 
 def _placement(asked: np.ndarray, reference: np.ndarray) -> np.ndarray:

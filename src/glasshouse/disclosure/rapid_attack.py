@@ -134,6 +134,8 @@ def assault(pair: Pair, target: str, ask: Question, shares: Array | None = None)
         if classes is None:
             delta = automatic_delta(truth[known]) if ask.delta == "auto" else float(ask.delta)
             answers[name] = NumberAnswers(found.predicted["original"][known], truth[known], ask.error, ask.epsilon, delta, weights)
+            if answers[name].is_degenerate and len(answers) == 1:
+                warnings.append("every scored record has the same value: there is nothing to infer")
         else:
             y = truth[known]
             base = class_shares(y, len(classes), weights) if shares is None else shares
@@ -165,6 +167,9 @@ def _truth(
         if ask.missing_target == "drop" and pair.codes(target).missing:
             known = truth != len(classes) - 1
         return truth, known
+    endless = int(np.isinf(truth).sum())
+    if endless:
+        raise InputError(f"target {target!r} has {endless:,} infinite values in the {table} table; mend them or make them missing")
     known = ~np.isnan(truth)
     if ask.missing_target in (None, "drop") or known.all() or not known.any():
         return truth, known

@@ -353,12 +353,14 @@ def attribute(
         found, method = effects_of(factors, y, order, penalty, confidence)
         rows += found
         methods.add(method)
+    if highest == 0:
+        raise NotApplicable(f"{len(y):,} records are too few for a regression on these keys; choose fewer keys with keys=")
     order, grid_keys = highest, [_coarsened(key, f) for key, f in zip(keys, factors, strict=True)]
     widths = [2 if k.factor is None else len(k.factor.labels) for k in grid_keys]
     while order > 1 and _parameters(widths, order) > min(MOST_PARAMETERS, len(y) / 2):
         order -= 1
     grid_rows, coefficients, method = [], {}, "not fitted"
-    if order >= 1 and int(np.prod([3 if k.factor is None else len(k.factor.labels) for k in grid_keys])) <= MOST_GRID_ROWS:
+    if int(np.prod([3 if k.factor is None else len(k.factor.labels) for k in grid_keys])) <= MOST_GRID_ROWS:
         grid_rows, coefficients, method = predict_grid(grid_keys, y, order, dict(at or {}), penalty, confidence)
         methods.add(method)
     else:

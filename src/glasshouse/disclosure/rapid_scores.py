@@ -31,6 +31,7 @@ Moments = tuple[float, float]
 
 USUAL_TAU: dict[str, float] = {"marginal": 0.3, "conditional": 1.25, "nce": 0.5}
 SMALLEST_PROBABILITY = 1e-10
+DIGITS = 12  # a chance level of 1 - 1e-16 is 1: the excess over it must not become 0/0 in disguise
 
 # -- shares and means, with or without weights -----------------------------------------------------------------------------
 
@@ -121,7 +122,7 @@ def chance_for_classes(flagged: Array, y: Array, weights: Array | None = None) -
     column_share = flagged.mean(axis=0)
     mean = float(mass @ column_share)
     row_sums = flagged @ mass
-    return mean, _combinatorial_sd(
+    return round(mean, DIGITS), _combinatorial_sd(
         n,
         total_squares=float(n * squares @ column_share),
         row_squares=float(row_sums @ row_sums),
@@ -208,7 +209,7 @@ def chance_for_numbers(
         cover += np.bincount(start, minlength=n + 1) - np.bincount(stop, minlength=n + 1)
     column_sums = v * np.cumsum(cover)[:n]
     grand_sum = float(row_sums.sum())
-    return grand_sum / n, _combinatorial_sd(
+    return round(grand_sum / n, DIGITS), _combinatorial_sd(
         n, total_squares, float(row_sums @ row_sums), float(column_sums @ column_sums), grand_sum
     )
 
