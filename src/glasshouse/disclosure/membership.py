@@ -57,9 +57,10 @@ def domias(
     score(x) = log p_S(x) / p_R(x), with the density of the release over that of a reference sample holding neither the
     tested members nor the tested non-members: one half of the holdout serves as reference while the other half is
     tested, then they swap, and AUCs are averaged. Densities: ``knn`` log((d_k(x, R) + 1e-6) / (d_k(x, S) + 1e-6));
-    ``kde`` exponential kernel on Gower distances, bandwidth the median 5-neighbour distance in the holdout
-    per column, the 50 nearest records; ``count`` records within ``radius`` (or "auto"). ``details["domias_count"]`` repeats the counting
-    version of riskutility (reference: everybody else) for comparison, by default up to 20,000 people (``counts``).
+    ``kde`` exponential kernel on Gower distances, bandwidth the median 5-neighbour distance in the holdout per column,
+    the 50 nearest records; ``count`` records within ``radius`` (or "auto"). ``details["domias_count"]`` repeats the
+    counting version of riskutility (reference: everybody else) for comparison, by default up to 20,000 people
+    (``counts``).
     """
     if density not in DENSITIES:
         raise InputError(f"density must be one of {', '.join(DENSITIES)}, not {density!r}")

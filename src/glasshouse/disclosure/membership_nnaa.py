@@ -81,9 +81,10 @@ def nnaa(
     """Privacy loss: how much better the release hides among holdout people than among its own training people.
 
     AA(A, S) = (mean_a[d_AS > d_AA] + mean_s[d_SA > d_SS]) / 2 with leave-one-out d_AA and d_SS, ties half; the loss is
-    AA(H, S) - AA(T, S). People of unequal tables are compared at the size of the smaller one: the expectation over random
-    subsets is taken exactly from neighbour lists, or over ``draws`` subsets when one is far larger. The release is never
-    thinned, which would hide copies. The same distances give an attack: score(x) = log of the distance to the nearest other person over the distance to the release.
+    AA(H, S) - AA(T, S). People of unequal tables are compared at the size of the smaller one: the expectation over
+    random subsets is taken exactly from neighbour lists, or over ``draws`` subsets when one is far larger. The release
+    is never thinned, which would hide copies. The same distances give an attack: score(x) = log of the distance to the
+    nearest other person over the distance to the release.
     """
     check_holdout(pair, columns, at_least=2)
     space = gower_space(pair, columns, missing)

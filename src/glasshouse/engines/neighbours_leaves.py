@@ -37,7 +37,7 @@ class Shared:
 
 
 def leaf_lists(leaves: np.ndarray, n_leaves: np.ndarray) -> Lists:
-    """Lists of the records in every leaf; ``leaves`` is [trees, n], ``n_leaves`` bounds the leaf numbers of each tree."""
+    """Lists of the records in every leaf; ``leaves`` is [trees, n], ``n_leaves`` bounds the numbers of each tree."""
     trees, n = leaves.shape
     offset = np.concatenate([[0], np.cumsum(n_leaves + 1)])[:-1]
     starts = np.empty(int((n_leaves + 1).sum()), np.int64)
