@@ -1,0 +1,237 @@
+"""Compiled loops over all pairs of a block of queries: distances, agreement patterns, and what is read off each row."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numba import njit, prange
+
+LEVEL, MISMATCH, MATCH, IGNORE = 0, 1, 2, 3
+TOL = 1e-9
+UNIFORM, SOFTMAX, GAUSSIAN, EPANECHNIKOV, TRICUBE = 0, 1, 2, 3, 4
+
+
+@njit(cache=True, parallel=True)
+def mixed(numbers: Any, codes: Any, other_numbers: Any, other_codes: Any, weights: Any, rule: int) -> Any:
+    """Weighted mean of |a - b| over numbers (NaN missing) and of a != b over codes (negative missing), for all
+    pairs.
+    """
+    n = numbers.shape[0]
+    m = other_numbers.shape[0]
+    p = numbers.shape[1]
+    q = codes.shape[1]
+    whole = 0.0
+    for v in range(p + q):
+        whole += weights[v]
+    out = np.empty((n, m))
+    for i in prange(n):
+        for j in range(m):
+            total = 0.0
+            present = 0.0
+            for v in range(p):
+                a = numbers[i, v]
+                b = other_numbers[j, v]
+                if np.isnan(a) or np.isnan(b):
+                    if rule == MISMATCH or (rule == LEVEL and np.isnan(a) != np.isnan(b)):
+                        total += weights[v]
+                else:
+                    total += weights[v] * abs(a - b)
+                    present += weights[v]
+            for v in range(q):
+                a = codes[i, v]
+                b = other_codes[j, v]
+                w = weights[p + v]
+                if a < 0 or b < 0:
+                    if rule == MISMATCH or (rule == LEVEL and (a < 0) != (b < 0)):
+                        total += w
+                else:
+                    present += w
+                    if a != b:
+                        total += w
+            if rule == IGNORE:
+                out[i, j] = total / present if present > 0.0 else 1.0
+            else:
+                out[i, j] = total / whole
+    return out
+
+
+@njit(cache=True)
+def _level(gap: float, cuts: Any) -> int:
+    for c in range(cuts.shape[0]):
+        if gap <= cuts[c]:
+            return c
+    return cuts.shape[0]
+
+
+@njit(cache=True)
+def _agreement(a: float, b: float, is_code: bool, cuts: Any, rule: int) -> int:
+    """Level of agreement of one column: 0 best; number of cuts: none; one more: not comparable (missing, ignored)."""
+    if np.isnan(a) or np.isnan(b):
+        if rule == IGNORE:
+            return cuts.shape[0] + 1
+        same = rule == MATCH or (rule == LEVEL and np.isnan(a) and np.isnan(b))
+        return 0 if same else cuts.shape[0]
+    if is_code:
+        return 0 if a == b else cuts.shape[0]
+    return _level(abs(a - b), cuts)
+
+
+@njit(cache=True, parallel=True)
+def agreement_score(values: Any, other: Any, is_code: Any, cuts: Any, n_cuts: Any, table: Any, rule: int) -> Any:
+    """Sum over columns of ``table[column, level of agreement]`` for all pairs."""
+    n = values.shape[0]
+    m = other.shape[0]
+    p = values.shape[1]
+    out = np.empty((n, m))
+    for i in prange(n):
+        for j in range(m):
+            total = 0.0
+            for v in range(p):
+                total += table[v, _agreement(values[i, v], other[j, v], is_code[v], cuts[v, : n_cuts[v]], rule)]
+            out[i, j] = total
+    return out
+
+
+@njit(cache=True)
+def pattern_counts(values: Any, other: Any, is_code: Any, cuts: Any, n_cuts: Any, rule: int, size: int) -> Any:
+    """How many pairs show each agreement pattern; a pattern is the mixed-radix number of its levels."""
+    counts = np.zeros(size, np.int64)
+    for i in range(values.shape[0]):
+        for j in range(other.shape[0]):
+            code = 0
+            for v in range(values.shape[1]):
+                code = code * (n_cuts[v] + 2) + _agreement(
+                    values[i, v], other[j, v], is_code[v], cuts[v, : n_cuts[v]], rule
+                )
+            counts[code] += 1
+    return counts
+
+
+@njit(cache=True, parallel=True)
+def row_figures(block: Any, true: Any, k: int) -> Any:
+    """Per query: smallest score, k-th smallest, score of the true match, scores below it and equal to it, mean,
+    variance.
+
+    ``true`` is the position of the true match or -1. Equality is within ``TOL``.
+    """
+    n, m = block.shape
+    out = np.full((n, 7), np.nan)
+    for i in prange(n):
+        row = block[i]
+        low = np.inf
+        total = 0.0
+        for j in range(m):
+            low = min(low, row[j])
+            total += row[j]
+        mean = total / m
+        spread = 0.0
+        for j in range(m):
+            spread += (row[j] - mean) ** 2
+        out[i, 0] = low
+        out[i, 1] = low
+        if k > 1:
+            best = np.full(min(k, m), np.inf)
+            last = best.shape[0] - 1
+            for j in range(m):
+                if row[j] < best[last]:
+                    slot = last
+                    while slot > 0 and best[slot - 1] > row[j]:
+                        best[slot] = best[slot - 1]
+                        slot -= 1
+                    best[slot] = row[j]
+            out[i, 1] = best[last]
+        out[i, 5] = mean
+        out[i, 6] = spread / m
+        if true[i] >= 0:
+            mine = row[true[i]]
+            below = 0
+            equal = 0
+            for j in range(m):
+                if row[j] < mine - TOL:
+                    below += 1
+                elif row[j] <= mine + TOL:
+                    equal += 1
+            out[i, 2] = mine
+            out[i, 3] = below
+            out[i, 4] = equal
+    return out
+
+
+@njit(cache=True)
+def _quantile(ordered: Any, p: float) -> float:
+    at = p * (ordered.shape[0] - 1)
+    low = int(at)
+    high = min(low + 1, ordered.shape[0] - 1)
+    return ordered[low] + (at - low) * (ordered[high] - ordered[low])
+
+
+@njit(cache=True)
+def _kernel_weight(u: float, shape: int) -> float:
+    if shape == GAUSSIAN:
+        return np.exp(-0.5 * u * u)
+    if abs(u) >= 1.0:
+        return 0.0
+    if shape == EPANECHNIKOV:
+        return 0.75 * (1.0 - u * u)
+    return 70.0 / 81.0 * (1.0 - abs(u) ** 3) ** 3
+
+
+@njit(cache=True, parallel=True)
+def true_weights(
+    block: Any, radius: Any, true: Any, shape: int, kappa: float, bandwidth: float, from_best: bool
+) -> Any:
+    """Size of each candidate set {score <= radius} and the weight of the true match in it (0 when absent).
+
+    ``kappa`` or ``bandwidth`` 0 asks for the default: 2 / range of the candidate scores, and Silverman's rule.
+    """
+    n, m = block.shape
+    size = np.zeros(n, np.int64)
+    weight = np.zeros(n)
+    for i in prange(n):
+        row = block[i]
+        limit = radius[i] + TOL
+        low = np.inf
+        high = -np.inf
+        count = 0
+        for j in range(m):
+            if row[j] <= limit:
+                count += 1
+                low = min(low, row[j])
+                high = max(high, row[j])
+        size[i] = count
+        t = true[i]
+        if count == 0 or t < 0 or row[t] > limit:
+            continue
+        weight[i] = 1.0 / count
+        if shape == UNIFORM or high - low <= TOL:
+            continue
+        if shape == SOFTMAX:
+            rate = kappa if kappa > 0.0 else 2.0 / (high - low)
+            total = 0.0
+            for j in range(m):
+                if row[j] <= limit:
+                    total += np.exp(-rate * (row[j] - low))
+            weight[i] = np.exp(-rate * (row[t] - low)) / total
+            continue
+        inside = np.empty(count)
+        at = 0
+        for j in range(m):
+            if row[j] <= limit:
+                inside[at] = row[j]
+                at += 1
+        width = bandwidth
+        if width <= 0.0:
+            ordered = np.sort(inside)
+            spread = np.sqrt(((inside - inside.mean()) ** 2).sum() / max(count - 1, 1))
+            middle = (_quantile(ordered, 0.75) - _quantile(ordered, 0.25)) / 1.34
+            width = 0.9 * min(spread, middle) * count ** (-0.2)
+        if width <= 1e-12:  # quartiles that differ by rounding only
+            continue
+        start = low if from_best else 0.0
+        total = 0.0
+        for j in range(count):
+            total += _kernel_weight((inside[j] - start) / width, shape)
+        if total > 1e-15:  # all candidates far beyond the bandwidth: no weight tells them apart
+            weight[i] = _kernel_weight((row[t] - start) / width, shape) / total
+    return size, weight
