@@ -18,7 +18,7 @@ from glasshouse.judgement.overview import call, overview
 from glasshouse.judgement.policy import THREATS, Policy
 from glasshouse.judgement.recommend import Recommendation, recommend
 from glasshouse.judgement.redaction import Redactor
-from glasshouse.judgement.threats import Judged, Threat, overall
+from glasshouse.judgement.threats import Judged, Threat, established, overall
 from glasshouse.judgement.writing import write_atomically
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ MARKS = {"pass": "●", "warn": "▲", "fail": "✖", "incomplete": "◌", "not_
 HEADLINES = {
     "pass": "No limit is broken, and every threat the policy requires was assessed.",
     "warn": "Review before release: no limit is broken, but some figures are close to or above the point of concern.",
-    "fail": "Do not release this file as it is.",
+    "fail": "At least one limit is broken.",
     "incomplete": "No verdict: not every threat could be assessed, and what was not assessed does not count as safe.",
 }
 NOT_COVERED = (
@@ -114,11 +114,16 @@ class Assessment:
         return text
 
     @property
-    def leading(self) -> Threat | None:
+    def leading(self) -> Threat:
         """The threat that decides the verdict."""
         order = {"fail": 3, "not_assessed": 2, "warn": 1, "pass": 0}
-        ranked = sorted(self.threats.values(), key=lambda t: -order[t.status] if t.required or t.status != "not_assessed" else 1)
-        return ranked[0] if ranked else None
+
+        def rank(threat: Threat) -> tuple[int, bool, float]:
+            worst = self.results.get(threat.worst or "")
+            severity = order[threat.status] if threat.required or threat.status != "not_assessed" else -1
+            return severity, worst is None or established(worst), 0.0 if worst is None else worst.excess or 0.0
+
+        return max(self.threats.values(), key=rank)
 
     @cached_property
     def recommendations(self) -> tuple[Recommendation, ...]:
@@ -247,10 +252,13 @@ class Assessment:
         _check(audience)
         return _deliver(_renderer("junit")(self, audience=audience), path)
 
+    def plot(self) -> Any:
+        """All threats on one shared axis, as an Altair chart."""
+        return import_module("glasshouse.show.charts.assessment").threats(self)
+
     def summary(self) -> str:
         """The verdict and the sentence that matters most."""
-        leading = self.leading
-        return self.headline if leading is None else f"{self.headline} {leading.name.capitalize()}: {leading.sentence}"
+        return f"{self.headline} {self.leading.name.capitalize()}: {self.leading.sentence}"
 
     def __repr__(self) -> str:
         lines = [f"{MARKS[self.verdict]} {self.verdict.upper()}  {self.headline}", f"policy: {self.policy}", ""]

@@ -9,22 +9,27 @@ import narwhals as nw
 
 from glasshouse.core.errors import GlasshouseError
 from glasshouse.core.result import Result
+from glasshouse.judgement.outcomes import SEVERITY
 from glasshouse.judgement.threats import Judged
 
 if TYPE_CHECKING:
     from glasshouse.data.pair import Pair
 
-PREFERRED = ("disco", "tcap", "cap", "rapid", "uniques")
+PREFERRED = ("disco", "rapid", "tcap", "cap", "uniques")
 MOST_LEVELS = 12
+MODEL_WORK = 50_000  # records times keys up to which a model is refitted without each key; fixed, so that a report never depends on speed
 
 
 def drivers(pair: Pair, judged: Sequence[Judged], options: Mapping[str, Mapping[str, Any]]) -> dict[str, Any] | None:
     """Drop-one contributions of the keys: how far a measure falls when the attacker does not know one of them.
 
-    Uses a measure that only counts cells, so that the answer costs one count per key. None when there is nothing to drop.
+    Takes the worst attribute measure that can be run again cheaply: one that counts cells, or a model on a small table.
+    None when there is nothing to drop or nothing to explain.
     """
-    chosen = _choose([j for j in judged if j.measure.cost in ("cells", "rows") and "keys" in j.measure.needs and j.measure.table == "pair" and j.measure.threat])
-    if chosen is None or len(pair.keys) < 2:
+    small = pair.n("original") * max(len(pair.keys), 1) <= MODEL_WORK
+    again = ("cells", "rows", "attackers") if small else ("cells", "rows")
+    chosen = _choose([j for j in judged if j.decides and j.measure.cost in again and "keys" in j.measure.needs and j.measure.table == "pair" and j.measure.threat == "attribute"])
+    if chosen is None or len(pair.keys) < 2 or not chosen.result.value:
         return None
     measure, value = chosen.measure, chosen.result.value
     assert value is not None
@@ -39,13 +44,14 @@ def drivers(pair: Pair, judged: Sequence[Judged], options: Mapping[str, Mapping[
 
 def people(pair: Pair, judged: Sequence[Judged]) -> dict[str, Any] | None:
     """How many original records the leading attribute (or identity) measure flags, and the share inside each subgroup."""
-    chosen = _choose([j for j in judged if j.measure.threat in ("attribute", "identity") and j.measure.table == "pair" and j.result._flag is not None])
+    able = [j for j in judged if j.decides and j.measure.table == "pair" and j.result._flag is not None]
+    chosen = _choose([j for j in able if j.measure.threat == "attribute"]) or _choose([j for j in able if j.measure.threat == "identity"])
     if chosen is None:
         return None
     result = chosen.result
     flags, known = result._flags()
-    groups = []
-    for column in (*pair.keys, *pair.targets):
+    groups: list[dict[str, Any]] = []
+    for column in (*pair.keys, *pair.targets) if flags[known].any() else ():
         if len(pair.codes(column).levels) <= MOST_LEVELS:
             groups += _groups(result, column)
     return {"measure": result.name, "flagged": int(round(float(flags[known].sum()))), "known": int(known.sum()), "of": int(len(flags)), "groups": groups}
@@ -62,12 +68,10 @@ def _groups(result: Result, column: str) -> list[dict[str, Any]]:
 
 
 def _choose(members: Sequence[Judged]) -> Judged | None:
-    usable = [j for j in members if j.result.status == "ok" and j.result.value is not None]
-    named = {j.name: j for j in usable}
-    for name in PREFERRED:
-        if name in named:
-            return named[name]
-    return usable[0] if usable else None
+    """The worst judged member; among equals the one whose figure people know best."""
+    usable = [j for j in members if j.result.status == "ok" and j.result.value is not None and j.status in ("pass", "warn", "fail")]
+    order = {name: i for i, name in enumerate(PREFERRED)}
+    return min(usable, key=lambda j: (-SEVERITY[j.status], not j.result.value, order.get(j.name, len(order)), j.name), default=None)
 
 
 def safely(compute: Any, *arguments: Any) -> tuple[Any, str | None]:

@@ -9,7 +9,7 @@ TITLES = {
     "disco": "DiSCO", "cap": "CAP", "tcap": "TCAP", "weap": "WEAP", "rapid": "RAPID", "dcr": "DCR", "nndr": "NNDR", "nnaa": "NNAA", "domias": "DOMIAS", "pmse": "pMSE",
     "specks": "SPECKS", "po50": "PO50", "mmd": "MMD", "pca": "PCA", "tstr": "TSTR", "suda": "SUDA", "drisk": "dRisk", "k_anonymity": "k-anonymity", "l_diversity": "l-diversity",
     "t_closeness": "t-closeness", "delta_presence": "δ-presence", "u_statistic": "U statistic", "ci_overlap": "CI overlap", "ci_proximity": "CI proximity",
-    "epsilon_identifiability": "ε-identifiability", "identical": "Identical records",
+    "epsilon_identifiability": "ε-identifiability", "kolmogorov_smirnov": "Kolmogorov–Smirnov", "jensen_shannon": "Jensen–Shannon", "identical": "Identical records",
 }  # fmt: skip
 
 

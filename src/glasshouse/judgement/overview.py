@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 def overview(pair: Pair) -> dict[str, Any]:
     """Sizes, roles, columns with their missing values, findings of the check, and a fingerprint of every table."""
-    names = tables(pair)
+    names = pair.tables
     columns = [
         {
             "name": name,
@@ -41,11 +41,6 @@ def overview(pair: Pair) -> dict[str, Any]:
         "remarks": pair.remarks,
         "findings": [{"level": "warning", "column": None, "message": problem}] if problem else _findings(found),
     }  # fmt: skip
-
-
-def tables(pair: Pair) -> list[str]:
-    """Names of the tables of a pair, in reading order."""
-    return ["original", "released", *(f"released{i}" for i in range(1, pair.m)), *(["holdout"] if pair.has_holdout else [])]
 
 
 def role(pair: Pair, column: str) -> str:

@@ -36,7 +36,7 @@ from glasshouse.judgement.outcomes import Outcome, PolicyReport
 
 Operator: TypeAlias = Literal["<=", "<", ">=", ">"]
 THREATS = ("identity", "attribute", "membership", "copying")
-STATISTICS = ("upper", "lower", "value", "excess", "excess_upper")
+STATISTICS = ("upper", "lower", "value", "excess", "excess_upper", "difference_upper")
 OPERATORS = ("<=", "<", ">=", ">")
 PRESETS = ("public", "research", "secure")
 FORMAT = 1
@@ -72,6 +72,10 @@ class Rule:
         if self.statistic in ("upper", "lower"):
             end = None if interval is None else interval[0 if self.statistic == "lower" else 1]
             return (value, "value") if end is None else (end, self.statistic)
+        if self.statistic == "difference_upper":
+            # attacks with a control group: upper limit of attack minus control, undefined without a holdout
+            limits = result.details.get("difference_interval")
+            return (None if not limits else float(limits[1])), "difference_upper"
         if self.statistic == "excess_upper":
             top = None if interval is None else interval[1]
             if top is None or result.baseline is None or result.baseline >= 1:

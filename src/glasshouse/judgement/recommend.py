@@ -29,7 +29,7 @@ class Recommendation:
 def recommend(pair: Pair, judged: Sequence[Judged], drivers: Mapping[str, Any] | None) -> tuple[Recommendation, ...]:
     """One recommendation per kind of finding, worst first. Measures that say the same thing say it once."""
     facts = _Facts(pair, drivers)
-    failing = sorted((j for j in judged if j.status in ("warn", "fail")), key=lambda j: (-SEVERITY[j.status], not j.decides, -(j.result.excess or 0)))
+    failing = sorted((j for j in judged if j.status in ("warn", "fail") and (j.decides or j.measure.side == "utility")), key=lambda j: (-SEVERITY[j.status], not j.decides, -(j.result.excess or 0)))
     said: dict[str, Recommendation] = {}
     for j in failing:
         kind = _KIND.get(j.name) or _KIND.get(j.measure.family)
@@ -57,8 +57,8 @@ def _open(judged: Sequence[Judged]) -> list[Recommendation]:
 
 
 def _too_similar(j: Judged) -> bool:
-    ratio = j.result.details.get("ratio", j.result.details.get("S_pMSE"))
-    return isinstance(ratio, (int, float)) and ratio < 0.5
+    ratio = j.result.details.get("pmse_ratio")
+    return bool(j.result.details.get("copy_alarm")) or (isinstance(ratio, (int, float)) and ratio < 0.5)
 
 
 class _Facts:
@@ -120,11 +120,17 @@ def _near(j: Judged, f: _Facts) -> str:
 
 
 def _bracketed(j: Judged, f: _Facts) -> str:
+    if j.name == "hitting_rate":
+        return (
+            f"{_share(j.result.value)} of released records lie very near a real one ({_share(j.result.baseline)} expected). Add more noise to {f.numeric}, or use larger "
+            "groups for microaggregation."
+        )
     return f"{_share(j.result.value)} of real values can be bracketed closely from the release. Add more noise to {f.numeric}, or use larger groups for microaggregation."
 
 
 def _singled(j: Judged, f: _Facts) -> str:
-    return f"Predicates learnt from the release isolate real people {_share(j.result.value)} more often than chance does. Top- and bottom-code {f.numeric}, and merge rare categories."
+    seen = f" ({_share(j.result.holdout)} for people the synthesiser never saw)" if j.result.holdout is not None else ""
+    return f"Descriptions learnt from the release fit exactly one real person in {_share(j.result.value)} of tries{seen}. Top- and bottom-code {f.numeric}, and merge rare categories."
 
 
 def _linked(j: Judged, f: _Facts) -> str:

@@ -95,7 +95,8 @@ def judge(result: Result, policy: Policy, row_paired: bool) -> Judged:
         return Judged(result, _worst(o.status for o in outcomes), True, "decides", outcomes)
     if measure.table == "single" and not row_paired:
         return Judged(result, _declared(result), False, "structure")
-    decides = policy.others == "declared" and measure.threat is not None and (result.bands is not None or result.verdict is not None or result.status != "ok")
+    judged = result.verdict is not None or (result.status != "ok" and result.bands is not None)
+    decides = policy.others == "declared" and measure.threat is not None and judged
     return Judged(result, _declared(result), decides, "decides" if decides else "informs")
 
 
@@ -133,10 +134,19 @@ def _threat(name: str, members: list[Judged], required: bool) -> Threat:
     return Threat(name, worst.status, worst.name, worst.result.sentence, tuple(j.name for j in deciding), findings, missing, required)
 
 
-def _rank(j: Judged) -> tuple[int, float, str]:
+def _rank(j: Judged) -> tuple[int, bool, float, str]:
     excess = j.result.excess
     figure = excess if excess is not None else float(j.result.value or 0) if j.measure.better == "lower" and j.measure.range == (0, 1) else 0.0
-    return SEVERITY[j.status], figure, j.name
+    return SEVERITY[j.status], established(j.result), figure, j.name
+
+
+def established(result: Result) -> bool:
+    """Whether the release does worse than its reference beyond doubt; a limit may also be broken because too little was seen to rule it out."""
+    difference = result.details.get("difference_interval")
+    if difference:
+        return bool(difference[0] > 0)
+    reference = result.baseline
+    return result.interval is None or reference is None or result.interval[0] is None or result.interval[0] > reference
 
 
 def _reason(j: Judged) -> str:

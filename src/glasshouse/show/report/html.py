@@ -9,7 +9,7 @@ from glasshouse.judgement.assessment import MARKS, NOT_COVERED, Assessment
 from glasshouse.judgement.policy import THREATS
 from glasshouse.show.report import drawing, sections
 from glasshouse.show.report.templating import environment
-from glasshouse.show.report.view import VERDICT_WORDS, WORDS, MeasureView, ThreatView, clip
+from glasshouse.show.report.view import CAVEAT, VERDICT_WORDS, WORDS, MeasureView, ThreatView, clip
 
 FAMILY_ORDER = ("identity", "linkage", "gdpr", "attribution", "prediction", "information", "membership", "copying")
 
@@ -19,8 +19,7 @@ def render(assessment: Assessment, *, audience: str = "internal", ru_map: Any = 
     external = audience == "external"
     views = {j.name: MeasureView(assessment, j, external) for j in assessment.judged}
     threats = [ThreatView(assessment, name, views, external) for name in THREATS]
-    leading = assessment.leading
-    lead = next((t for t in threats if leading is not None and t.name == leading.name), None)
+    lead = next(t for t in threats if t.name == assessment.leading.name)
     page = environment().get_template("page.html.j2")
     advice = [r for r in assessment.recommendations if not external or assessment.safe(r.text)]
     return page.render(
@@ -33,6 +32,7 @@ def render(assessment: Assessment, *, audience: str = "internal", ru_map: Any = 
         verdict_word=VERDICT_WORDS[assessment.verdict],
         headline=assessment.headline,
         covers=NOT_COVERED,
+        caveat=CAVEAT,
         marks=MARKS,
         words=WORDS,
         threats=threats,

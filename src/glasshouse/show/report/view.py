@@ -17,6 +17,8 @@ VERDICT_WORDS = {"pass": "No limit broken", "warn": "Review before release", "fa
 THREAT_TITLES = {"identity": "Identity", "attribute": "Attribute", "membership": "Membership", "copying": "Copying"}
 BASELINE_WORDS = {"identity": "without the release", "attribute": "guessing", "membership": "coin toss", "copying": "expected"}
 MOST_TEXT = 900
+# said once, at the head of the copying section, instead of after every sentence
+CAVEAT = " Similarity diagnostic: it finds copies, but finding none is no evidence that people are protected."
 
 
 def clip(text: str, most: int = MOST_TEXT) -> str:
@@ -33,6 +35,8 @@ class MeasureView:
         self.name, self.title = judged.name, title(judged.name)
         self.status, self.role = judged.status, judged.role
         self.word = WORDS[judged.status]
+        if judged.status == "no_limit" and judged.limits:
+            self.word = "nothing to compare with"
         red = assessment.redactor
         value, instead = red.value(self.result) if external else (self.result.value, None)
         self.hidden = instead is not None
@@ -124,7 +128,7 @@ class ThreatView:
         if not threat.required and threat.status == "not_assessed":
             self.word = "not asked by the policy"
         self.worst = views[threat.worst] if threat.worst else None
-        sentence = self.worst.sentence if self.worst is not None else threat.sentence
+        sentence = self.worst.sentence.replace(CAVEAT, "") if self.worst is not None else threat.sentence
         self.sentence = clip(str(assessment.redactor.reason(sentence) if external else sentence))
         self.others = [views[n].title for n in threat.findings if n != threat.worst]
         self.missing = [clip(str(assessment.redactor.reason(m) if external else m)) for m in threat.missing]

@@ -1,0 +1,47 @@
+"""The chart of a measure that has none of its own: what the release gives, and what it is compared with, on one axis."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from glasshouse.core.charts import chart
+from glasshouse.core.result import Result
+
+ORDER = ("with the release", "without the release", "people never seen")
+SHAPES = ("circle", "stroke", "square")
+
+
+def marks(result: Result, label: str) -> list[dict[str, Any]]:
+    """One row per figure of a result."""
+    figures = zip(ORDER, (result.value, result.baseline, result.holdout), strict=True)
+    return [{"measure": label, "figure": name, "value": float(value)} for name, value in figures if value is not None]
+
+
+def layered(rows: list[dict[str, Any]], spans: list[dict[str, Any]], title: str, width: int = 420, order: list[str] | None = None) -> Any:
+    """Points for the figures, a thick rule for the interval, one line per measure. Shape tells them apart, not colour alone."""
+    import altair as alt
+
+    y = alt.Y("measure:N", title=None, sort=order)
+    points = (
+        alt.Chart(alt.Data(values=rows))
+        .mark_point(filled=True, size=110, opacity=1)
+        .encode(
+            x=alt.X("value:Q", title=title),
+            y=y,
+            shape=alt.Shape("figure:N", title=None, scale=alt.Scale(domain=list(ORDER), range=list(SHAPES))),
+            color=alt.Color("figure:N", title=None, scale=alt.Scale(domain=list(ORDER), range=["#a92e13", "#5d6670", "#2b78b5"])),
+            tooltip=["measure:N", "figure:N", alt.Tooltip("value:Q", format=".4f")],
+        )
+    )
+    bars = alt.Chart(alt.Data(values=spans)).mark_rule(strokeWidth=5, opacity=0.35, color="#a92e13", strokeCap="round").encode(x="low:Q", x2="high:Q", y=y)
+    return (bars + points if spans else points).properties(width=width)
+
+
+@chart("*", "figures")
+def figures(result: Result) -> Any:
+    """Value, interval, baseline and holdout of one result."""
+    spans = []
+    if result.interval is not None and None not in result.interval:
+        spans = [{"measure": result.name, "low": result.interval[0], "high": result.interval[1]}]
+    unit = result.measure.unit if result.measure is not None else ""
+    return layered(marks(result, result.name), spans, unit)
