@@ -154,7 +154,6 @@ def grow(
     """
     n, n_keys = codes.shape
     _check(n, n_keys, y, trees, mtry)
-    n_words = np.array([(levels + 63) // 64 for levels in n_levels], np.int64)
     wide = max(n_levels, default=1) > 65_536
     kind = kernel.REGRESSION if n_classes is None else kernel.BINARY if n_classes <= 2 else kernel.MULTICLASS
 
@@ -167,12 +166,12 @@ def grow(
     first = np.zeros(len(distinct), np.int64)
     first[row_of[::-1]] = np.arange(n - 1, -1, -1)
     row_class = (labels[first] if labels is not None else np.zeros(1)).astype(np.int32)
-    accept, alias = _alias_table(weights[records]) if weights is not None else (np.empty(0), np.empty(0, np.int64))
+    cumulative = np.empty(0) if weights is None else np.cumsum(np.asarray(weights, np.float64)[records])
     offsets, flat = _flat_values(values)
 
     columns = np.ascontiguousarray(distinct.T)
     shared = (
-        n_words,
+        np.asarray(n_levels, np.int64),
         np.asarray(numeric, np.bool_),
         flat,
         offsets,
@@ -181,8 +180,7 @@ def grow(
         sorted_y.astype(np.float64) if kind == kernel.REGRESSION else np.zeros(1),
         row_class,
         np.int64(n_classes or 1),
-        accept,
-        alias,
+        cumulative,
     )
     limits = (
         np.int64(mtry or max(1, int(np.sqrt(n_keys)))),
@@ -253,21 +251,6 @@ def _flat_values(values: Sequence[Array | None]) -> tuple[Array, Array]:
     parts = [np.zeros(0) if v is None else np.asarray(v, np.float64) for v in values]
     offsets = np.concatenate([[0], np.cumsum([len(part) for part in parts])])[:-1].astype(np.int64)
     return offsets, np.concatenate([*parts, np.zeros(1)])
-
-
-def _alias_table(weights: Array) -> tuple[Array, Array]:
-    """Walker's alias table: a weighted draw for the price of two uniform numbers."""
-    n = len(weights)
-    scaled = np.asarray(weights, np.float64) * (n / weights.sum())
-    accept, alias = np.ones(n), np.arange(n)
-    small, large = list(np.flatnonzero(scaled < 1)), list(np.flatnonzero(scaled >= 1))
-    while small and large:
-        low, high = small.pop(), large[-1]
-        accept[low], alias[low] = scaled[low], high
-        scaled[high] -= 1 - scaled[low]
-        if scaled[high] < 1:
-            small.append(large.pop())
-    return accept, alias
 
 
 def _check(n: int, n_keys: int, y: Array, trees: int, mtry: int | None) -> None:

@@ -42,21 +42,20 @@ def _below(state, n):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
-def _bootstrap(state, n, row_of, accept, alias, binary_y, y, kind, weight, total):  # type: ignore[no-untyped-def]
+def _bootstrap(state, n, row_of, cumulative, y_class, y_value, kind, weight, total):  # type: ignore[no-untyped-def]
     """Draw ``n`` records with replacement; fill weight and target total of each distinct row."""
-    weighted = accept.size > 0
     for _ in range(n):
-        record = _below(state, n)
-        if weighted:
+        if cumulative.size > 0:
             u = np.float64(_random(state) >> np.uint64(11)) * (1.0 / 9007199254740992.0)
-            if u >= accept[record]:
-                record = alias[record]
+            record = min(np.searchsorted(cumulative, u * cumulative[-1], side="right"), n - 1)
+        else:
+            record = _below(state, n)
         row = row_of[record]
         weight[row] += 1
         if kind == BINARY:
-            weight[row] += np.int64(binary_y[record]) << 32
+            weight[row] += np.int64(y_class[record]) << 32
         elif kind == REGRESSION:
-            total[row] += y[record]
+            total[row] += y_value[record]
 
 
 @njit(cache=True, nogil=True)
@@ -80,7 +79,7 @@ def _cut_code(low, high, numeric, values, offset):  # type: ignore[no-untyped-de
 def grow_tree(  # type: ignore[no-untyped-def]
     kind,
     codes,
-    n_words,
+    n_levels,
     numeric,
     values,
     value_offset,
@@ -89,8 +88,7 @@ def grow_tree(  # type: ignore[no-untyped-def]
     y_value,
     row_class,
     n_classes,
-    accept,
-    alias,
+    cumulative,
     seed,
     mtry,
     node_size,
@@ -110,7 +108,7 @@ def grow_tree(  # type: ignore[no-untyped-def]
 
     weight = np.zeros(n_rows, np.int64)
     total = np.zeros(n_rows if kind == REGRESSION else 1, np.float64)
-    _bootstrap(state, n_records, row_of, accept, alias, y_class, y_value, kind, weight, total)
+    _bootstrap(state, n_records, row_of, cumulative, y_class, y_value, kind, weight, total)
     size = 0
     for row in range(n_rows):
         if weight[row] != 0:
@@ -137,12 +135,14 @@ def grow_tree(  # type: ignore[no-untyped-def]
             at += 1
     root_n = np.float64(n_records)
 
-    most_words = 0
+    most = 1
     for key in range(n_keys):
-        most_words = max(most_words, n_words[key])
-    bins = np.zeros(most_words * 64, np.uint64)
-    bin_sums = np.zeros(most_words * 64 if kind == REGRESSION else 1, np.float64)
-    bits = np.zeros(most_words, np.uint64)
+        most = max(most, n_levels[key])
+    bins = np.zeros(most, np.uint64)
+    bin_sums = np.zeros(most if kind == REGRESSION else 1, np.float64)
+    bits = np.zeros((most >> 6) + 1, np.uint64)
+    tops = np.zeros((most >> 12) + 1, np.uint64)
+    present = np.zeros(most + 1, np.uint32)
     n_class = np.zeros(n_classes, np.int64)
     left_class = np.zeros(n_classes, np.int64)
     order = np.arange(n_keys).astype(np.int64)
@@ -167,29 +167,30 @@ def grow_tree(  # type: ignore[no-untyped-def]
         node, start, stop, depth = stack[top, 0], stack[top, 1], stack[top, 2], stack[top, 3]
         n, s = stack_sums[top, 0], stack_sums[top, 1]
         constant = stack_constant[top]
+        here, load = index[start:stop], pay[start:stop]
+        part = sums[start:stop] if kind == REGRESSION else sums
+        squares = 0.0
         leaf = n <= node_size or stop - start == 1 or (max_depth > 0 and depth >= max_depth)
         if kind == BINARY:
             leaf = leaf or s == 0.0 or s == n
         elif kind == REGRESSION:
             if not leaf:
-                first = sums[start] / np.float64(pay[start])
+                first = part[0] / np.float64(load[0])
                 leaf = True
-                for i in range(start + 1, stop):
-                    if sums[i] != first * np.float64(pay[i]):
+                for i in range(1, here.size):
+                    if part[i] != first * np.float64(load[i]):
                         leaf = False
                         break
-        elif not leaf:
-            first_class = pay[start] >> _SHIFT
-            leaf = True
-            for i in range(start, stop):
-                group = pay[i] >> _SHIFT
-                if group != first_class:
-                    leaf = False
-                n_class[np.int64(group)] += np.int64(pay[i] & _LOW)
+        else:
+            # counted for leaves too, which hand them on; squares grow by w (2 n + w) when w records join a class of n
+            for i in range(here.size):
+                group, w = load[i] >> _SHIFT, np.int64(load[i] & _LOW)
+                squares += np.float64(w * (2 * n_class[group] + w))
+                n_class[group] += w
+            leaf = leaf or squares == n * n
 
         best, best_key, best_low, best_high = -1.0, -1, np.int64(-1), np.int64(-1)
         best_n, best_s = 0.0, 0.0
-        here, load = index[start:stop], pay[start:stop]
         if not leaf:
             for draw in range(mtry):
                 other = draw + _below(state, n_keys - draw)
@@ -198,21 +199,22 @@ def grow_tree(  # type: ignore[no-untyped-def]
                 order[draw] = key
                 if key < 64 and (constant >> np.uint64(key)) & _ONE:
                     continue
-                if n_words[key] == 0:
-                    continue
                 if kind == BINARY:
-                    score, low, high, on_left = scan_binary(codes[key], here, load, bins, bits, n_words[key], n, s)
+                    score, low, high, on_left = scan_binary(
+                        codes[key], here, load, bins, n_levels[key], bits, tops, present, n, s
+                    )
                     left_n = np.float64(np.int64(on_left & _LOW))
                     left_s = np.float64(np.int64(on_left >> _SHIFT))
                 elif kind == REGRESSION:
                     score, low, high, on_left, left_s = scan_regression(
-                        codes[key], here, load, sums[start:stop], bins, bin_sums, bits, n_words[key], n, s
+                        codes[key], here, load, part, bins, bin_sums, n_levels[key], bits, tops, present, n, s
                     )
                     left_n = np.float64(np.int64(on_left))
                 else:
                     score, low, high, on_left = scan_multiclass(
-                        codes[key], here, load, bins, bits, n_words[key], spare_pay, n_class, left_class, n
-                    )
+                        codes[key], here, load, bins, n_levels[key], bits, tops, present, spare_pay, n_class,
+                        left_class, squares, n,
+                    )  # fmt: skip
                     left_n = np.float64(np.int64(on_left))
                     left_s = np.float64(0.0)
                 if low < 0:
@@ -222,28 +224,15 @@ def grow_tree(  # type: ignore[no-untyped-def]
                     best, best_key, best_low, best_high, best_n, best_s = score, key, low, high, left_n, left_s
             leaf = best_key < 0
             if not leaf:
-                if kind == MULTICLASS:
-                    squares = 0.0
-                    for i in range(start, stop):
-                        group = np.int64(pay[i] >> _SHIFT)
-                        squares += np.float64(n_class[group]) * np.float64(n_class[group])
-                        n_class[group] = 0
-                    importance[best_key] += best - squares / n
-                else:
-                    importance[best_key] += best - s * s / n
-        if kind == MULTICLASS and leaf:
-            for i in range(start, stop):
-                n_class[np.int64(pay[i] >> _SHIFT)] = 0
+                importance[best_key] += best - (squares if kind == MULTICLASS else s * s) / n
 
         if leaf:
             nodes[node, 0] = -1
             nodes[node, 1] = n_leaves
             nodes[node, 2] = 0
             if kind == MULTICLASS:
-                for i in range(start, stop):
-                    n_class[np.int64(pay[i] >> _SHIFT)] += np.int64(pay[i] & _LOW)
-                for i in range(start, stop):
-                    group = np.int64(pay[i] >> _SHIFT)
+                for i in range(here.size):
+                    group = load[i] >> _SHIFT
                     if n_class[group] > 0:
                         leaf_class[n_entries] = group
                         leaf_count[n_entries] = n_class[group]
@@ -255,12 +244,14 @@ def grow_tree(  # type: ignore[no-untyped-def]
                 leaf_value[n_leaves] = s / n
             n_leaves += 1
             continue
+        if kind == MULTICLASS:
+            for i in range(here.size):
+                n_class[load[i] >> _SHIFT] = 0
 
         cut = _cut_code(best_low, best_high, numeric[best_key], values, value_offset[best_key])
         column = codes[best_key]
         left, right = 0, 0
         if kind == REGRESSION:
-            part = sums[start:stop]
             for i in range(here.size):
                 row, p, t = here[i], load[i], part[i]
                 go_left = column[row] <= cut

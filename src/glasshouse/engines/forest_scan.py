@@ -8,135 +8,145 @@ from numba.cpython.unsafe.numbers import trailing_zeros
 
 _LOW = np.uint64(0xFFFFFFFF)
 _SHIFT = np.uint64(32)
+_SIX = np.uint64(6)
+_MASK = np.uint64(63)
 _ONE = np.uint64(1)
 _ZERO = np.uint64(0)
 
 
 @njit(cache=True, nogil=True)
-def scan_binary(column, index, pay, bins, bits, n_words, parent_n, parent_s):  # type: ignore[no-untyped-def]
-    """Best cut of one key, two classes: (score, low code, high code, left weight and class-2 count packed)."""
+def present_codes(column, index, bins, n_levels, bits, tops, present):  # type: ignore[no-untyped-def]
+    """Codes with a filled bin, ascending, into ``present``; returns how many.
+
+    A node with many records reads all bins; a small node of a key with many values marks its codes in a bitmap of two
+    levels, so that it never pays for the values it does not hold. Both bitmaps are zero on entry and on exit.
+    """
+    count = 0
+    if n_levels <= 2 * index.size:
+        for code in range(n_levels):
+            present[count] = code
+            count += bins[code] != _ZERO
+        return count
     for i in range(index.size):
-        code = column[index[i]]
-        bins[code] += pay[i]
-        bits[code >> 6] |= _ONE << np.uint64(code & 63)
-    best, best_low, best_high, best_left = -1.0, np.int64(-1), np.int64(-1), _ZERO
-    left = _ZERO
-    previous = np.int64(-1)
-    for word in range(n_words):
-        mask = bits[word]
-        bits[word] = _ZERO
-        while mask != _ZERO:
-            code = np.int64(word * 64) + np.int64(trailing_zeros(mask))
-            mask &= mask - _ONE
-            if previous >= 0:
-                n_left = np.float64(np.int64(left & _LOW))
-                s_left = np.float64(np.int64(left >> _SHIFT))
-                s_right = parent_s - s_left
-                score = s_left * s_left / n_left + s_right * s_right / (parent_n - n_left)
-                if score > best:
-                    best, best_low, best_high, best_left = score, previous, code, left
-            left += bins[code]
-            bins[code] = _ZERO
-            previous = code
-    return best, best_low, best_high, best_left
+        code = np.uint64(column[index[i]])
+        word = code >> _SIX
+        bits[word] |= _ONE << (code & _MASK)
+        tops[word >> _SIX] |= _ONE << (word & _MASK)
+    for top in range((n_levels >> 12) + 1):
+        words = tops[top]
+        tops[top] = _ZERO
+        while words != _ZERO:
+            word = top * 64 + np.int64(trailing_zeros(words))
+            words &= words - _ONE
+            mask = bits[word]
+            bits[word] = _ZERO
+            while mask != _ZERO:
+                present[count] = word * 64 + np.int64(trailing_zeros(mask))
+                mask &= mask - _ONE
+                count += 1
+    return count
 
 
 @njit(cache=True, nogil=True)
-def scan_regression(column, index, pay, sums, bins, bin_sums, bits, n_words, parent_n, parent_s):  # type: ignore[no-untyped-def]
+def scan_binary(column, index, pay, bins, n_levels, bits, tops, present, parent_n, parent_s):  # type: ignore[no-untyped-def]
+    """Best cut of one key, two classes: (score, low code, high code, left weight and class-2 count packed)."""
+    for i in range(index.size):
+        bins[column[index[i]]] += pay[i]
+    count = present_codes(column, index, bins, n_levels, bits, tops, present)
+    best, best_at, best_left = -1.0, 0, _ZERO
+    left = _ZERO
+    for at in range(count):
+        code = present[at]
+        if at > 0:
+            n_left = np.float64(np.int64(left & _LOW))
+            s_left = np.float64(np.int64(left >> _SHIFT))
+            s_right = parent_s - s_left
+            score = s_left * s_left / n_left + s_right * s_right / (parent_n - n_left)
+            if score > best:
+                best, best_at, best_left = score, at, left
+        left += bins[code]
+        bins[code] = _ZERO
+    if best_at == 0:
+        return best, np.int64(-1), np.int64(-1), best_left
+    return best, np.int64(present[best_at - 1]), np.int64(present[best_at]), best_left
+
+
+@njit(cache=True, nogil=True)
+def scan_regression(  # type: ignore[no-untyped-def]
+    column, index, pay, sums, bins, bin_sums, n_levels, bits, tops, present, parent_n, parent_s
+):
     """Best cut of one key, numeric target: largest sum of squared child totals over child sizes."""
     for i in range(index.size):
         code = column[index[i]]
         bins[code] += pay[i]
         bin_sums[code] += sums[i]
-        bits[code >> 6] |= _ONE << np.uint64(code & 63)
-    best, best_low, best_high, best_left, best_sum = -1.0, np.int64(-1), np.int64(-1), _ZERO, 0.0
+    count = present_codes(column, index, bins, n_levels, bits, tops, present)
+    best, best_at, best_left, best_sum = -1.0, 0, _ZERO, 0.0
     left, s_left = _ZERO, 0.0
-    previous = np.int64(-1)
-    for word in range(n_words):
-        mask = bits[word]
-        bits[word] = _ZERO
-        while mask != _ZERO:
-            code = np.int64(word * 64) + np.int64(trailing_zeros(mask))
-            mask &= mask - _ONE
-            if previous >= 0:
-                n_left = np.float64(np.int64(left))
-                s_right = parent_s - s_left
-                score = s_left * s_left / n_left + s_right * s_right / (parent_n - n_left)
-                if score > best:
-                    best, best_low, best_high, best_left, best_sum = score, previous, code, left, s_left
-            left += bins[code]
-            s_left += bin_sums[code]
-            bins[code] = _ZERO
-            bin_sums[code] = 0.0
-            previous = code
-    return best, best_low, best_high, best_left, best_sum
+    for at in range(count):
+        code = present[at]
+        if at > 0:
+            n_left = np.float64(np.int64(left))
+            s_right = parent_s - s_left
+            score = s_left * s_left / n_left + s_right * s_right / (parent_n - n_left)
+            if score > best:
+                best, best_at, best_left, best_sum = score, at, left, s_left
+        left += bins[code]
+        s_left += bin_sums[code]
+        bins[code] = _ZERO
+        bin_sums[code] = 0.0
+    if best_at == 0:
+        return best, np.int64(-1), np.int64(-1), best_left, best_sum
+    return best, np.int64(present[best_at - 1]), np.int64(present[best_at]), best_left, best_sum
 
 
 @njit(cache=True, nogil=True)
-def scan_multiclass(column, index, pay, bins, bits, n_words, sorted_pay, n_class, left_class, parent_n):  # type: ignore[no-untyped-def]
+def scan_multiclass(  # type: ignore[no-untyped-def]
+    column, index, pay, bins, n_levels, bits, tops, present, sorted_pay, n_class, left_class, squares, parent_n
+):
     """Best cut of one key, three or more classes, in time linear in the node whatever the number of classes.
 
     Rows are put in code order by counting; moving one row across the cut changes the sums of squared class counts by
-    terms that involve its own class only. ``n_class`` holds the node's class counts; ``left_class`` is zero on
-    entry and on exit.
+    terms that involve its own class only. ``n_class`` holds the node's class counts and ``squares`` the sum of their
+    squares; ``left_class`` is zero on entry and on exit.
     """
     for i in range(index.size):
-        code = column[index[i]]
-        bins[code] += _ONE
-        bits[code >> 6] |= _ONE << np.uint64(code & 63)
+        bins[column[index[i]]] += _ONE
+    count = present_codes(column, index, bins, n_levels, bits, tops, present)
     position = _ZERO
-    for word in range(n_words):
-        mask = bits[word]
-        while mask != _ZERO:
-            code = np.int64(word * 64) + np.int64(trailing_zeros(mask))
-            mask &= mask - _ONE
-            count = bins[code]
-            bins[code] = position
-            position += count
+    for at in range(count):
+        code = present[at]
+        size = bins[code]
+        bins[code] = position
+        position += size
     for i in range(index.size):
         code = column[index[i]]
-        sorted_pay[np.int64(bins[code])] = pay[i]
+        sorted_pay[bins[code]] = pay[i]
         bins[code] += _ONE
-    squares_right = 0.0
+    best, best_at, best_left = -1.0, 0, _ZERO
+    n_left, squares_left, squares_right = 0.0, 0.0, squares
+    row = _ZERO
+    for at in range(count):
+        code = present[at]
+        if at > 0:
+            score = squares_left / n_left + squares_right / (parent_n - n_left)
+            if score > best:
+                best, best_at, best_left = score, at, np.uint64(np.int64(n_left))
+        end = bins[code]
+        bins[code] = _ZERO
+        while row < end:
+            item = sorted_pay[row]
+            group = item >> _SHIFT
+            w = np.int64(item & _LOW)
+            on_left = left_class[group]
+            on_right = n_class[group] - on_left
+            squares_left += np.float64(w * (2 * on_left + w))
+            squares_right -= np.float64(w * (2 * on_right - w))
+            left_class[group] = on_left + w
+            n_left += np.float64(w)
+            row += _ONE
     for i in range(index.size):
-        # each class once: the first row that meets a positive count flips its sign as a mark
-        group = np.int64(pay[i] >> _SHIFT)
-        if n_class[group] > 0:
-            squares_right += np.float64(n_class[group]) * n_class[group]
-            n_class[group] = -n_class[group]
-    for i in range(index.size):
-        group = np.int64(pay[i] >> _SHIFT)
-        if n_class[group] < 0:
-            n_class[group] = -n_class[group]
-    best, best_low, best_high, best_left = -1.0, np.int64(-1), np.int64(-1), _ZERO
-    n_left, squares_left = 0.0, 0.0
-    previous = np.int64(-1)
-    row = np.int64(0)
-    for word in range(n_words):
-        mask = bits[word]
-        bits[word] = _ZERO
-        while mask != _ZERO:
-            code = np.int64(word * 64) + np.int64(trailing_zeros(mask))
-            mask &= mask - _ONE
-            if previous >= 0:
-                score = squares_left / n_left + squares_right / (parent_n - n_left)
-                if score > best:
-                    best, best_low, best_high = score, previous, code
-                    best_left = np.uint64(np.int64(n_left))
-            end = np.int64(bins[code])
-            while row < end:
-                item = sorted_pay[row]
-                group = np.int64(item >> _SHIFT)
-                w = np.int64(item & _LOW)
-                on_left = left_class[group]
-                on_right = n_class[group] - on_left
-                squares_left += np.float64(w * (2 * on_left + w))
-                squares_right -= np.float64(w * (2 * on_right - w))
-                left_class[group] = on_left + w
-                n_left += np.float64(w)
-                row += 1
-            bins[code] = _ZERO
-            previous = code
-    for i in range(index.size):
-        left_class[np.int64(pay[i] >> _SHIFT)] = 0
-    return best, best_low, best_high, best_left
+        left_class[pay[i] >> _SHIFT] = 0
+    if best_at == 0:
+        return best, np.int64(-1), np.int64(-1), best_left
+    return best, np.int64(present[best_at - 1]), np.int64(present[best_at]), best_left
