@@ -1,4 +1,4 @@
-"""Junction trees against the full joint table, estimation against exact counts and Private-PGM, sampling against both."""
+"""Junction trees against the full joint table, estimation against exact counts and Private-PGM, and sampling."""
 
 from __future__ import annotations
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from glasshouse.formal.auditing import AttackCounts, Audit, AuditPoint, audit_attacks, audit_counts, audit_scores
 from glasshouse.formal.bounds import LowerBounds, lower_bounds
 from glasshouse.formal.guarantees import Approximate, Gaussian, Guarantee, approximate, gaussian
 from glasshouse.formal.guidance import THREATS, ThreatGuide, guide
@@ -11,6 +12,9 @@ from glasshouse.formal.zcdp import required_rho
 __all__ = [
     "THREATS",
     "Approximate",
+    "AttackCounts",
+    "Audit",
+    "AuditPoint",
     "Constraint",
     "Gaussian",
     "Guarantee",
@@ -18,6 +22,9 @@ __all__ = [
     "Risk",
     "ThreatGuide",
     "approximate",
+    "audit_attacks",
+    "audit_counts",
+    "audit_scores",
     "gaussian",
     "guide",
     "lower_bounds",
