@@ -354,3 +354,14 @@ def test_results_do_not_depend_on_row_order_or_threads():
     for check in (dcr, nndr, hitting_rate, identical, drisk, epsilon_identifiability):
         assert check(pair).value == pytest.approx(check(mixed).value, abs=1e-12)
     assert dcr(pair, n_jobs=1).details == dcr(Pair(original, released, holdout=holdout), n_jobs=2).details
+
+
+def test_charts_show_aggregates_only():
+    original, holdout, released = people(300, 1), people(200, 2), people(250, 3)
+    for pair in (Pair(original, released, holdout=holdout), Pair(original, released)):
+        for check in (dcr, nndr, hitting_rate, identical):
+            result = check(pair)
+            if result.status == "ok":
+                content = json.dumps(result.plot().to_dict())
+                assert len(content) < 60_000
+                assert "abcdefgh" not in content

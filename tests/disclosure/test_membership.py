@@ -227,3 +227,10 @@ def test_bad_options_are_refused():
     ):
         with pytest.raises(InputError):
             call()
+
+
+def test_roc_charts():
+    pair = Pair(people(300, 1), people(300, 3), holdout=people(300, 2))
+    for attack in (domias, nnaa):
+        content = attack(pair).plot().to_dict()
+        assert "hconcat" in content

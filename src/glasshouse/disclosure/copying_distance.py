@@ -48,6 +48,7 @@ THRESHOLDS = (0.0, 0.01, 0.02, 0.05, 0.1, 0.15, 0.2, 0.3)
     limits=CAVEAT,
     cost="neighbours",
     group="distance",
+    private=("ranges",),
 )
 def dcr(
     pair: Pair,
@@ -137,6 +138,7 @@ def dcr(
     limits=CAVEAT,
     cost="neighbours",
     group="distance",
+    private=("ranges",),
 )
 def hitting_rate(
     pair: Pair,

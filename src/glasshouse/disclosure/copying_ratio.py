@@ -48,6 +48,7 @@ _LONGEST_LIST = 24
     limits=CAVEAT,
     cost="neighbours",
     group="distance",
+    private=("ranges",),
 )
 def nndr(
     pair: Pair,
