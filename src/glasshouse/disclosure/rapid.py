@@ -9,7 +9,7 @@ import numpy as np
 
 from glasshouse.core.errors import InputError
 from glasshouse.core.intervals import normal_quantile
-from glasshouse.core.measure import Bands, measure
+from glasshouse.core.measure import Bands, measure, registered
 from glasshouse.core.plain import percent
 from glasshouse.core.result import Result
 from glasshouse.core.streams import RandomState, integer_seed
@@ -90,7 +90,10 @@ def rapid(
     if parity is not None:
         if parity not in PARITY:
             raise InputError(f"parity={parity!r} is unknown; choose 'RAPID-R' or 'riskutility'")
-        given |= {k: v for k, v in PARITY[parity].items() if given[k] in (None, "marginal")}
+        bundle = {k: v for k, v in PARITY[parity].items() if given[k] in (None, "marginal")}
+        if not all(pair.is_numeric(t) for t in pair.targets):
+            bundle.pop("missing_target", None)
+        given |= bundle
     seed = int(random_state) if isinstance(random_state, (int, np.integer)) else integer_seed(random_state, "rapid")
     ask = question(
         attackers, str(given["score"]), given["tau"], error, epsilon, delta, unseen, missing_target=given["missing_target"], constant=constant,
@@ -167,7 +170,12 @@ class Report:
             table=details["attackers"],
             plot_data={"importance": attack.importance.get(headline)},
         )
-        return result._with([attack], [pair], headline)
+        return self._bound(result._with([attack], [pair], headline), pair)
+
+    def _bound(self, result: RapidResult, pair: Pair) -> RapidResult:
+        """A result inside another one (a replicate, one of several targets) can be asked like any other."""
+        result._set(name="rapid", measure=registered().get("rapid"), settings=pair.describe(), _source=pair, _bands=BANDS)
+        return result
 
     def _figures(self, chosen: Answers, chance: tuple[float, float]) -> dict[str, Any]:
         rate = chosen.rate()
@@ -307,7 +315,7 @@ class Report:
             plot_data={"importance": assaults[0].importance.get(headline)},
             replicates=list(singles),
         )  # fmt: skip
-        return result._with(assaults, pairs, headline)
+        return self._bound(result._with(assaults, pairs, headline), self.pair)
 
     # -- words ---------------------------------------------------------------------------------------------------------
 

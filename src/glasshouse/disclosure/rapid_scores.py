@@ -31,7 +31,6 @@ Moments = tuple[float, float]
 
 USUAL_TAU: dict[str, float] = {"marginal": 0.3, "conditional": 1.25, "nce": 0.5}
 SMALLEST_PROBABILITY = 1e-10
-DIGITS = 12  # a chance level of 1 - 1e-16 is 1: the excess over it must not become 0/0 in disguise
 
 # -- shares and means, with or without weights -----------------------------------------------------------------------------
 
@@ -120,9 +119,12 @@ def chance_for_classes(flagged: Array, y: Array, weights: Array | None = None) -
     mass = np.bincount(y, weights=v, minlength=n_classes)
     squares = np.bincount(y, weights=v * v, minlength=n_classes)
     column_share = flagged.mean(axis=0)
+    # without weights the mean is a ratio of two whole numbers: exact, so that no excess is made of rounding
     mean = float(mass @ column_share)
+    if weights is None:
+        mean = int(np.bincount(y, minlength=n_classes) @ flagged.sum(axis=0)) / n**2
     row_sums = flagged @ mass
-    return round(mean, DIGITS), _combinatorial_sd(
+    return min(mean, 1.0), _combinatorial_sd(
         n,
         total_squares=float(n * squares @ column_share),
         row_squares=float(row_sums @ row_sums),
@@ -202,14 +204,16 @@ def chance_for_numbers(
     order = np.argsort(y, kind="stable")
     v = (np.full(n, 1 / n) if weights is None else weights / weights.sum())[order]
     mass, squares = _running(v), _running(v * v)
-    row_sums, total_squares, cover = np.zeros(n), 0.0, np.zeros(n + 1)
+    row_sums, total_squares, cover, pairs = np.zeros(n), 0.0, np.zeros(n + 1), 0
     for start, stop in close_runs(y[order], predicted, metric, delta, epsilon):
         row_sums += mass[stop] - mass[start]
         total_squares += float((squares[stop] - squares[start]).sum())
+        pairs += int((stop - start).sum())
         cover += np.bincount(start, minlength=n + 1) - np.bincount(stop, minlength=n + 1)
     column_sums = v * np.cumsum(cover)[:n]
     grand_sum = float(row_sums.sum())
-    return round(grand_sum / n, DIGITS), _combinatorial_sd(
+    mean = pairs / n**2 if weights is None else min(grand_sum / n, 1.0)
+    return mean, _combinatorial_sd(
         n, total_squares, float(row_sums @ row_sums), float(column_sums @ column_sums), grand_sum
     )
 
