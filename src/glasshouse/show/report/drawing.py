@@ -54,12 +54,12 @@ def svg_of(chart: Any) -> str:
 
     config = {
         "background": None, "font": FONT, "view": {"stroke": None},
-        "axis": {"labelColor": _INK, "titleColor": _INK, "domainColor": _FAINT, "tickColor": _FAINT, "gridColor": _FAINT, "gridOpacity": 0.25, "titleFontWeight": 500},
+        "axis": {"labelColor": _INK, "titleColor": _INK, "domainColor": _FAINT, "tickColor": _FAINT, "gridColor": _FAINT, "titleFontWeight": 500},
         "legend": {"labelColor": _INK, "titleColor": _INK}, "title": {"color": _INK, "subtitleColor": _INK, "fontWeight": 600, "anchor": "start"},
         "header": {"labelColor": _INK, "titleColor": _INK}, "text": {"color": _INK},
     }  # fmt: skip
     svg: str = vl_convert.vegalite_to_svg(chart.to_dict(), config=config)
-    svg = svg.replace(_INK, "currentColor").replace(_FAINT, "currentColor")
+    svg = svg.replace(_INK, "currentColor").replace(_FAINT, "var(--line)")
     svg = re.sub(r'fill="#(000000|000|333333|333|111)"', 'fill="currentColor"', svg)
     svg = re.sub(r'font-family="[^"]*"', f'font-family="{FONT}"', svg)
     # numbers with seventeen digits make a page large and say nothing

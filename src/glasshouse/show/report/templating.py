@@ -2,10 +2,18 @@
 
 from __future__ import annotations
 
+import re
 from functools import cache
 from typing import Any
 
 from glasshouse.core.plain import number
+
+
+def code(text: str) -> Any:
+    """Docstring text with its ``names`` set as code, everything escaped."""
+    from markupsafe import Markup, escape
+
+    return Markup(re.sub(r"``(.+?)``", r"<code>\1</code>", str(escape(text))))
 
 
 @cache
@@ -16,4 +24,5 @@ def environment() -> Any:
         loader=PackageLoader("glasshouse.show.report"), autoescape=True, trim_blocks=True, lstrip_blocks=True, undefined=StrictUndefined, keep_trailing_newline=False,
     )  # fmt: skip
     made.filters["number"] = number
+    made.filters["code"] = code
     return made
