@@ -17,7 +17,7 @@ from glasshouse.judgement import rumap_consistency, rumap_order, rumap_words
 from glasshouse.judgement.rumap_scales import GHOSTS, Anchor, ghost_pair, ghosts, minmax, risk_anchor, utility_anchor
 from glasshouse.utility.defaults import DEFAULT_UTILITY
 
-DEFAULT_RISK = ("disco", "tcap", "rapid", "identical", "uniques")
+DEFAULT_RISK = ("disco", "tcap", "rapid", "inference", "identical", "epsilon_identifiability", "dcr", "uniques")
 SCALES = ("anchored", "minmax")
 
 
@@ -290,8 +290,8 @@ def compare(
     releases
         ``{"A": frame, "B": [first, second]}``; a list holds replicates of one generator: utility is their mean, risk their worst.
     risk, utility, measures
-        Names of registered measures; ``measures`` takes both kinds. Default: attribution, prediction, copying and identity; and the default
-        utility set with its joint measures.
+        Names of registered measures; ``measures`` takes both kinds. Default: attribution, prediction, inference, copying and uniques; and
+        the default utility set with its joint measures. A measure that says nothing on these data is left out, with the reason.
     options
         Options per measure, ``{"rapid": {"trees": 100}}``.
     scale

@@ -18,7 +18,8 @@ from glasshouse.utility.figures import chosen, require_numeric, with_columns
 from glasshouse.utility.nulls import judged
 
 KNOWN_LIMIT = "blind to relations between columns: independent columns score as well as a perfect synthesis"
-PLOT_LEVELS = 40
+PLOT_LEVELS = 25
+RARE = 5
 
 
 @measure(
@@ -252,8 +253,15 @@ def plot_columns(columns: Sequence[Counted], bins: int = 30) -> dict[str, Any]:
             continue
         p, q = column.x / column.x.sum(), column.y / column.y.sum()
         if column.levels is None:
-            order = np.argsort(-p, kind="stable")[:PLOT_LEVELS]
-            made[column.name] = {"kind": "bars", "labels": [column.labels[i] for i in order], "x": p[order], "y": q[order]}
+            # a level of a few people is nobody's business in a picture
+            rare = column.x * (column.n_x / column.x.sum()) < RARE
+            order = [i for i in np.argsort(-p, kind="stable") if not rare[i]][:PLOT_LEVELS]
+            rest = np.setdiff1d(np.arange(len(p)), order)
+            labels, sides = [column.labels[i] for i in order], [list(v[order]) for v in (p, q)]
+            if p[rest].sum() + q[rest].sum() > 0:
+                labels.append("(all others)")
+                sides = [[*shown, v[rest].sum()] for shown, v in zip(sides, (p, q), strict=True)]
+            made[column.name] = {"kind": "bars", "labels": labels, "x": sides[0], "y": sides[1]}
             continue
         low, high = distances.quantiles(column.x + column.y, column.levels, np.array([0.005, 0.995]), column.n_x + column.n_y)
         edges = np.linspace(low, high, bins + 1) if high > low else np.array([low - 0.5, low + 0.5])

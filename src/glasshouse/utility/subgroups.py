@@ -23,19 +23,22 @@ SMALL = 30
     cite="riskutility subgroup_utility, with lost groups counted", limits="small groups score noisily: read n beside each score",
 )  # fmt: skip
 def subgroup_utility(
-    pair: Pair, *, by: str | None = None, measure: str | Measure = "hellinger", options: Mapping[str, Any] | None = None, min_group: int = 5
+    pair: Pair, *, by: str | None = None, measure: str | Measure = "table_utility", options: Mapping[str, Any] | None = None, min_group: int = 5
 ) -> Result:
     """The utility score inside each level of ``by``; the headline is the worst group, and a group the release has lost scores 0.
 
-    Any utility measure can be asked; its score in [0, 1] (``details["utility"]``) is computed inside each group. Default group: the first categorical
-    key, else the first categorical column. Groups of fewer than ``min_group`` original records are listed but not scored.
+    Any utility measure can be asked; its score in [0, 1] (``details["utility"]``) is computed inside each group. Default: the one-way tables of all
+    other columns, which inside a group show the relations of every column with the group. Default group: the first categorical key, else the first
+    categorical column. Groups of fewer than ``min_group`` original records are listed but not scored. ``lost`` and ``copy_alarm`` say whether
+    more groups leave their own null band on that side than the 5 % expected by chance.
     """
     asked = _asked(measure)
+    given = dict(options or ({"order": 1, "replicates": 20} if asked.name == "table_utility" else {}))
     name = by or next((c for c in pair.keys if not pair.is_numeric(c)), None) or next(iter(pair.categorical), None)
     chosen(pair, [name] if name else [], [], "categorical")
     assert name is not None
     codes = pair.codes(name)
-    overall = asked.run(pair, **dict(options or {}))
+    overall = asked.run(pair, **given)
     rows: list[dict[str, Any]] = []
     groups = [*enumerate(codes.levels), *([(-1, "missing")] if codes.missing else [])]
     for k, level in groups:
@@ -47,9 +50,9 @@ def subgroup_utility(
         if n_y == 0 or n_y < min(min_group, 2):
             rows.append({"group": str(level), "n_x": n_x, "n_y": n_y, "utility": 0.0, "value": None, "reason": "lost in the release"})
             continue
-        found = asked.run(_inside(pair, name, k), **dict(options or {}))
+        found = asked.run(_inside(pair, name, k), **given)
         figure = found.details.get("utility") if found.status == "ok" else None
-        rows.append({"group": str(level), "n_x": n_x, "n_y": n_y, "utility": figure, "value": found.value, "reason": found.reason, "copy_alarm": found.details.get("copy_alarm")})
+        rows.append({"group": str(level), "n_x": n_x, "n_y": n_y, "utility": figure, "value": found.value, "reason": found.reason, "copy_alarm": found.details.get("copy_alarm"), "lost": found.details.get("lost")})
     scored = [r for r in rows if r["utility"] is not None]
     if not scored:
         return Result(None, reason=f"no group of {name!r} has {min_group} records and a defined {asked.name}", details={"groups": rows})
@@ -60,15 +63,24 @@ def subgroup_utility(
     small = sum(r["n_x"] < SMALL for r in scored)
     if small:
         warnings.append(f"{small} of {len(scored)} groups have fewer than {SMALL} original records; their scores are noisy")
+    outside = {k: _more_than_chance([bool(r.get(k)) for r in scored]) for k in ("lost", "copy_alarm")}
+    outside["lost"] |= bool(lost)
     relative = worst["utility"] / whole if whole else None
     return Result(
         worst["utility"],
         details={"utility": worst["utility"], "worst": worst["utility"], "overall": whole, "ratio": relative, "by": name, "measure": asked.name,
-                 "mean": float(np.mean([r["utility"] for r in scored])), "n_groups": len(rows), "n_scored": len(scored), "n_lost": len(lost), "groups": rows,
+                 "mean": float(np.mean([r["utility"] for r in scored])), "n_groups": len(rows), "n_scored": len(scored), "n_lost": len(lost), **outside, "groups": rows,
                  "per_group": {r["group"]: {"n_x": r["n_x"], "n_y": r["n_y"], "utility": r["utility"]} for r in rows}},
         sentence=f"The worst of {len(scored)} groups by {name} has a {asked.name} score of {number(worst['utility'], 3)}" + ("" if whole is None else f"; all records together have {number(whole, 3)}."),
-        warnings=warnings, table=rows, plot_data={"groups": rows, "overall": whole}, verdict="warn" if lost or (relative is not None and relative < 0.5) else "pass",
+        warnings=warnings, table=rows, plot_data={"groups": rows, "overall": whole}, verdict="warn" if outside["lost"] or outside["copy_alarm"] else "pass",
     )  # fmt: skip
+
+
+def _more_than_chance(flags: list[bool], rate: float = 0.05) -> bool:
+    """Are more groups flagged than a rate of 5 % makes plausible (binomial tail below 5 %)?"""
+    from scipy.stats import binom
+
+    return bool(flags) and sum(flags) > 0 and float(binom.sf(sum(flags) - 1, len(flags), rate)) < 0.05
 
 
 def _asked(measure: str | Measure) -> Measure:

@@ -19,6 +19,7 @@ from glasshouse.utility.figures import chosen, require_numeric, with_columns
 from glasshouse.utility.nulls import judged
 
 POINTS = 50
+BEYOND = 5
 
 
 @measure(
@@ -62,9 +63,12 @@ def tail_fidelity(
              "hill_x": _hill(column, column.x, percentile), "hill_y": _hill(column, column.y, percentile),
              **({} if own is None else {"null_low": own.low, "null_high": own.high})},
         )  # fmt: skip
-        # aggregates only: quantiles strictly inside the tails, never the extreme records themselves
-        curves[column.name] = {"upper": [(a / scale, b / scale) for a, b in zip(upper[0][:-1], upper[1][:-1], strict=True)],
-                               "lower": [(a / scale, b / scale) for a, b in zip(lower[0][1:], lower[1][1:], strict=True)]}  # fmt: skip
+        # aggregates only: quantiles with at least a handful of records beyond them, never the extreme records themselves
+        beyond = np.linspace(1 - percentile / 100, 0, POINTS) * min(column.n_x, column.n_y) >= BEYOND
+        curves[column.name] = {
+            side: [(float(a) / scale, float(b) / scale) for a, b, shown in zip(*values, keep, strict=True) if shown]
+            for side, values, keep in (("upper", upper, beyond), ("lower", lower, beyond[::-1]))
+        }
     mean = float(values.mean())
     score = None if null is None else type(null)(float(np.exp(-null.high)), float(np.exp(-null.low)), float(np.exp(-null.centre)), null.how)
     result = judged(

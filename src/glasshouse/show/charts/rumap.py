@@ -1,0 +1,218 @@
+"""Seven views of a risk-utility map. Colour always means goodness: teal is good, orange is bad, on both sides."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from glasshouse.core.charts import chart
+from glasshouse.core.errors import InputError
+from glasshouse.core.result import Result
+
+FRONT, OTHER, GHOST, RISK, USE = "#0f7b8a", "#8a8f98", "#b9a27a", "#c2410c", "#0f7b8a"
+GOODNESS = ["#b3480f", "#f0d9c4", "#f5f5f0", "#b7d4d9", "#0f7b8a"]
+SPOKEN_GHOST = {"copy": "copy of the original", "independent": "independent columns", "uniform": "evenly drawn columns"}
+
+
+def _data(rows: list[dict[str, Any]]) -> Any:
+    import altair as alt
+
+    return alt.Data(values=rows)
+
+
+def _long(ru: Any) -> list[dict[str, Any]]:
+    """One row per release and measure, with the score and its goodness."""
+    rows = []
+    for side in ("risk", "utility"):
+        for k, name in enumerate(ru._sides[side]):
+            for i, release in enumerate(ru.releases):
+                score = ru._scaled[side][i, k]
+                if np.isfinite(score):
+                    rows.append({"release": _starred(ru, i), "side": side, "measure": name, "score": float(score), "goodness": float(1 - score if side == "risk" else score),
+                                 "raw": float(ru._raw[side][i, k]), "front": bool(ru.front[i]), "name": release})  # fmt: skip
+    return rows
+
+
+def _starred(ru: Any, i: int) -> str:
+    return f"{ru.releases[i]} ★" if ru.front[i] else str(ru.releases[i])
+
+
+def _order(ru: Any) -> list[str]:
+    return [_starred(ru, i) for i in range(len(ru.releases))]
+
+
+@chart("rumap", "map")
+def scatter(ru: Result | Any, max_risk: float | None = None, min_utility: float | None = None) -> Any:
+    """Composites with intervals, the front, the ghosts, and the region a custodian would accept."""
+    import altair as alt
+
+    x = alt.X("utility:Q", title="utility (0 = relations destroyed, 1 = honest sample)" if ru.scale == "anchored" else "utility (relative)", scale=alt.Scale(domain=[-0.03, 1.05]))
+    y = alt.Y("risk:Q", title="risk (0 = honest sample, 1 = the original itself)" if ru.scale == "anchored" else "risk (relative)", scale=alt.Scale(domain=[-0.03, 1.05]))
+    rows = []
+    for i, name in enumerate(ru.releases):
+        point = {s: float(ru._composites[s][i]) for s in ("risk", "utility")}
+        if not all(np.isfinite(v) for v in point.values()):
+            continue
+        mark = "incomplete" if name in ru.incomplete else "on the front" if ru.front[i] else "dominated"
+        rows.append({"release": name + (" ⚠ copy" if ru.alarms.get(name) else ""), **point, **{k: float(v[i]) for k, v in ru._intervals.items()}, "mark": mark})
+    layers = []
+    if max_risk is not None or min_utility is not None:
+        region = [{"u1": min_utility or 0.0, "u2": 1.05, "r1": -0.03, "r2": 1.05 if max_risk is None else max_risk}]
+        layers.append(alt.Chart(_data(region)).mark_rect(color=FRONT, opacity=0.08).encode(x="u1:Q", x2="u2:Q", y="r1:Q", y2="r2:Q"))
+    ghosts = [{"ghost": SPOKEN_GHOST.get(g, "holdout" if ru._source is not None and ru._source.has_holdout else "bootstrap of the original"), **p} for g, p in ru.ghosts.items()]
+    if ghosts:
+        base = alt.Chart(_data(ghosts)).encode(x=x, y=y)
+        layers += [base.mark_point(shape="cross", size=90, color=GHOST, filled=True), base.mark_text(dy=12, color="#7d6b45", fontSize=10, fontStyle="italic").encode(text="ghost:N")]
+    base = alt.Chart(_data(rows)).encode(color=alt.Color("mark:N", title=None, scale=alt.Scale(domain=["on the front", "dominated", "incomplete"], range=[FRONT, RISK, OTHER])))
+    front = sorted((r for r in rows if r["mark"] == "on the front"), key=lambda r: (r["utility"], r["risk"]))
+    if len(front) > 1:
+        layers.append(alt.Chart(_data(front)).mark_line(strokeDash=[5, 4], color=FRONT, opacity=0.6).encode(x=x, y=y, order="utility:Q"))
+    layers += [
+        base.mark_rule(strokeWidth=2, opacity=0.45).encode(x=alt.X("utility_low:Q"), x2="utility_high:Q", y=y),
+        base.mark_rule(strokeWidth=2, opacity=0.45).encode(x=x, y=alt.Y("risk_low:Q"), y2="risk_high:Q"),
+        base.mark_point(filled=True, size=120, opacity=1).encode(x=x, y=y, shape=alt.Shape("mark:N", title=None, scale=alt.Scale(domain=["on the front", "dominated", "incomplete"], range=["circle", "square", "triangle-up"])), tooltip=["release:N", alt.Tooltip("risk:Q", format=".3f"), alt.Tooltip("utility:Q", format=".3f"), "mark:N"]),
+        alt.Chart(_data(rows)).mark_text(align="right", dx=-9, dy=-9, fontWeight="bold").encode(x=x, y=y, text="release:N"),
+    ]  # fmt: skip
+    return alt.layer(*layers).properties(width=430, height=380)
+
+
+@chart("rumap", "heatmap")
+def heatmap(ru: Result | Any) -> Any:
+    """Releases by measures, coloured by goodness on both sides, values printed."""
+    import altair as alt
+
+    rows = _long(ru)
+    panels = []
+    for side, names in (("risk", ru.risk_measures), ("utility", ru.utility_measures)):
+        base = alt.Chart(_data([r for r in rows if r["side"] == side])).encode(
+            x=alt.X("measure:N", title=None, sort=names, axis=alt.Axis(labelAngle=-40)), y=alt.Y("release:N", title=None, sort=_order(ru), axis=alt.Axis() if side == "risk" else None)
+        )
+        cells = base.mark_rect(stroke="white").encode(
+            color=alt.Color("goodness:Q", scale=alt.Scale(domain=[0, 0.25, 0.5, 0.75, 1], range=GOODNESS), legend=alt.Legend(title="good")), tooltip=["release:N", "measure:N", alt.Tooltip("score:Q", format=".3f"), alt.Tooltip("raw:Q", format=".4g")]
+        )
+        text = base.mark_text(fontSize=10).encode(text=alt.Text("score:Q", format=".2f"), color=alt.condition("datum.goodness > 0.85 || datum.goodness < 0.12", alt.value("white"), alt.value("#222")))
+        panels.append((cells + text).properties(width=44 * len(names), height=30 * len(ru.releases), title=side))
+    return alt.hconcat(*panels).resolve_scale(color="shared")
+
+
+@chart("rumap", "dots")
+def dots(ru: Result | Any) -> Any:
+    """Two panels, one row per release, one symbol per measure."""
+    import altair as alt
+
+    rows = _long(ru)
+    panels = []
+    for side in ("risk", "utility"):
+        panels.append(
+            alt.Chart(_data([r for r in rows if r["side"] == side]))
+            .mark_point(filled=True, size=70, opacity=0.85)
+            .encode(
+                x=alt.X("score:Q", title=side, scale=alt.Scale(domain=[0, 1])), y=alt.Y("release:N", title=None, sort=_order(ru)), shape=alt.Shape("measure:N", title=f"{side} measure"),
+                color=alt.Color("measure:N", title=f"{side} measure", scale=alt.Scale(scheme="tableau10")), tooltip=["release:N", "measure:N", alt.Tooltip("score:Q", format=".3f")],
+            )  # fmt: skip
+            .properties(width=260, height=max(60, 34 * len(ru.releases)))
+        )
+    return alt.hconcat(*panels).resolve_scale(color="independent", shape="independent")
+
+
+@chart("rumap", "parallel")
+def parallel(ru: Result | Any) -> Any:
+    """One line per release over all measures by goodness, risk block first."""
+    import altair as alt
+
+    names = [*ru.risk_measures, *ru.utility_measures]
+    rows = [{**r, "at": names.index(r["measure"])} for r in _long(ru)]
+    x = alt.X("measure:N", title=None, sort=names, axis=alt.Axis(labelAngle=-40))
+    base = alt.Chart(_data(rows)).encode(x=x, y=alt.Y("goodness:Q", title="goodness (1 - risk, utility)", scale=alt.Scale(domain=[0, 1])), color=alt.Color("release:N", sort=_order(ru)))
+    lines = base.mark_line(strokeWidth=2.2).encode(detail="side:N", strokeDash=alt.StrokeDash("front:N", title="on the front", scale=alt.Scale(domain=[True, False], range=[[1, 0], [5, 4]])))
+    return (lines + base.mark_point(filled=True, size=55, opacity=1)).properties(width=max(360, 48 * len(names)), height=260)
+
+
+@chart("rumap", "radial")
+def radial(ru: Result | Any) -> Any:
+    """One spoke per measure, outward is better; a release that is on the front is filled."""
+    import altair as alt
+
+    names = [*ru.risk_measures, *ru.utility_measures]
+    if len(names) < 3:
+        raise InputError("a radial chart needs at least three measures; use 'dots'")
+    found = {(r["name"], r["measure"]): r["goodness"] for r in _long(ru)}
+    angle = {n: 2 * np.pi * i / len(names) for i, n in enumerate(names)}
+    rows = []
+    for i, release in enumerate(ru.releases):
+        for step, name in enumerate([*names, names[0]]):
+            if (release, name) in found:
+                r = found[release, name]
+                rows.append({"release": _starred(ru, i), "step": step, "x": r * float(np.sin(angle[name])), "y": r * float(np.cos(angle[name])), "measure": name, "goodness": r, "front": bool(ru.front[i])})
+    span = alt.Scale(domain=[-1.35, 1.35])
+    axis = {"axis": None, "scale": span}
+    rings = [{"ring": level, "step": k, "x": level * float(np.sin(a)), "y": level * float(np.cos(a))} for level in (0.25, 0.5, 0.75, 1.0) for k, a in enumerate(np.linspace(0, 2 * np.pi, 73))]
+    labels = [{"text": n, "x": 1.16 * float(np.sin(angle[n])), "y": 1.16 * float(np.cos(angle[n])), "side": "risk" if n in ru.risk_measures else "utility"} for n in names]
+    grid = alt.Chart(_data(rings)).mark_line(color="#d8dcdf", strokeWidth=1).encode(x=alt.X("x:Q", **axis), y=alt.Y("y:Q", **axis), order="step:Q", detail="ring:N")
+    lines = alt.Chart(_data(rows)).mark_line(strokeWidth=2).encode(
+        x=alt.X("x:Q", **axis), y=alt.Y("y:Q", **axis), order="step:Q", color=alt.Color("release:N", sort=_order(ru)), strokeDash=alt.StrokeDash("front:N", legend=None, scale=alt.Scale(domain=[True, False], range=[[1, 0], [5, 4]])),
+        tooltip=["release:N", "measure:N", alt.Tooltip("goodness:Q", format=".3f")],
+    )  # fmt: skip
+    words = alt.Chart(_data(labels)).mark_text(fontSize=10).encode(x=alt.X("x:Q", **axis), y=alt.Y("y:Q", **axis), text="text:N", opacity=alt.value(1))
+    return (grid + lines + words).properties(width=420, height=420, title="outward is better: risk measures are turned round")
+
+
+def _complete(ru: Any, side: str) -> tuple[np.ndarray, list[str]]:
+    """Scores of the releases measured everywhere, and the measures that vary among them."""
+    rows = np.isfinite(np.concatenate([ru._scaled["risk"], ru._scaled["utility"]], axis=1)).all(axis=1)
+    table = ru._scaled[side][rows]
+    vary = table.std(axis=0) > 1e-12 if len(table) else np.zeros(table.shape[1], bool)
+    return table[:, vary], [n for n, v in zip(ru._sides[side], vary, strict=True) if v]
+
+
+def _measured(ru: Any) -> list[int]:
+    both = np.concatenate([ru._scaled["risk"], ru._scaled["utility"]], axis=1)
+    return [int(i) for i in np.flatnonzero(np.isfinite(both).all(axis=1))]
+
+
+@chart("rumap", "biplot")
+def biplot(ru: Result | Any) -> Any:
+    """Principal components of all measures: releases as points, measures as arrows."""
+    import altair as alt
+
+    (risk, risk_names), (utility, utility_names) = (_complete(ru, s) for s in ("risk", "utility"))
+    at = _measured(ru)
+    table = np.concatenate([risk, utility], axis=1)
+    if len(at) < 3 or table.shape[1] < 2:
+        raise InputError("a biplot needs at least three fully measured releases and two measures that vary; use 'map' or 'dots'")
+    scaled = (table - table.mean(axis=0)) / table.std(axis=0, ddof=1)
+    left, size, right = np.linalg.svd(scaled, full_matrices=False)
+    share = size**2 / (size**2).sum()
+    points = left[:, :2] * size[:2]
+    arrows = right[:2].T * size[:2] / np.sqrt(len(at) - 1)
+    arrows = arrows * (np.abs(points).max() / max(np.abs(arrows).max(), 1e-12)) * 0.8
+    x, y = (alt.X("x:Q", title=f"first component ({share[0]:.0%})"), alt.Y("y:Q", title=f"second component ({share[1]:.0%})" if len(share) > 1 else ""))
+    spokes = [{"x": 0.0, "y": 0.0, "x2": float(a[0]), "y2": float(a[1]), "measure": n, "side": "risk" if k < len(risk_names) else "utility"} for k, (n, a) in enumerate(zip([*risk_names, *utility_names], arrows, strict=True))]
+    colour = alt.Color("side:N", title="measure", scale=alt.Scale(domain=["risk", "utility"], range=[RISK, USE]))
+    rules = alt.Chart(_data(spokes)).mark_rule(strokeWidth=1.8).encode(x=x, y=y, x2="x2:Q", y2="y2:Q", color=colour)
+    names = alt.Chart(_data([{**s, "x": s["x2"] * 1.08, "y": s["y2"] * 1.08} for s in spokes])).mark_text(fontSize=10).encode(x=x, y=y, text="measure:N", color=colour)
+    rows = [{"x": float(p[0]), "y": float(p[1]), "release": _starred(ru, i)} for i, p in zip(at, points, strict=True)]
+    base = alt.Chart(_data(rows)).encode(x=x, y=y)
+    return (rules + names + base.mark_point(filled=True, size=90, color="#333", opacity=1) + base.mark_text(dy=-11, fontWeight="bold").encode(text="release:N")).properties(width=440, height=380)
+
+
+@chart("rumap", "blocks")
+def blocks(ru: Result | Any) -> Any:
+    """First component of the utility block against that of the risk block, signs turned to agree with the block means."""
+    import altair as alt
+
+    at = _measured(ru)
+    axes, shares = {}, {}
+    for side in ("risk", "utility"):
+        table, names = _complete(ru, side)
+        if len(at) < 3 or len(names) < 2:
+            raise InputError(f"the block view needs at least three fully measured releases and two {side} measures that vary; use 'map'")
+        scaled = (table - table.mean(axis=0)) / table.std(axis=0, ddof=1)
+        left, size, _ = np.linalg.svd(scaled, full_matrices=False)
+        score = left[:, 0] * size[0]
+        axes[side] = score * (1 if float(np.corrcoef(score, table.mean(axis=1))[0, 1]) >= 0 else -1)
+        shares[side] = float(size[0] ** 2 / (size**2).sum())
+    rows = [{"utility": float(u), "risk": float(r), "release": _starred(ru, i), "front": bool(ru.front[i])} for i, u, r in zip(at, axes["utility"], axes["risk"], strict=True)]
+    base = alt.Chart(_data(rows)).encode(x=alt.X("utility:Q", title=f"utility block, first component ({shares['utility']:.0%})"), y=alt.Y("risk:Q", title=f"risk block, first component ({shares['risk']:.0%})"))
+    return (base.mark_point(filled=True, size=110, opacity=1).encode(color=alt.Color("front:N", title="on the front", scale=alt.Scale(domain=[True, False], range=[FRONT, OTHER]))) + base.mark_text(dy=-11, fontWeight="bold").encode(text="release:N")).properties(width=430, height=360)
