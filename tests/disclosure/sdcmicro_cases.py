@@ -28,7 +28,13 @@ RISKS = (
     "free1_indivrisk_exact", "free1_measure_risk", "free1_measure_risk_coarse", "testdata_indivrisk_approx", "testdata_measure_risk_hh",
     "testdata_measure_risk_nowt",
 )  # fmt: skip
-MODELS = ("testdata_modrisk_CE", "testdata_modrisk_IPF", "testdata_modrisk_PML", "testdata_modrisk_default", "testdata_modrisk_weightedLLM")
+MODELS = (
+    "testdata_modrisk_CE",
+    "testdata_modrisk_IPF",
+    "testdata_modrisk_PML",
+    "testdata_modrisk_default",
+    "testdata_modrisk_weightedLLM",
+)
 
 
 def case(shared: Path, name: str) -> tuple[pl.DataFrame, dict[str, Any], dict[str, Any], float]:

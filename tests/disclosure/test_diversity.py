@@ -63,7 +63,9 @@ def test_diversity_of_sdcmicro(shared: Path, name: str) -> None:
     for target in targets:
         for figure in ("distinct", "entropy", "recursive"):
             close(records[figure if len(targets) == 1 else f"{target}_{figure}"], expected[target][figure], tolerance)
-            assert result.details[target][f"{figure}_min"] == pytest.approx(expected[target][f"{figure}_min"], abs=tolerance)
+            assert result.details[target][f"{figure}_min"] == pytest.approx(
+                expected[target][f"{figure}_min"], abs=tolerance
+            )
 
 
 def test_a_missing_target_is_one_value() -> None:
@@ -114,7 +116,9 @@ def test_distances_agree_with_the_full_grid(rows: list) -> None:
     for i in range(len(rows)):
         inside = k == k[i]
         assert ordered[i] == pytest.approx(ordered_distance(v, inside), abs=1e-12)
-        assert nominal[i] == pytest.approx(0.5 * sum(abs((v[inside] == x).mean() - (v == x).mean()) for x in np.unique(v)), abs=1e-12)
+        assert nominal[i] == pytest.approx(
+            0.5 * sum(abs((v[inside] == x).mean() - (v == x).mean()) for x in np.unique(v)), abs=1e-12
+        )
 
 
 def test_ordered_by_value_weighs_the_gaps() -> None:
@@ -127,7 +131,10 @@ def test_ordered_by_value_weighs_the_gaps() -> None:
 def test_the_schema_decides_not_the_storage() -> None:
     codes = pl.DataFrame({"k": ["a", "a", "b", "b"], "v": [1, 2, 3, 4]})
     assert disclosure.t_closeness(codes, keys=["k"], target="v").details["distance"] == "ordered"
-    assert disclosure.t_closeness(codes, keys=["k"], target="v", schema={"v": "categorical"}).details["distance"] == "nominal"
+    assert (
+        disclosure.t_closeness(codes, keys=["k"], target="v", schema={"v": "categorical"}).details["distance"]
+        == "nominal"
+    )
     levels = pl.DataFrame({"k": ["a", "a", "b", "b"], "v": ["low", "mid", "mid", "high"]})
     ordinal = disclosure.t_closeness(levels, keys=["k"], target="v", schema={"v": ["low", "mid", "high"]})
     assert ordinal.details["distance"] == "ordered" and ordinal.value == pytest.approx(0.25)
@@ -148,10 +155,14 @@ def test_properties_of_diversity(rows: list) -> None:
     # entropy l-diversity implies distinct l-diversity, and violations grow with l
     assert two.details["n_violating_distinct"] <= two.details["n_violating_entropy"]
     assert two.details["n_violating_distinct"] <= three.details["n_violating_distinct"]
-    wide, narrow = (disclosure.t_closeness(table, keys=["k"], target="t", t=t).details["n_violating"] for t in (0.5, 0.1))
+    wide, narrow = (
+        disclosure.t_closeness(table, keys=["k"], target="t", t=t).details["n_violating"] for t in (0.5, 0.1)
+    )
     assert wide <= narrow
     shuffled = table[::-1].with_columns(pl.col("t").replace({"0": "z"}))
-    assert disclosure.l_diversity(shuffled, keys=["k"], target="t").details["entropy_min"] == pytest.approx(two.details["entropy_min"])
+    assert disclosure.l_diversity(shuffled, keys=["k"], target="t").details["entropy_min"] == pytest.approx(
+        two.details["entropy_min"]
+    )
 
 
 def test_a_constant_target() -> None:

@@ -16,6 +16,7 @@ from glasshouse import disclosure
 from glasshouse.core.errors import InputError
 from glasshouse.data.pair import Pair
 from glasshouse.engines.wildcards import compatible_counts, dense_ids
+
 from .sdcmicro_cases import FREQUENCIES, case, close
 
 
@@ -28,7 +29,13 @@ def hand(golden: Path) -> tuple[Pair, dict]:
 
 def random_table(seed: int, n: int = 200, missing: float = 0.0) -> pl.DataFrame:
     rng = np.random.default_rng(seed)
-    columns = {"a": rng.integers(0, 6, n), "b": rng.choice(list("xyz"), n), "c": rng.integers(0, 4, n), "t": rng.choice(["u", "v", "w"], n), "w": rng.uniform(1, 9, n)}
+    columns = {
+        "a": rng.integers(0, 6, n),
+        "b": rng.choice(list("xyz"), n),
+        "c": rng.integers(0, 4, n),
+        "t": rng.choice(["u", "v", "w"], n),
+        "w": rng.uniform(1, 9, n),
+    }
     table = pl.DataFrame(columns)
     if missing:
         for name in "abc":
@@ -68,18 +75,29 @@ def test_a_copy_replicates_every_unique() -> None:
 
 def test_nothing_in_common() -> None:
     result = disclosure.uniques(pl.DataFrame({"k": ["a", "b"]}), pl.DataFrame({"k": ["c", "d", "d"]}), keys=["k"])
-    assert (result.value, result.details["UiO"], result.details["UiS"], result.details["UiOiS"]) == (0, 1, pytest.approx(1 / 3), 0)
+    assert (result.value, result.details["UiO"], result.details["UiS"], result.details["UiOiS"]) == (
+        0,
+        1,
+        pytest.approx(1 / 3),
+        0,
+    )
 
 
 @settings(max_examples=40, deadline=None)
-@given(st.lists(st.tuples(st.integers(0, 3), st.integers(0, 2)), min_size=1, max_size=30), st.lists(st.tuples(st.integers(0, 3), st.integers(0, 2)), min_size=1, max_size=30), st.randoms())
+@given(
+    st.lists(st.tuples(st.integers(0, 3), st.integers(0, 2)), min_size=1, max_size=30),
+    st.lists(st.tuples(st.integers(0, 3), st.integers(0, 2)), min_size=1, max_size=30),
+    st.randoms(),
+)
 def test_uniques_are_ordered_and_blind_to_row_order(a: list, b: list, random: object) -> None:
     original, released = (pl.DataFrame({"x": [r[0] for r in rows], "y": [r[1] for r in rows]}) for rows in (a, b))
     d = disclosure.uniques(original, released, keys=["x", "y"]).details
     assert d["repU"] <= d["UiOiS"] <= d["UiO"]
     assert disclosure.uniques(original, released, keys=["x"]).details["UiO"] <= d["UiO"]
     shuffled = disclosure.uniques(original[::-1], released[::-1], keys=["y", "x"]).details
-    assert {k: shuffled[k] for k in ("UiO", "UiS", "UiOiS", "repU")} == {k: d[k] for k in ("UiO", "UiS", "UiOiS", "repU")}
+    assert {k: shuffled[k] for k in ("UiO", "UiS", "UiOiS", "repU")} == {
+        k: d[k] for k in ("UiO", "UiS", "UiOiS", "repU")
+    }
 
 
 # -- k-anonymity --------------------------------------------------------------------------------------------------------
@@ -103,7 +121,9 @@ def test_k_anonymity_of_the_hand_example(hand: tuple[Pair, dict]) -> None:
 @pytest.mark.parametrize("name", FREQUENCIES)
 def test_frequencies_of_sdcmicro(shared: Path, name: str) -> None:
     table, arguments, expected, tolerance = case(shared, name)
-    result = disclosure.k_anonymity(table, keys=arguments["keys"], weights=arguments["weight"], alpha=arguments["alpha"])
+    result = disclosure.k_anonymity(
+        table, keys=arguments["keys"], weights=arguments["weight"], alpha=arguments["alpha"]
+    )
     records = result.record_arrays()
     close(records["fk"], expected["fk"], tolerance)
     close(records["Fk"], expected["Fk"], tolerance)
@@ -147,12 +167,21 @@ def test_records_without_any_key_count_for_the_others() -> None:
     """sdcMicro leaves them out of the other records' counts; that is offered by name and not the default."""
     table = pl.DataFrame({"a": [1, 1, 2, None], "b": [1, 1, 2, None]})
     assert disclosure.k_anonymity(table, keys=["a", "b"]).record_arrays()["fk"].tolist() == [3, 3, 2, 4]
-    assert disclosure.k_anonymity(table, keys=["a", "b"], compat="sdcmicro").record_arrays()["fk"].tolist() == [2, 2, 1, 4]
+    assert disclosure.k_anonymity(table, keys=["a", "b"], compat="sdcmicro").record_arrays()["fk"].tolist() == [
+        2,
+        2,
+        1,
+        4,
+    ]
 
 
 def test_text_keys_are_keys() -> None:
     """sdcMicro turns text keys into missing values that match everything."""
-    assert disclosure.k_anonymity(pl.DataFrame({"k": ["a", "b", "c"]}), keys=["k"]).record_arrays()["fk"].tolist() == [1, 1, 1]
+    assert disclosure.k_anonymity(pl.DataFrame({"k": ["a", "b", "c"]}), keys=["k"]).record_arrays()["fk"].tolist() == [
+        1,
+        1,
+        1,
+    ]
 
 
 def test_keys_are_compared_by_value_not_as_text() -> None:
@@ -187,7 +216,10 @@ def test_k_falls_with_every_key_and_counts_add_up(rows: list) -> None:
     fk = two.record_arrays()["fk"]
     assert (1 / fk).sum() == pytest.approx(two.details["n_classes"])
     relabelled = table.with_columns(pl.col("b").replace({"x": "zz", "y": "q"}))
-    assert disclosure.k_anonymity(relabelled, keys=["b", "a"], missing="level").record_arrays()["fk"].tolist() == fk.tolist()
+    assert (
+        disclosure.k_anonymity(relabelled, keys=["b", "a"], missing="level").record_arrays()["fk"].tolist()
+        == fk.tolist()
+    )
     assert disclosure.k_anonymity(table, keys=["a", "b"], missing="wildcard").value >= two.value
 
 
@@ -203,7 +235,9 @@ def test_degenerate_tables_have_answers() -> None:
 
 def test_every_release_is_looked_at() -> None:
     original = pd.DataFrame({"k": ["a"] * 6})
-    result = disclosure.k_anonymity(original, [pd.DataFrame({"k": ["a"] * 6}), pd.DataFrame({"k": ["a", "a", "b"]}, index=[7, 8, 9])], keys=["k"])
+    result = disclosure.k_anonymity(
+        original, [pd.DataFrame({"k": ["a"] * 6}), pd.DataFrame({"k": ["a", "a", "b"]}, index=[7, 8, 9])], keys=["k"]
+    )
     assert [r.value for r in result.replicates] == [6, 1] and result.value == 1
     assert list(result.records.index) == [7, 8, 9]
 
@@ -268,7 +302,19 @@ def test_an_empty_table_is_refused() -> None:
 
 # -- engines ------------------------------------------------------------------------------------------------------------
 
-AGGREGATES = ("uniques", "k_anonymity", "attacker_risk", "l_diversity", "t_closeness", "individual_risk", "mutual_information", "surprisal", "max_leakage", "positive_disclosure", "suda")
+AGGREGATES = (
+    "uniques",
+    "k_anonymity",
+    "attacker_risk",
+    "l_diversity",
+    "t_closeness",
+    "individual_risk",
+    "mutual_information",
+    "surprisal",
+    "max_leakage",
+    "positive_disclosure",
+    "suda",
+)
 
 
 @pytest.mark.parametrize("missing", [None, "level", "drop"])

@@ -12,7 +12,13 @@ from scipy.integrate import quad
 from glasshouse import disclosure
 from glasshouse.core.errors import InputError
 from glasshouse.disclosure.loglinear import expected_counts, proportional_fit
-from glasshouse.disclosure.risk_formulas import expected_inverse, franconi, franconi_exact, global_threshold, household_risk
+from glasshouse.disclosure.risk_formulas import (
+    expected_inverse,
+    franconi,
+    franconi_exact,
+    global_threshold,
+    household_risk,
+)
 
 from .sdcmicro_cases import MODELS, RISKS, case, close, figure
 
@@ -23,7 +29,9 @@ NAMES = {"rk": "risk", "hier_risk": "cluster_risk"}
 def test_risks_of_sdcmicro(shared: Path, name: str) -> None:
     table, arguments, expected, tolerance = case(shared, name)
     method = "franconi_exact" if arguments.get("method") == "exact" else "franconi"
-    result = disclosure.individual_risk(table, keys=arguments["keys"], weights=arguments["weight"], cluster=arguments.get("household"), method=method)
+    result = disclosure.individual_risk(
+        table, keys=arguments["keys"], weights=arguments["weight"], cluster=arguments.get("household"), method=method
+    )
     records = result.record_arrays()
     for label, value in expected.items():
         if isinstance(value, list):
@@ -38,7 +46,12 @@ def test_risks_of_sdcmicro(shared: Path, name: str) -> None:
 def test_models_of_sdcmicro(shared: Path, name: str) -> None:
     """sdcMicro puts the fitted sample mean where the formula has the population mean: scale="sample"."""
     table, arguments, expected, tolerance = case(shared, name)
-    options = {"keys": arguments["keys"], "weights": arguments["weight"], "method": "loglinear", "model": arguments["method"]}
+    options = {
+        "keys": arguments["keys"],
+        "weights": arguments["weight"],
+        "method": "loglinear",
+        "model": arguments["method"],
+    }
     result = disclosure.individual_risk(table, scale="sample", **options)
     for label, value in expected.items():
         figure(result.details[label], value, label, tolerance)
@@ -94,7 +107,9 @@ def test_weights_below_one_do_not_shrink_the_population_below_the_file() -> None
 
 
 def test_households() -> None:
-    np.testing.assert_allclose(household_risk(np.array([0.1, 0.2, 1.0, 0.0]), np.array([7, 7, 9, 9])), [0.28, 0.28, 1.0, 1.0])
+    np.testing.assert_allclose(
+        household_risk(np.array([0.1, 0.2, 1.0, 0.0]), np.array([7, 7, 9, 9])), [0.28, 0.28, 1.0, 1.0]
+    )
     table = pl.DataFrame({"k": ["a", "b", "b", "b"], "h": [1, 1, None, 2]})
     records = disclosure.individual_risk(table, keys=["k"], cluster="h").record_arrays()
     np.testing.assert_allclose(records["cluster_risk"], [1, 1, 1 / 3, 1 / 3])
@@ -133,7 +148,10 @@ def test_interactions_are_named_by_key() -> None:
     rng = np.random.default_rng(1)
     table = pl.DataFrame({c: rng.integers(0, 5, 300) for c in "abc"})
     options = {"keys": ["a", "b", "c"], "method": "loglinear", "sampling_fraction": 0.1}
-    plain, linked = disclosure.individual_risk(table, **options), disclosure.individual_risk(table, interactions=[("a", "b")], **options)
+    plain, linked = (
+        disclosure.individual_risk(table, **options),
+        disclosure.individual_risk(table, interactions=[("a", "b")], **options),
+    )
     assert plain.details["tau2"] != linked.details["tau2"]
     assert 0 < plain.details["tau1"] <= plain.details["tau2"] <= plain.details["n_uniques"]
 
@@ -142,7 +160,11 @@ def test_missing_keys_are_wildcards_unless_said_otherwise() -> None:
     table = pl.DataFrame({"a": [1, 2, None]})
     assert disclosure.individual_risk(table, keys=["a"]).records["risk"].to_list() == pytest.approx([0.5, 0.5, 1 / 3])
     dropped = disclosure.individual_risk(table, keys=["a"], missing="drop", cluster="a")
-    assert dropped.records["risk"].to_list() == [1, 1, None] and dropped.records["cluster_risk"].to_list() == [1, 1, None]
+    assert dropped.records["risk"].to_list() == [1, 1, None] and dropped.records["cluster_risk"].to_list() == [
+        1,
+        1,
+        None,
+    ]
 
 
 @pytest.mark.parametrize(

@@ -30,8 +30,12 @@ def test_the_hand_example_in_bits(hand: tuple[Pair, dict]) -> None:
     assert result.value == pytest.approx(wanted["MI"])
     for name in ("H_T", "H_T_given_Q", "MI", "NMI", "CPL"):
         assert result.details[name] == pytest.approx(wanted[name]), name
-    assert disclosure.max_leakage(pair, table="original").details["max_specific_information"] == pytest.approx(wanted["max_specific_information"])
-    np.testing.assert_allclose(disclosure.surprisal(pair, table="original").record_arrays()["surprisal_key"], wanted["surprisal_key"])
+    assert disclosure.max_leakage(pair, table="original").details["max_specific_information"] == pytest.approx(
+        wanted["max_specific_information"]
+    )
+    np.testing.assert_allclose(
+        disclosure.surprisal(pair, table="original").record_arrays()["surprisal_key"], wanted["surprisal_key"]
+    )
     # B to E hold one value where half the file holds it: twice as likely
     assert disclosure.positive_disclosure(pair, table="original").value == pytest.approx(1.0)
     assert result.details["released"]["n"] == 7
@@ -57,8 +61,13 @@ def test_identities(rows: list) -> None:
     conditional = disclosure.mutual_information(table, keys=["q"], target="t", given="z").value
     joined = [[f"{a}/{b}" for a, b in zip(x, y, strict=True)] for x, y in ((q, z), (t, z))]
     triple = [f"{a}/{b}/{c}" for a, b, c in rows]
-    assert conditional == pytest.approx(max(entropy(joined[0]) + entropy(joined[1]) - entropy(triple) - entropy(z), 0), abs=1e-9)
-    gains = [(sum(1 for a, b, _ in rows if (a, b) == (x, y)) / q.count(x)) / (t.count(y) / len(rows)) - 1 for x, y in {(a, b) for a, b, _ in rows}]
+    assert conditional == pytest.approx(
+        max(entropy(joined[0]) + entropy(joined[1]) - entropy(triple) - entropy(z), 0), abs=1e-9
+    )
+    gains = [
+        (sum(1 for a, b, _ in rows if (a, b) == (x, y)) / q.count(x)) / (t.count(y) / len(rows)) - 1
+        for x, y in {(a, b) for a, b, _ in rows}
+    ]
     assert disclosure.positive_disclosure(table, keys=["q"], target="t").value == pytest.approx(max(gains), abs=1e-9)
 
 
@@ -81,7 +90,10 @@ def test_the_bias_term_is_what_unrelated_columns_show() -> None:
 def test_other_bases_and_binned_targets() -> None:
     rng = np.random.default_rng(1)
     table = pl.DataFrame({"q": rng.integers(0, 3, 300), "t": rng.normal(size=300)})
-    exact, binned = disclosure.mutual_information(table, keys=["q"], target="t"), disclosure.mutual_information(table, keys=["q"], target="t", bins=4)
+    exact, binned = (
+        disclosure.mutual_information(table, keys=["q"], target="t"),
+        disclosure.mutual_information(table, keys=["q"], target="t", bins=4),
+    )
     assert exact.details["H_T"] == pytest.approx(math.log2(300)) and any("bins=10" in w for w in exact.warnings)
     assert binned.details["H_T"] == pytest.approx(2, abs=0.01)
     nats = disclosure.mutual_information(table, keys=["q"], target="t", bins=4, base=math.e)
@@ -96,12 +108,19 @@ def test_extremes() -> None:
     assert disclosure.surprisal(table, keys=["q"]).details["share_of_log_n"] == 1
     assert disclosure.surprisal(table.head(1), keys=["q"]).value == 0
     gaps = table.with_columns(q=pl.Series(["a", None, "c", "d"]))
-    assert disclosure.surprisal(gaps, keys=["q"], missing="drop").records["surprisal_key"].to_list() == pytest.approx([math.log2(3), None, math.log2(3), math.log2(3)])
+    assert disclosure.surprisal(gaps, keys=["q"], missing="drop").records["surprisal_key"].to_list() == pytest.approx(
+        [math.log2(3), None, math.log2(3), math.log2(3)]
+    )
 
 
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
-    [({"base": 1}, "must be above 1"), ({"given": "nowhere"}, "no column of both tables"), ({"table": "x"}, "'released' or 'original'"), ({"target": None}, "needs a target")],
+    [
+        ({"base": 1}, "must be above 1"),
+        ({"given": "nowhere"}, "no column of both tables"),
+        ({"table": "x"}, "'released' or 'original'"),
+        ({"target": None}, "needs a target"),
+    ],
 )
 def test_bad_arguments_get_a_sentence(arguments: dict, sentence: str) -> None:
     table = pl.DataFrame({"q": ["a", "b"], "t": ["x", "y"]})

@@ -48,7 +48,9 @@ def test_attackers_agree_when_the_file_is_the_population(hand: tuple[Pair, dict]
 def test_the_marketer_is_not_the_prosecutor() -> None:
     """riskutility reports the prosecutor's mean for both; with a population they differ."""
     population = pl.DataFrame({"k": ["a"] * 10 + ["b"] * 2})
-    result = disclosure.attacker_risk(pl.DataFrame({"k": ["a", "a", "b"]}), keys=["k"], attacker="marketer", population=population)
+    result = disclosure.attacker_risk(
+        pl.DataFrame({"k": ["a", "a", "b"]}), keys=["k"], attacker="marketer", population=population
+    )
     assert result.value == pytest.approx((2 / 10 + 1 / 2) / 3)
     assert result.details["prosecutor_mean"] == pytest.approx(2 / 3)
     assert result.details["journalist_mean"] == pytest.approx(max(2 / 12, (2 / 10 + 1 / 2) / 3))
@@ -87,7 +89,11 @@ def test_published_estimators(golden: Path) -> None:
         assert result.details["n"] == case["sample_size"] and result.details["sample_uniques"] == case["sample_uniques"]
         for estimator in ("zayatz", "pitman_mle", "shifted_nb"):
             for name, value in case[estimator].items():
-                assert result.details[estimator][name] == pytest.approx(value, rel=1e-3), (case["keys"], estimator, name)
+                assert result.details[estimator][name] == pytest.approx(value, rel=1e-3), (
+                    case["keys"],
+                    estimator,
+                    name,
+                )
         estimates = [case[e]["p_conditional"] for e in ("zayatz", "pitman_mle", "shifted_nb")]
         assert result.interval == pytest.approx((min(estimates), max(estimates)), rel=1e-3)
         assert result.value == pytest.approx(max(estimates), rel=1e-3)
@@ -103,9 +109,15 @@ def test_the_tiny_histogram() -> None:
 def test_estimates_use_the_data() -> None:
     """riskutility's "zayatz" is one constant for all data; here more large classes mean fewer population uniques."""
     few, many = table_of({1: 50, 2: 5}), table_of({1: 50, 2: 60, 3: 40})
-    few_p, many_p = (disclosure.population_uniqueness(t, keys=["k"], sampling_fraction=0.1).details["zayatz"]["p_conditional"] for t in (few, many))
+    few_p, many_p = (
+        disclosure.population_uniqueness(t, keys=["k"], sampling_fraction=0.1).details["zayatz"]["p_conditional"]
+        for t in (few, many)
+    )
     assert few_p > many_p
-    low, high = (disclosure.population_uniqueness(many, keys=["k"], sampling_fraction=f).details["zayatz"]["p_conditional"] for f in (0.05, 0.5))
+    low, high = (
+        disclosure.population_uniqueness(many, keys=["k"], sampling_fraction=f).details["zayatz"]["p_conditional"]
+        for f in (0.05, 0.5)
+    )
     assert low < high
 
 
@@ -115,7 +127,11 @@ def test_the_whole_population_and_no_uniques() -> None:
 
 
 def test_the_decision_rule_has_its_authors_name() -> None:
-    estimates = {"zayatz": {"p_conditional": 0.5}, "pitman_mle": {"p_conditional": 0.2}, "shifted_nb": {"p_conditional": 0.4}}
+    estimates = {
+        "zayatz": {"p_conditional": 0.5},
+        "pitman_mle": {"p_conditional": 0.2},
+        "shifted_nb": {"p_conditional": 0.4},
+    }
     assert dankar(estimates, 0.05) == "pitman_mle" and dankar(estimates, 0.5) == "shifted_nb"
     assert dankar({"zayatz": {"p_conditional": 0.5}}, 0.05) == "zayatz" and dankar({}, 0.5) is None
     chosen = disclosure.population_uniqueness(TINY, keys=["k"], population_size=80, rule="dankar")

@@ -27,20 +27,28 @@ def test_the_tiny_example() -> None:
     assert result.records["dis_score"].to_list() == [1, 1, 1]
     assert result.details["attribute_contributions"] == pytest.approx({"a": 0.5, "b": 0.375, "c": 0.375})
     assert result.details["msus_by_size"] == {"1": 3, "2": 2, "3": 0} and result.verdict == "fail"
-    assert disclosure.suda(TINY, keys=["a", "b", "c"], score="ihsn").record_arrays()["score"] == pytest.approx([1, 2, 2 / 3])
-    assert disclosure.suda(TINY, keys=["a", "b", "c"], score="binary").record_arrays()["score"] == pytest.approx([1, 2, 1])
+    assert disclosure.suda(TINY, keys=["a", "b", "c"], score="ihsn").record_arrays()["score"] == pytest.approx(
+        [1, 2, 2 / 3]
+    )
+    assert disclosure.suda(TINY, keys=["a", "b", "c"], score="binary").record_arrays()["score"] == pytest.approx(
+        [1, 2, 1]
+    )
 
 
 @pytest.mark.parametrize("name", SUDA)
 def test_scores_of_sdcmicro(shared: Path, name: str) -> None:
     table, arguments, expected, tolerance = case(shared, name)
     keys = arguments["variables"]
-    result = disclosure.suda(table, keys=keys, fraction=arguments["DisFraction"], score="elliot" if arguments["original_scores"] else "ihsn")
+    result = disclosure.suda(
+        table, keys=keys, fraction=arguments["DisFraction"], score="elliot" if arguments["original_scores"] else "ihsn"
+    )
     records = result.record_arrays()
     close(records["score"], expected["score"], tolerance)
     close(records["dis_score"], expected["disScore"], tolerance)
     for key in keys:
-        assert result.details["attribute_contributions"][key] == pytest.approx(expected["attribute_contributions"][key] / 100, abs=tolerance)
+        assert result.details["attribute_contributions"][key] == pytest.approx(
+            expected["attribute_contributions"][key] / 100, abs=tolerance
+        )
         close(records[f"contribution_{key}"], expected["contribution_fraction"][key], tolerance)
 
 
@@ -66,7 +74,10 @@ def brute_force(codes: np.ndarray, largest: int) -> list[list[tuple[int, ...]]]:
 def test_scores_agree_with_the_definition(rows: list, largest: int) -> None:
     codes = np.array(rows)
     names = list("abcd")
-    table = pl.DataFrame({n: [None if v < 0 else v for v in codes[:, i]] for i, n in enumerate(names)}, schema=dict.fromkeys(names, pl.Int64))
+    table = pl.DataFrame(
+        {n: [None if v < 0 else v for v in codes[:, i]] for i, n in enumerate(names)},
+        schema=dict.fromkeys(names, pl.Int64),
+    )
     records = disclosure.suda(table, keys=names, max_k=largest).record_arrays()
     wanted = brute_force(codes, largest)
     assert records["msus"].tolist() == [len(m) for m in wanted]
@@ -109,7 +120,9 @@ def test_dropped_records_have_no_score() -> None:
 def test_levels_stay_inside() -> None:
     """Levels of keys are values of people: an external report leaves them out."""
     result = disclosure.suda(TINY, keys=["a", "b", "c"])
-    assert "level_contributions" in result.details and "level_contributions" not in result.to_dict("external")["details"]
+    assert (
+        "level_contributions" in result.details and "level_contributions" not in result.to_dict("external")["details"]
+    )
 
 
 @pytest.mark.parametrize(

@@ -16,11 +16,34 @@ from glasshouse.data.pair import Pair
 @pytest.fixture(scope="module")
 def pair() -> Pair:
     rng = np.random.default_rng(0)
-    frames = [pl.DataFrame({"a": rng.integers(0, 9, 200), "b": rng.choice(list("xyz"), 200), "t": rng.choice(["u", "v"], 200), "w": rng.uniform(2, 9, 200)}) for _ in range(2)]
+    frames = [
+        pl.DataFrame(
+            {
+                "a": rng.integers(0, 9, 200),
+                "b": rng.choice(list("xyz"), 200),
+                "t": rng.choice(["u", "v"], 200),
+                "w": rng.uniform(2, 9, 200),
+            }
+        )
+        for _ in range(2)
+    ]
     return Pair(*frames, keys=["a", "b"], target="t", weights="w")
 
 
-@pytest.mark.parametrize("name", ["uniques", "k_anonymity", "l_diversity", "t_closeness", "suda", "individual_risk", "attacker_risk", "population_uniqueness", "mutual_information"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "uniques",
+        "k_anonymity",
+        "l_diversity",
+        "t_closeness",
+        "suda",
+        "individual_risk",
+        "attacker_risk",
+        "population_uniqueness",
+        "mutual_information",
+    ],
+)
 def test_charts_draw(pair: Pair, name: str) -> None:
     result = getattr(disclosure, name)(pair)
     assert kinds(name)

@@ -1,4 +1,4 @@
-"""Distance of each key class's target distribution from the overall one: nominal in any engine, ordered without a class-by-value grid."""
+"""Distance of each key class's target distribution from the overall one, without a grid of classes by values."""
 
 from __future__ import annotations
 
@@ -60,7 +60,14 @@ class Distances:
 
 
 def class_distances(
-    pair: Pair, table: str, target: str, ordered: bool, ground: str, grouping: Grouping | None, key_groups: Any, in_memory: bool = False
+    pair: Pair,
+    table: str,
+    target: str,
+    ordered: bool,
+    ground: str,
+    grouping: Grouping | None,
+    key_groups: Any,
+    in_memory: bool = False,
 ) -> Distances:
     """Distances of all classes of one table."""
     if ordered:
@@ -68,8 +75,12 @@ def class_distances(
     return _nominal(pair, table, target, grouping, key_groups, in_memory)
 
 
-def _nominal(pair: Pair, table: str, target: str, grouping: Grouping | None, key_groups: Any, in_memory: bool) -> Distances:
-    """Half the sum of |p - g| equals the sum of max(p - g, 0) over the values the class holds: no grid of classes by values."""
+def _nominal(
+    pair: Pair, table: str, target: str, grouping: Grouping | None, key_groups: Any, in_memory: bool
+) -> Distances:
+    """Half the sum of |p - g| equals the sum of max(p - g, 0) over the values the class holds: no grid of classes by
+    values.
+    """
     ours = side(table)
     cells = count_cells(pair, target=target, key_groups=groupings(pair, key_groups), target_group=grouping)
     total = float(cells.n_original if table == "original" else cells.n_released)
@@ -79,17 +90,36 @@ def _nominal(pair: Pair, table: str, target: str, grouping: Grouping | None, key
         return frame.with_columns(above=nw.when(over > 0).then(over).otherwise(nw.lit(0.0)))
 
     made = target_classes(
-        pair, table, target, key_groups=key_groups, target_group=grouping, in_memory=in_memory, prepare=above, distance=nw.col("above").sum()
+        pair,
+        table,
+        target,
+        key_groups=key_groups,
+        target_group=grouping,
+        in_memory=in_memory,
+        prepare=above,
+        distance=nw.col("above").sum(),
     )
     counts = made.grouped({"x": nw.col("distance"), "size": nw.col("f")}, classes=nw.len())
     x, size, classes = (counts[c].to_numpy() for c in ("x", "size", "classes"))
-    return Distances(x.astype(float), size.astype(np.int64), classes.astype(np.int64), made.n, made.dropped, 0, lambda: made.records(distance=nw.col("distance"))["distance"])
+    return Distances(
+        x.astype(float),
+        size.astype(np.int64),
+        classes.astype(np.int64),
+        made.n,
+        made.dropped,
+        0,
+        lambda: made.records(distance=nw.col("distance"))["distance"],
+    )
 
 
-def _ordered(pair: Pair, table: str, target: str, ground: str, grouping: Grouping | None, key_groups: Any, in_memory: bool) -> Distances:
+def _ordered(
+    pair: Pair, table: str, target: str, ground: str, grouping: Grouping | None, key_groups: Any, in_memory: bool
+) -> Distances:
     """The cell table of one file comes here (cells, not records); classes are told apart by position after sorting."""
     ours = side(table)
-    cells = count_cells(pair, target=target, key_groups=groupings(pair, key_groups), target_group=grouping, in_memory=in_memory)
+    cells = count_cells(
+        pair, target=target, key_groups=groupings(pair, key_groups), target_group=grouping, in_memory=in_memory
+    )
     listing = cells.listed(ours.own > 0, **{c: nw.col(c) for c in cells.by}, t=nw.col("t"), c=ours.own)
     assert cells.target is not None
     coded = cells.target.levels is not None
@@ -98,12 +128,18 @@ def _ordered(pair: Pair, table: str, target: str, ground: str, grouping: Groupin
     held = listing.filter(~gone)
     if held.height == 0:
         raise NotApplicable(f"every value of {target!r} is missing in the {table} table")
-    held = held.with_columns(rank=pl.col("t").rank("dense").cast(pl.Int64) - 1).sort(*cells.by, "rank", nulls_last=False)
+    held = held.with_columns(rank=pl.col("t").rank("dense").cast(pl.Int64) - 1).sort(
+        *cells.by, "rank", nulls_last=False
+    )
     klass = held.select(pl.struct(cells.by).rle_id()).to_series().to_numpy().astype(np.int64)
     steps = np.ones(int(held["rank"].max()) + 1)  # type: ignore[arg-type]
     if ground == "value":
         shown = held.unique("rank").sort("rank")["t"]
-        values = np.array([cells.target.label(v) for v in shown.to_list()], dtype=object) if coded else np.array(shown.to_list(), dtype=object)
+        values = (
+            np.array([cells.target.label(v) for v in shown.to_list()], dtype=object)
+            if coded
+            else np.array(shown.to_list(), dtype=object)
+        )
         numbers = pl.Series(values.tolist()).to_physical().cast(pl.Float64).to_numpy()
         steps[:-1] = np.diff(numbers)
     distance, size = ordered_distances(klass, held["rank"].to_numpy(), held["c"].to_numpy().astype(float), steps)
@@ -112,16 +148,25 @@ def _ordered(pair: Pair, table: str, target: str, ground: str, grouping: Groupin
     dropped = cells.dropped if table == "original" else pair.n("released") - cells.n_released
     by_class = held.select(cells.by)[first].with_columns(distance=pl.Series(distance))
     return Distances(
-        distance, size.astype(np.int64), np.ones(len(distance), np.int64), n, dropped, without, lambda: cells.joined(table, by_class)["distance"]
+        distance,
+        size.astype(np.int64),
+        np.ones(len(distance), np.int64),
+        n,
+        dropped,
+        without,
+        lambda: cells.joined(table, by_class)["distance"],
     )
 
 
-def ordered_distances(klass: np.ndarray, rank: np.ndarray, count: np.ndarray, steps: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def ordered_distances(
+    klass: np.ndarray, rank: np.ndarray, count: np.ndarray, steps: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
     """Earth mover's distance of every class from all records together, and the class sizes.
 
-    Cells sorted by (class, rank); ``steps[i]`` is the way from value i to value i + 1 (1 for ranks). The class's cumulative share P is constant
-    from one of its values to the next while the overall G only rises, so sum of |P - G| over that stretch is two differences of prefix sums
-    around the place where G passes P: O(k log m) for a class with k values, no grid.
+    Cells sorted by (class, rank); ``steps[i]`` is the way from value i to value i + 1 (1 for ranks). The class's
+    cumulative share P is constant from one of its values to the next while the overall G only rises, so sum of |P - G|
+    over that stretch is two differences of prefix sums around the place where G passes P: O(k log m) for a class with
+    k values, no grid.
     """
     m = len(steps)
     total = count.sum()

@@ -1,4 +1,4 @@
-"""What the identity measures of one file have in common: which table, which rule for missing keys, and the words for both."""
+"""What the identity measures of one file share: which table, which rule for missing keys, and the words for both."""
 
 from __future__ import annotations
 
@@ -10,7 +10,10 @@ from glasshouse.core.errors import InputError
 from glasshouse.data.pair import Pair
 from glasshouse.engines.classes import Sizes, class_sizes, has_weights, side
 
-STRUCTURE = "counts groups in one file: on synthetic data that is the structure of the released file, not the re-identification of real people"
+STRUCTURE = (
+    "counts groups in one file: on synthetic data that is the structure of the released file, not the "
+    "re-identification of real people"
+)
 
 
 def missing_rule(pair: Pair, default: str) -> str:
@@ -43,17 +46,22 @@ def structure_note(pair: Pair, table: str) -> list[str]:
         return []
     return [
         "counted in the released file: if it is synthetic, this is its structure and not a risk of real people; "
-        "table='original' counts the confidential file, row_paired=True says that the release holds the original records"
+        "table='original' counts the confidential file, row_paired=True says that the release holds the original "
+        "records"
     ]
 
 
-def sizes_of(pair: Pair, table: str, default: str, alpha: float = 1.0, compat: str | None = None, key_groups: Any = None) -> Sizes:
+def sizes_of(
+    pair: Pair, table: str, default: str, alpha: float = 1.0, compat: str | None = None, key_groups: Any = None
+) -> Sizes:
     """Class sizes under the rule in force; ``compat="sdcmicro"`` follows freqCalc for records without any key."""
     if compat not in (None, "sdcmicro"):
         raise InputError(f"compat={compat!r}: choose 'sdcmicro' or leave it out")
     side(table)
     count_empty = compat is None or len(pair.keys) == 1
-    return class_sizes(pair, table, rule=missing_rule(pair, default), alpha=alpha, count_empty=count_empty, key_groups=key_groups)
+    return class_sizes(
+        pair, table, rule=missing_rule(pair, default), alpha=alpha, count_empty=count_empty, key_groups=key_groups
+    )
 
 
 def missing_notes(sizes: Sizes) -> list[str]:
@@ -74,7 +82,8 @@ def refuse_zero_weights(pair: Pair, table: str) -> None:
     count = int(pair.frame(table).select(zero.alias("zero")).collect(backend="polars").to_native().item() or 0)
     if count:
         raise InputError(
-            f"weight column {pair.weights!r} of the {table} table has {count} zero values, and a record stands for at least one person "
+            f"weight column {pair.weights!r} of the {table} table has {count} zero values, and a record stands "
+            "for at least one person "
             "in a population size; drop those records or leave weights out"
         )
 
@@ -88,5 +97,11 @@ def population_share(pair: Pair, table: str, sampling_fraction: float | None) ->
     if not has_weights(pair, table):
         return None
     assert pair.weights is not None
-    total = pair.frame(table).select(nw.col(pair.weights).cast(nw.Float64).sum().alias("total")).collect(backend="polars").to_native().item()
+    total = (
+        pair.frame(table)
+        .select(nw.col(pair.weights).cast(nw.Float64).sum().alias("total"))
+        .collect(backend="polars")
+        .to_native()
+        .item()
+    )
     return min(1.0, pair.n(table) / float(total))

@@ -1,7 +1,7 @@
-"""Expected counts of key combinations under a log-linear model (Skinner and Shlomo 2008), for records that are unique in the file.
+"""Expected counts of key combinations under a log-linear model (Skinner and Shlomo 2008).
 
-Without interactions the fit is the product of the margins and needs no table of all combinations. Interactions, an offset or a weight
-covariate need that table, which is refused beyond ``LARGEST_GRID`` cells.
+Without interactions the fit is the product of the margins and needs no table of all combinations. Interactions, an
+offset or a weight covariate need that table, which is refused beyond ``LARGEST_GRID`` cells.
 """
 
 from __future__ import annotations
@@ -19,13 +19,19 @@ LARGEST_DESIGN = 20_000_000
 
 
 def expected_counts(
-    codes: np.ndarray, sizes: np.ndarray, weights: np.ndarray, model: str, interactions: Sequence[Sequence[int]], fraction: float
+    codes: np.ndarray,
+    sizes: np.ndarray,
+    weights: np.ndarray,
+    model: str,
+    interactions: Sequence[Sequence[int]],
+    fraction: float,
 ) -> np.ndarray:
     """Fitted mean mu of each class (rows of ``codes``, from 0, no gaps).
 
-    "default": Poisson main effects, mu = n prod (n_v / n). "IPF": the same or with ``interactions`` (sets of columns), by iterative
-    proportional fitting on the observed margins. "CE" (Clogg and Eliason): offset log(f / F + 0.1). "PML": pseudo maximum likelihood, the
-    margins of the weighted counts, brought to the size of the file. "weightedLLM": the weighted count as an explanatory variable.
+    "default": Poisson main effects, mu = n prod (n_v / n). "IPF": the same or with ``interactions`` (sets of columns),
+    by iterative proportional fitting on the observed margins. "CE" (Clogg and Eliason): offset log(f / F + 0.1).
+    "PML": pseudo maximum likelihood, the margins of the weighted counts, brought to the size of the file.
+    "weightedLLM": the weighted count as an explanatory variable.
     """
     if model not in MODELS:
         raise InputError(f"model={model!r}: choose one of {', '.join(MODELS)}")
@@ -38,7 +44,10 @@ def expected_counts(
     shape = [int(c.max()) + 1 for c in codes.T]
     cells = int(np.prod(shape, dtype=object))
     if cells > LARGEST_GRID:
-        raise InputError(f"this model needs a table of {cells:,} key combinations, more than {LARGEST_GRID:,}; use fewer or coarser keys, or main effects")
+        raise InputError(
+            f"this model needs a table of {cells:,} key combinations, more than {LARGEST_GRID:,}; use fewer or "
+            "coarser keys, or main effects"
+        )
     at = tuple(codes.T)
     count, weight = np.zeros(shape), np.zeros(shape)
     np.add.at(count, at, sizes)
@@ -59,8 +68,12 @@ def _product(codes: np.ndarray, sizes: np.ndarray) -> np.ndarray:
     return fitted
 
 
-def proportional_fit(count: np.ndarray, margins: Sequence[Sequence[int]], start: np.ndarray, tolerance: float = 1e-12, most: int = 2000) -> np.ndarray:
-    """Scale ``start`` until each of ``margins`` agrees with the counts: the maximum likelihood fit of that model with offset log(start)."""
+def proportional_fit(
+    count: np.ndarray, margins: Sequence[Sequence[int]], start: np.ndarray, tolerance: float = 1e-12, most: int = 2000
+) -> np.ndarray:
+    """Scale ``start`` until each of ``margins`` agrees with the counts: the maximum likelihood fit of that model with
+    offset log(start).
+    """
     fitted = start * (count.sum() / start.sum())
     axes = [tuple(k for k in range(count.ndim) if k not in margin) for margin in margins]
     wanted = [count.sum(axis=a, keepdims=True) for a in axes]
@@ -77,10 +90,14 @@ def proportional_fit(count: np.ndarray, margins: Sequence[Sequence[int]], start:
 
 
 def _with_covariate(count: np.ndarray, weight: np.ndarray) -> np.ndarray:
-    """Poisson main effects plus the weighted count, by iteratively reweighted least squares on the table of all combinations."""
+    """Poisson main effects plus the weighted count, by iteratively reweighted least squares on the table of all
+    combinations.
+    """
     columns = 2 + sum(s - 1 for s in count.shape)
     if columns * count.size > LARGEST_DESIGN:
-        raise InputError(f"this model needs a design of {columns} columns by {count.size:,} rows; use model='CE' or fewer keys")
+        raise InputError(
+            f"this model needs a design of {columns} columns by {count.size:,} rows; use model='CE' or fewer keys"
+        )
     grid = np.indices(count.shape).reshape(count.ndim, -1)
     parts: list[Any] = [np.ones(count.size), weight.ravel() / max(weight.max(), 1e-300)]
     parts += [(grid[v] == level).astype(float) for v in range(count.ndim) for level in range(1, count.shape[v])]

@@ -1,7 +1,7 @@
-"""How many sample uniques are unique in the population: the three published estimators, from the histogram of class sizes.
+"""How many sample uniques are unique in the population: three published estimators on the counts of class sizes.
 
-n_j is the number of classes of size j, n the records, u the classes, N the population, pi = n / N. Each returns P = P(F = 1 | f = 1) for a
-record that is alone in the file and U, the number of population uniques.
+n_j is the number of classes of size j, n the records, u the classes, N the population, pi = n / N. Each returns P =
+P(F = 1 | f = 1) for a record that is alone in the file and U, the number of population uniques.
 """
 
 from __future__ import annotations
@@ -18,7 +18,9 @@ class NoSolution(Exception):
 
 
 def zayatz(sizes: np.ndarray, counts: np.ndarray, N: int) -> dict[str, Any]:
-    """Zayatz (1991): P = (n_1/u) h(1;1) / sum_j (n_j/u) h(1;j), h(1;j) the hypergeometric chance that a class of j people gives one record."""
+    """Zayatz (1991): P = (n_1/u) h(1;1) / sum_j (n_j/u) h(1;j), h(1;j) the hypergeometric chance that a class of j
+    people gives one record.
+    """
     from scipy.special import gammaln
 
     n = int((sizes * counts).sum())
@@ -29,7 +31,9 @@ def zayatz(sizes: np.ndarray, counts: np.ndarray, N: int) -> dict[str, Any]:
 
     possible = N - j >= n - 1
     chance = np.zeros(len(j))
-    chance[possible] = np.exp(np.log(j[possible]) + log_choose(N - j[possible], n - 1.0) - log_choose(float(N), float(n)))
+    chance[possible] = np.exp(
+        np.log(j[possible]) + log_choose(N - j[possible], n - 1.0) - log_choose(float(N), float(n))
+    )
     single = counts[sizes == 1].sum()
     p = float(single * chance[sizes == 1].sum() / (counts * chance).sum()) if single else 0.0
     return _estimate(p, float(single) * p / (n / N))
@@ -40,46 +44,61 @@ def pitman(sizes: np.ndarray, counts: np.ndarray, N: int) -> dict[str, Any]:
 
         sum_{i=1}^{u-1} ln(theta + i alpha) - sum_{i=1}^{n-1} ln(theta + i) + sum_j n_j sum_{i=1}^{j-1} ln(i - alpha),
 
-    then U = Gamma(theta + 1) / Gamma(theta + alpha) N^alpha and P = pi U / n_1. The sums are differences of log-gamma functions.
+    then U = Gamma(theta + 1) / Gamma(theta + alpha) N^alpha and P = pi U / n_1. The sums are differences of log-gamma
+    functions.
     """
-    from scipy.optimize import minimize
-    from scipy.special import gammaln
+    from scipy.optimize import minimize, root
+    from scipy.special import digamma, gammaln
 
     n, u = int((sizes * counts).sum()), int(counts.sum())
     single = int(counts[sizes == 1].sum())
     if u == n or u == 1:
         raise NoSolution("every record is alone" if u == n else "there is one class only")
 
-    def loss(x: np.ndarray) -> float:
+    def loss(x: np.ndarray) -> tuple[float, np.ndarray]:
+        """Minus the log-likelihood per record and its gradient in (logit alpha, log theta)."""
+        x = np.clip(x, -30, 60)
         alpha, theta = 1 / (1 + math.exp(-x[0])), math.exp(x[1])
-        if alpha <= 0 or alpha >= 1:
-            return math.inf
-        classes = (u - 1) * math.log(alpha) + gammaln(theta / alpha + u) - gammaln(theta / alpha + 1)
+        ratio = theta / alpha
+        classes = (u - 1) * math.log(alpha) + gammaln(ratio + u) - gammaln(ratio + 1)
         records = gammaln(theta + n) - gammaln(theta + 1)
-        inner = float((counts * (gammaln(sizes - alpha) - gammaln(1 - alpha))).sum())
-        return -float(classes - records + inner) / n
+        inner = (counts * (gammaln(sizes - alpha) - gammaln(1 - alpha))).sum()
+        rise = digamma(ratio + u) - digamma(ratio + 1)
+        by_theta = rise / alpha - digamma(theta + n) + digamma(theta + 1)
+        by_alpha = (u - 1 - ratio * rise) / alpha + (counts * (digamma(1 - alpha) - digamma(sizes - alpha))).sum()
+        slope = np.array([by_alpha * alpha * (1 - alpha), by_theta * theta])
+        return -float(classes - records + inner) / n, -slope / n
 
+    def score(x: np.ndarray) -> np.ndarray:
+        """Derivatives by alpha and log theta: unlike those by logit alpha they do not vanish at the edge alpha = 0."""
+        alpha = 1 / (1 + math.exp(-max(x[0], -30.0)))
+        return loss(x)[1] / np.array([alpha * (1 - alpha), 1.0])
+
+    limits = [(-18.0, 18.0), (-18.0, math.log(n) + 12.0)]
     best = None
-    for alpha in (0.1, 0.5, 0.9):
-        for theta in (1.0, max(u / 4, 1.0)):
-            start = np.array([math.log(alpha / (1 - alpha)), math.log(theta)])
-            found = minimize(loss, start, method="Nelder-Mead", options={"xatol": 1e-10, "fatol": 1e-15, "maxiter": 4000, "maxfev": 8000})
-            if best is None or found.fun < best.fun:
-                best = found
+    for start in ((0.0, math.log(max(u / 4, 1.0))), (-2.0, math.log(max(u, 2.0))), (2.0, 0.0)):
+        # truncated Newton, not L-BFGS: threads of a linear algebra library would only wait for two parameters
+        options = {"ftol": 1e-15, "xtol": 1e-12, "gtol": 1e-14, "maxfun": 2000}
+        found = minimize(loss, np.array(start), jac=True, method="TNC", bounds=limits, options=options)
+        if best is None or found.fun < best.fun:
+            best = found
     assert best is not None
-    alpha, theta = 1 / (1 + math.exp(-best.x[0])), math.exp(best.x[1])
-    if not 1e-9 < alpha < 1 - 1e-9:
+    solved = root(score, best.x, method="hybr", tol=1e-13)
+    inside = all(low < x < high for x, (low, high) in zip(solved.x, limits, strict=True))
+    if not inside or np.abs(score(solved.x)).max() > 1e-9:
         raise NoSolution("the likelihood has its maximum at the edge of the parameter space")
+    alpha, theta = 1 / (1 + math.exp(-solved.x[0])), math.exp(solved.x[1])
     population = math.exp(gammaln(theta + 1) - gammaln(theta + alpha) + alpha * math.log(N))
     return {"alpha": alpha, "theta": theta, **_estimate(n / N * population / single if single else 0.0, population)}
 
 
 def shifted_negative_binomial(sizes: np.ndarray, counts: np.ndarray, N: int) -> dict[str, Any]:
-    """Shifted ("slide") negative binomial (Chen and Keller-McNulty 1998): F - 1 ~ NB(alpha, beta) over K population classes.
+    """Shifted ("slide") negative binomial (Chen and Keller-McNulty 1998): F - 1 ~ NB(alpha, beta) over K population
+    classes.
 
-    With D = (1-pi)(1-beta): P(f=0) = (1-pi) b, P(f=1) = pi b (1 + alpha D / (1-D)), b = (beta / (1-D))^alpha, and P(f=2) =
-    pi^2/2 alpha (1-beta) beta^alpha (2 - (1-alpha) D) / (1-D)^(alpha+2); K P(1) = n_1, K P(2) = n_2 and K (1 - P(0)) = u are solved exactly.
-    U = K beta^alpha, P = pi U / n_1.
+    With D = (1-pi)(1-beta): P(f=0) = (1-pi) b, P(f=1) = pi b (1 + alpha D / (1-D)), b = (beta / (1-D))^alpha, and
+    P(f=2) = pi^2/2 alpha (1-beta) beta^alpha (2 - (1-alpha) D) / (1-D)^(alpha+2); K P(1) = n_1, K P(2) = n_2 and K (1
+    - P(0)) = u are solved exactly. U = K beta^alpha, P = pi U / n_1.
     """
     from scipy.optimize import brentq
 
@@ -148,7 +167,7 @@ def all_estimates(sizes: np.ndarray, counts: np.ndarray, N: int) -> tuple[dict[s
 
 
 def dankar(estimates: Mapping[str, Mapping[str, Any]], fraction: float) -> str | None:
-    """The decision rule of Dankar, El Emam, Neisa and Roffey (2012): which estimator to read; None when none is left."""
+    """The estimator that the rule of Dankar, El Emam, Neisa and Roffey (2012) reads; None when none is left."""
     if fraction <= 0.1:
         return next((name for name in ("pitman_mle", "zayatz") if name in estimates), None)
     usable = [name for name in ("shifted_nb", "zayatz") if name in estimates]

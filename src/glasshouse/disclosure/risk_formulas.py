@@ -1,7 +1,7 @@
 """Re-identification risk of a record from its class size in the file and in the population. Formulas on plain arrays.
 
-Benedetti and Franconi (1998): with f records of a class in the file that stand for F people, p = f / F and the population class size negative
-binomial given f,
+Benedetti and Franconi (1998): with f records of a class in the file that stand for F people, p = f / F and the
+population class size negative binomial given f,
 
     r = E(1 / F_pop | f) = p integral over v in (0, 1) of v^(f-1) / (p + (1-p) v) dv.
 """
@@ -26,9 +26,9 @@ def franconi(f: np.ndarray, F: np.ndarray) -> np.ndarray:
 def franconi_exact(f: np.ndarray, F: np.ndarray) -> np.ndarray:
     """The integral itself, for every f >= 1 (whole or not), stable for all p.
 
-    f = 1 and 2 are elementary; for p >= 1/2 or large f the series (p/f) sum_j j! (1-p)^j / ((f+1) ... (f+j)) has only positive terms that
-    fall fast; elsewhere v = p (e^s - 1) / (1 - p) turns the integral into one over s in (0, ln 1/p), integrated by the tanh-sinh rule, whose
-    nodes crowd at the ends where a fractional power is rough.
+    f = 1 and 2 are elementary; for p >= 1/2 or large f the series (p/f) sum_j j! (1-p)^j / ((f+1) ... (f+j)) has only
+    positive terms that fall fast; elsewhere v = p (e^s - 1) / (1 - p) turns the integral into one over s in (0, ln
+    1/p), integrated by the tanh-sinh rule, whose nodes crowd at the ends where a fractional power is rough.
     """
     f, p = _share(f, F)
     risk = np.empty(len(f))
@@ -100,8 +100,8 @@ def expected_inverse(f: np.ndarray, v: np.ndarray) -> np.ndarray:
 def global_threshold(risk: np.ndarray, number: np.ndarray, largest: float) -> float | None:
     """The record risk at which to cut so that the mean risk falls below ``largest``.
 
-    The largest distinct risk x for which (risks up to x) + x * (records above x) < largest * n. None when the file is already there, 0 when no
-    cut reaches it.
+    The largest distinct risk x for which (risks up to x) + x * (records above x) < largest * n. None when the file is
+    already there, 0 when no cut reaches it.
     """
     n = number.sum()
     if (risk * number).sum() < largest * n:

@@ -1,7 +1,7 @@
-"""Key classes of one table: how many records share each key combination. Every single-file measure is an aggregate of this.
+"""Key classes of one table: how many records share each key combination; single-file measures are sums over them.
 
-The counts come from the cell table, so a pair counts its keys once for all its measures; with tables that stay in their engine only
-aggregates come here, except under missing="wildcard", where the classes (never the records) do.
+The counts come from the cell table, so a pair counts its keys once for all its measures; with tables that stay in
+their engine only aggregates come here, except under missing="wildcard", where the classes (never the records) do.
 """
 
 from __future__ import annotations
@@ -48,7 +48,11 @@ def groupings(pair: Pair, key_groups: Any) -> dict[str, Grouping]:
     """``key_groups`` as groupings: one wish for every numeric key, or a mapping {key: number of groups or breaks}."""
     if key_groups is None:
         return {}
-    wishes = dict(key_groups) if isinstance(key_groups, Mapping) else {k: key_groups for k in pair.keys if pair.is_numeric(k)}
+    wishes = (
+        dict(key_groups)
+        if isinstance(key_groups, Mapping)
+        else {k: key_groups for k in pair.keys if pair.is_numeric(k)}
+    )
     unknown = [k for k in wishes if k not in pair.keys]
     if unknown:
         raise InputError(f"key_groups names {unknown[0]!r}, which is no key")
@@ -62,7 +66,9 @@ def has_weights(pair: Pair, table: str) -> bool:
 
 @dataclass(frozen=True)
 class Sizes:
-    """Class sizes of one table. ``counts`` has a row per distinct size ``f`` and weight sum ``w`` with the records and classes that have them."""
+    """Class sizes of one table. ``counts`` has a row per distinct size ``f`` and weight sum ``w`` with the records and
+    classes that have them.
+    """
 
     counts: pl.DataFrame
     n: int
@@ -125,19 +131,25 @@ def class_sizes(
         sums = cells.totals(n=ours.own.sum(), incomplete=nw.when(gaps).then(ours.own).otherwise(nw.lit(0)).sum())
         n = int(sums["n"] or 0)
         if n == 0:
-            raise NotApplicable(f"all {pair.n(table):,} records of the {table} table have a missing key and missing='drop' leaves none")
+            raise NotApplicable(
+                f"all {pair.n(table):,} records of the {table} table have a missing key and missing='drop' leaves none"
+            )
         incomplete = int(sums["incomplete"] or 0)
         if rule == "wildcard" and incomplete:
             classes = _wildcard(cells, ours, weight, alpha, count_empty)
             counts = classes.group_by("f", "w").agg(records=pl.col("n").sum(), classes=pl.len())
         else:
             counts = cells.grouped({"f": ours.own, "w": weight}, ours.own > 0, records=ours.own.sum(), classes=nw.len())
-        counts = counts.select(pl.col("f", "w").cast(pl.Float64), pl.col("records", "classes").cast(pl.Int64)).sort("f", "w")
+        counts = counts.select(pl.col("f", "w").cast(pl.Float64), pl.col("records", "classes").cast(pl.Int64)).sort(
+            "f", "w"
+        )
 
         def records() -> dict[str, np.ndarray]:
             local = count(in_memory=True)
             if rule == "wildcard" and incomplete:
-                return local.joined(table, _wildcard(local, ours, weight, alpha, count_empty).rename({"f": "fk", "w": "Fk"}).drop("n"))
+                return local.joined(
+                    table, _wildcard(local, ours, weight, alpha, count_empty).rename({"f": "fk", "w": "Fk"}).drop("n")
+                )
             return local.records(table, fk=ours.own, Fk=weight)
 
         return Sizes(counts, n, pair.n(table) - n, incomplete, weighted, rule, records)
@@ -148,7 +160,9 @@ def class_sizes(
 
 @dataclass(frozen=True)
 class Classes:
-    """The key classes of one table with figures about the target inside each: one row per class, in whichever engine holds it."""
+    """The key classes of one table with figures about the target inside each: one row per class, in whichever engine
+    holds it.
+    """
 
     frame: nw.LazyFrame[Any]
     n: int
@@ -171,21 +185,39 @@ class Classes:
 
 
 def target_classes(
-    pair: Pair, table: str, target: str, *, key_groups: Any = None, target_group: Grouping | None = None, in_memory: bool = False,
-    keys: Sequence[str] | None = None, prepare: Callable[[nw.LazyFrame[Any], Side, tuple[str, ...]], nw.LazyFrame[Any]] | None = None, **figures: nw.Expr,
-) -> Classes:  # fmt: skip
-    """Group the cells of one table by key class: size ``f``, target values ``kinds``, largest cell ``top``, sum of c ln c ``clogc``, and
-    the named ``figures``. ``prepare`` may add columns to the cells first (ranks or running sums inside a class).
+    pair: Pair,
+    table: str,
+    target: str,
+    *,
+    key_groups: Any = None,
+    target_group: Grouping | None = None,
+    in_memory: bool = False,
+    keys: Sequence[str] | None = None,
+    prepare: Callable[[nw.LazyFrame[Any], Side, tuple[str, ...]], nw.LazyFrame[Any]] | None = None,
+    **figures: nw.Expr,
+) -> Classes:
+    """Group the cells of one table by key class: size ``f``, target values ``kinds``, largest cell ``top``, sum of c
+    ln c ``clogc``, and the named ``figures``. ``prepare`` may add columns to the cells first (ranks or running sums
+    inside a class).
     """
     ours = side(table)
-    cells = count_cells(pair, target=target, keys=keys, key_groups=groupings(pair, key_groups), target_group=target_group, in_memory=in_memory)
+    cells = count_cells(
+        pair,
+        target=target,
+        keys=keys,
+        key_groups=groupings(pair, key_groups),
+        target_group=target_group,
+        in_memory=in_memory,
+    )
     held = cells.frame.filter(ours.own > 0)
     if prepare is not None:
         held = prepare(held, ours, cells.by)
     c = ours.own.cast(nw.Float64)
-    frame = held.with_columns(_clogc=c * c.log()).group_by(*cells.by).agg(
-        f=ours.own.sum(), kinds=nw.len(), top=ours.own.max(), clogc=nw.col("_clogc").sum(), **figures
-    )  # fmt: skip
+    frame = (
+        held.with_columns(_clogc=c * c.log())
+        .group_by(*cells.by)
+        .agg(f=ours.own.sum(), kinds=nw.len(), top=ours.own.max(), clogc=nw.col("_clogc").sum(), **figures)
+    )
     frame = frame.with_columns(**{name: nw.col(name).cast(nw.Int64) for name in ("f", "kinds", "top")})
     if cells._rows is not None:
         frame = nw.from_native(frame.collect(backend="polars").to_native().lazy())
@@ -195,7 +227,9 @@ def target_classes(
 
 @dataclass(frozen=True)
 class ClassCodes:
-    """The classes of one table as a matrix of key codes (one row per class, one column per key, -1 missing), their sizes and weights."""
+    """The classes of one table as a matrix of key codes (one row per class, one column per key, -1 missing), their
+    sizes and weights.
+    """
 
     codes: np.ndarray
     sizes: np.ndarray
@@ -207,16 +241,28 @@ class ClassCodes:
 
     def records(self, figures: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
         """Figures per class as figures per record, in row order."""
-        return self._cells.joined(self._table, self._by.with_columns(**{name: pl.Series(array) for name, array in figures.items()}))
+        return self._cells.joined(
+            self._table, self._by.with_columns(**{name: pl.Series(array) for name, array in figures.items()})
+        )
 
 
 def class_codes(pair: Pair, table: str, key_groups: Any = None, in_memory: bool = False) -> ClassCodes:
-    """The classes of one table, for questions that a single group-by cannot answer. ``in_memory`` is needed for figures per record."""
+    """The classes of one table, for questions that a single group-by cannot answer. ``in_memory`` is needed for
+    figures per record.
+    """
     ours = side(table)
     cells = count_cells(pair, key_groups=groupings(pair, key_groups), in_memory=in_memory)
     listing = _listing(cells, ours, ours.weight if has_weights(pair, table) else ours.own.cast(nw.Float64))
     levels = tuple(part.levels for part in cells.keys)
-    return ClassCodes(_matrix(listing, len(cells.keys)), listing["n"].to_numpy(), listing["w"].to_numpy(), levels, cells, listing.select(cells.by), table)
+    return ClassCodes(
+        _matrix(listing, len(cells.keys)),
+        listing["n"].to_numpy(),
+        listing["w"].to_numpy(),
+        levels,
+        cells,
+        listing.select(cells.by),
+        table,
+    )
 
 
 def _listing(cells: Cells, ours: Side, weight: nw.Expr) -> pl.DataFrame:
@@ -238,5 +284,7 @@ def _matrix(listing: pl.DataFrame, keys: int) -> np.ndarray:
 def _wildcard(cells: Cells, ours: Side, weight: nw.Expr, alpha: float, count_empty: bool) -> pl.DataFrame:
     """The classes with the records and weight they are compatible with."""
     listing = _listing(cells, ours, weight)
-    fk, Fk = compatible_counts(_matrix(listing, len(cells.keys)), listing["n"].to_numpy(), listing["w"].to_numpy(), alpha, count_empty)
+    fk, Fk = compatible_counts(
+        _matrix(listing, len(cells.keys)), listing["n"].to_numpy(), listing["w"].to_numpy(), alpha, count_empty
+    )
     return listing.select(*cells.by, "n").with_columns(f=pl.Series(fk), w=pl.Series(Fk))

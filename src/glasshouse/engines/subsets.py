@@ -1,7 +1,8 @@
 """Minimal sample uniques: the smallest sets of keys on which a record is alone in its table.
 
-Walks the lattice of key subsets depth first in an order in which every subset comes before its supersets. A record alone on S stays alone
-on every superset and disturbs nobody else there, so it leaves the walk: each step groups only the classes that still share their group.
+Walks the lattice of key subsets depth first in an order in which every subset comes before its supersets. A record
+alone on S stays alone on every superset and disturbs nobody else there, so it leaves the walk: each step groups only
+the classes that still share their group.
 """
 
 from __future__ import annotations
@@ -27,8 +28,9 @@ class MinimalUniques:
 def minimal_uniques(codes: np.ndarray, sizes: np.ndarray, largest: int | None = None) -> Iterator[MinimalUniques]:
     """Every set of at most ``largest`` keys with the classes that are unique on it and on no proper subset of it.
 
-    ``codes`` has one row per class (distinct key combination) and one column per key, -1 for missing; ``sizes`` the records of the class.
-    A missing value is never part of a minimal unique, but counts as an ordinary value for the other records.
+    ``codes`` has one row per class (distinct key combination) and one column per key, -1 for missing; ``sizes`` the
+    records of the class. A missing value is never part of a minimal unique, but counts as an ordinary value for the
+    other records.
     """
     keys = codes.shape[1]
     largest = keys if largest is None else min(largest, keys)
@@ -40,7 +42,9 @@ def minimal_uniques(codes: np.ndarray, sizes: np.ndarray, largest: int | None = 
     levels = [int(v.max(initial=0)) + 1 for v in values]
     alone: dict[int, np.ndarray] = {}  # packed flags per mask: which single classes are alone on it
 
-    def walk(mask: int, size: int, low: int, rows: np.ndarray, group: np.ndarray, groups: int) -> Iterator[MinimalUniques]:
+    def walk(
+        mask: int, size: int, low: int, rows: np.ndarray, group: np.ndarray, groups: int
+    ) -> Iterator[MinimalUniques]:
         for key in range(low):
             inner = mask | 1 << key
             lone, shared, regrouped, count = _refine(rows, group, groups, values[key], levels[key])
@@ -64,8 +68,12 @@ def minimal_uniques(codes: np.ndarray, sizes: np.ndarray, largest: int | None = 
     yield from walk(0, 0, keys, rows, np.zeros(len(codes), np.int64), 1)
 
 
-def _refine(rows: np.ndarray, group: np.ndarray, groups: int, value: np.ndarray, levels: int) -> tuple[np.ndarray, np.ndarray, np.ndarray, int]:
-    """Split groups by one more key: the rows now alone, the rows that still share, their new groups and how many there are."""
+def _refine(
+    rows: np.ndarray, group: np.ndarray, groups: int, value: np.ndarray, levels: int
+) -> tuple[np.ndarray, np.ndarray, np.ndarray, int]:
+    """Split groups by one more key: the rows now alone, the rows that still share, their new groups and how many there
+    are.
+    """
     identity = group * levels + value[rows]
     space = groups * levels
     if space <= DENSE * len(rows):

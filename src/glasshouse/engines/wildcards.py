@@ -1,7 +1,8 @@
 """Class sizes when a missing key fits every value: one count per pair of missingness patterns that occur.
 
-A record is compatible with another when they are equal on every key that both have. Written on classes (records with identical keys,
-missing included), so that its cost follows the number of different key combinations, not the number of records.
+A record is compatible with another when they are equal on every key that both have. Written on classes (records with
+identical keys, missing included), so that its cost follows the number of different key combinations, not the number of
+records.
 """
 
 from __future__ import annotations
@@ -12,7 +13,9 @@ LARGEST_ID = 2**62
 
 
 def dense_ids(codes: np.ndarray) -> np.ndarray:
-    """One integer per distinct row of a matrix of non-negative codes; equal rows, equal integers, whatever the number of columns."""
+    """One integer per distinct row of a matrix of non-negative codes; equal rows, equal integers, whatever the number
+    of columns.
+    """
     identity = np.zeros(len(codes), np.int64)
     size = 1
     for column in codes.T:
@@ -30,14 +33,15 @@ def compatible_counts(
 ) -> tuple[np.ndarray, np.ndarray]:
     """For each class how many records (fk) and how much weight (Fk) its records may be confused with.
 
-    ``codes`` has one row per class and one column per key, -1 for missing; ``sizes`` and ``weights`` are the records and the weight of the
-    class. With C complete, I incomplete and M(i) the records compatible with i:
+    ``codes`` has one row per class and one column per key, -1 for missing; ``sizes`` and ``weights`` are the records
+    and the weight of the class. With C complete, I incomplete and M(i) the records compatible with i:
 
         complete i     fk = #{equal to i} + alpha #{I in M(i)}
         incomplete i   fk = #{identical to i, gaps included} + #{C in M(i)} + alpha #{other I in M(i)}
         no key at all  fk = N
 
-    ``count_empty=False`` leaves records without any key out of the counts of the others, as sdcMicro's freqCalc does for two or more keys.
+    ``count_empty=False`` leaves records without any key out of the counts of the others, as sdcMicro's freqCalc does
+    for two or more keys.
     """
     keys = codes.shape[1]
     gaps = (codes < 0) @ (1 << np.arange(keys, dtype=np.int64))
@@ -54,14 +58,18 @@ def compatible_counts(
                 continue
             share = 1.0 if theirs == 0 else alpha
             common = [k for k in range(keys) if not (mine | theirs) >> k & 1]
-            records, weight = _totals(codes[np.ix_(own, common)], codes[np.ix_(other, common)], sizes[other], weights[other])
+            records, weight = _totals(codes[own][:, common], codes[other][:, common], sizes[other], weights[other])
             fk[own] += share * records
             Fk[own] += share * weight
     return fk, Fk
 
 
-def _totals(own: np.ndarray, other: np.ndarray, sizes: np.ndarray, weights: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """For each row of ``own`` the records and weight of the rows of ``other`` equal to it. Only the shorter side is sorted."""
+def _totals(
+    own: np.ndarray, other: np.ndarray, sizes: np.ndarray, weights: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """For each row of ``own`` the records and weight of the rows of ``other`` equal to it. Only the shorter side is
+    sorted.
+    """
     identity = dense_ids(np.concatenate([own, other]))
     mine, theirs = identity[: len(own)], identity[len(own) :]
     groups = np.unique(mine if len(mine) <= len(theirs) else theirs)

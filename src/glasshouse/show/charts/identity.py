@@ -10,11 +10,21 @@ from glasshouse.core.result import Result
 TEAL, GREY, RED = "#0f7b8a", "#9aa5a8", "#b5482f"
 
 
-def _bars(data: list[dict[str, Any]], label: str, value: str, title: str, axis: str, format: str = "", height: int | None = None) -> Any:
+def _bars(
+    data: list[dict[str, Any]],
+    label: str,
+    value: str,
+    title: str,
+    axis: str,
+    format: str = "",
+    height: int | None = None,
+) -> Any:
     """Horizontal bars in the order given, each with its figure."""
     import altair as alt
 
-    base = alt.Chart(alt.Data(values=data)).encode(y=alt.Y(f"{label}:N", sort=[row[label] for row in data], title=None, axis=alt.Axis(labelLimit=260)))
+    base = alt.Chart(alt.InlineData(values=data)).encode(
+        y=alt.Y(f"{label}:N", sort=[row[label] for row in data], title=None, axis=alt.Axis(labelLimit=260))
+    )
     bars = base.mark_bar(color=TEAL).encode(x=alt.X(f"{value}:Q", title=axis, axis=alt.Axis(format=format or ",d")))
     text = base.mark_text(align="left", dx=4).encode(x=f"{value}:Q", text=alt.Text(f"{value}:Q", format=format or ",d"))
     return (bars + text).properties(width=380, height=height or 26 * max(len(data), 2), title=title)
@@ -30,14 +40,16 @@ def class_sizes(result: Result, count: str = "records") -> Any:
     data = [
         {"size": size, "n": n, "below": "below k" if int(size.rstrip("+")) < k else "k and more"}
         for size, n in zip(sizes["size"], sizes[count], strict=True)
-    ]  # fmt: skip
+    ]
     return (
-        alt.Chart(alt.Data(values=data))
+        alt.Chart(alt.InlineData(values=data))
         .mark_bar()
         .encode(
             x=alt.X("size:N", sort=sizes["size"], title="records with the same keys", axis=alt.Axis(labelAngle=0)),
             y=alt.Y("n:Q", title=count),
-            color=alt.Color("below:N", scale=alt.Scale(domain=["below k", "k and more"], range=[RED, TEAL]), title=f"k = {k}"),
+            color=alt.Color(
+                "below:N", scale=alt.Scale(domain=["below k", "k and more"], range=[RED, TEAL]), title=f"k = {k}"
+            ),
         )
         .properties(width=380, height=220, title=f"Group sizes in the {result.details['table']} table")
     )
@@ -46,7 +58,12 @@ def class_sizes(result: Result, count: str = "records") -> Any:
 @chart("uniques", "steps")
 def unique_steps(result: Result) -> Any:
     """From unique in the original to unique in both, beside what unrelated columns would give."""
-    names = {"UiO": "alone in the original", "UiOiS": "... and found in the release", "repU": "... and alone there too", "expected": "expected of unrelated columns"}
+    names = {
+        "UiO": "alone in the original",
+        "UiOiS": "... and found in the release",
+        "repU": "... and alone there too",
+        "expected": "expected of unrelated columns",
+    }
     data = [{"step": label, "share": result.details[name]} for name, label in names.items()]
     return _bars(data, "step", "share", "Uniques, original to release", "share of original records", ".1%")
 
@@ -62,7 +79,10 @@ def contributions(result: Result) -> Any:
 @chart("suda", "sizes")
 def msu_sizes(result: Result) -> Any:
     """Minimal sample uniques by the number of keys it takes."""
-    data = [{"keys": f"{size} key{'' if size == '1' else 's'}", "n": n} for size, n in result.details["msus_by_size"].items()]
+    data = [
+        {"keys": f"{size} key{'' if size == '1' else 's'}", "n": n}
+        for size, n in result.details["msus_by_size"].items()
+    ]
     return _bars(data, "keys", "n", "How many keys it takes to single a record out", "minimal sample uniques")
 
 
@@ -102,7 +122,14 @@ def estimates(result: Result) -> Any:
 def distance_quantiles(result: Result) -> Any:
     """How far groups are from the overall distribution, by quantile over groups."""
     data = [{"quantile": f"{100 * float(q):g} %", "distance": d} for q, d in result.details["quantiles"].items()]
-    return _bars(data, "quantile", "distance", "Distance of groups from the overall distribution", "distance at this quantile of groups", ".2f")
+    return _bars(
+        data,
+        "quantile",
+        "distance",
+        "Distance of groups from the overall distribution",
+        "distance at this quantile of groups",
+        ".2f",
+    )
 
 
 @chart("l_diversity", "minima")
