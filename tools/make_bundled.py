@@ -1,6 +1,8 @@
-"""Make the small example tables that ship with the package (src/glasshouse/data/bundled). Run it when the recipe changes.
+"""Make the small example tables that ship with the package (src/glasshouse/data/bundled). Run it when the recipe
+changes.
 
-The health people are simulated (RAPID paper, appendix A) and released by our own CART synthesiser, which never sees the holdout.
+The health people are simulated (RAPID paper, appendix A) and released by our own CART synthesiser, which never sees the
+holdout.
 """
 
 from __future__ import annotations

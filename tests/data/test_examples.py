@@ -45,7 +45,7 @@ def test_pandas_and_unknown_names() -> None:
         gh.data.load("health", library="dask")
 
 
-# -- split before synthesis ----------------------------------------------------------------------------------------------
+# -- split before synthesis -----
 
 
 def test_split_keeps_shares_and_loses_nobody() -> None:

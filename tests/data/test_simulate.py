@@ -22,9 +22,13 @@ def test_without_dependence_everything_is_independent() -> None:
     assert shares(people, "gender")["male"] == pytest.approx(0.5, abs=0.01)
     assert shares(people, "education")["low"] == pytest.approx(0.382, abs=0.01)  # Phi(-0.3)
     assert shares(people, "education")["high"] == pytest.approx(0.242, abs=0.01)  # 1 - Phi(0.7)
-    numbers = np.column_stack([people["age"], np.log(people["income"]), people["health_score"], people["education"].to_physical()])
+    numbers = np.column_stack(
+        [people["age"], np.log(people["income"]), people["health_score"], people["education"].to_physical()]
+    )
     assert np.abs(np.corrcoef(numbers.T) - np.eye(4)).max() < 0.02
-    assert np.log(people["income"]).mean() == pytest.approx(10, abs=0.02) and np.log(people["income"]).std() == pytest.approx(1, abs=0.02)
+    assert np.log(people["income"]).mean() == pytest.approx(10, abs=0.02) and np.log(
+        people["income"]
+    ).std() == pytest.approx(1, abs=0.02)
 
 
 def test_dependence_as_stated() -> None:
@@ -37,7 +41,9 @@ def test_dependence_as_stated() -> None:
     # the multinomial logit of the disease must come back with the coefficients it was drawn with
     from sklearn.linear_model import LogisticRegression
 
-    fit = LogisticRegression(C=1e6, max_iter=2000).fit(np.column_stack([older, richer, education]), people["disease_status"].to_physical().to_numpy())
+    fit = LogisticRegression(C=1e6, max_iter=2000).fit(
+        np.column_stack([older, richer, education]), people["disease_status"].to_physical().to_numpy()
+    )
     coefficients, intercepts = fit.coef_ - fit.coef_[0], fit.intercept_ - fit.intercept_[0]
     np.testing.assert_allclose(coefficients[1], kappa * np.array([0.8, -0.3, -0.2]), atol=0.2)
     np.testing.assert_allclose(coefficients[2], kappa * np.array([1.0, -0.2, -0.1]), atol=0.2)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import datetime as dt
 from itertools import permutations
 from typing import Any
 
@@ -15,41 +14,65 @@ from hypothesis import strategies as st
 import glasshouse as gh
 from glasshouse.disclosure import rapid_scores as scores
 from glasshouse.disclosure.rapid_answers import ClassAnswers, NumberAnswers, shares_above, shares_below
-from glasshouse.disclosure.rapid_attribution import Factor, Key, attribute, fit_logistic
-from glasshouse.disclosure.rapid_inference import choose_threshold, max_interval, relabelled, share_interval, total_interval
+from glasshouse.disclosure.rapid_attribution import Factor, Key, attribute
+from glasshouse.disclosure.rapid_inference import (
+    choose_threshold,
+    max_interval,
+    relabelled,
+    share_interval,
+    total_interval,
+)
+from glasshouse.disclosure.rapid_logistic import fit_logistic
 
-# -- the papers' worked examples ----------------------------------------------------------------------------------------
+# -- the papers' worked examples -----
 
 
 def test_normalised_gain_by_hand() -> None:
     gain = scores.normalised_gain(np.array([0.70, 0.85, 0.55]), np.full(3, 0.60))
     np.testing.assert_allclose(gain, [0.25, 0.625, -0.125])
     assert (gain > 0.3).mean() == pytest.approx(1 / 3)
-    np.testing.assert_allclose(scores.normalised_gain(np.array([0.30, 0.60, 0.35, 0.40]), np.full(4, 0.18)), [0.146, 0.512, 0.207, 0.268], atol=5e-4)
+    np.testing.assert_allclose(
+        scores.normalised_gain(np.array([0.30, 0.60, 0.35, 0.40]), np.full(4, 0.18)),
+        [0.146, 0.512, 0.207, 0.268],
+        atol=5e-4,
+    )
     assert scores.normalised_gain(np.array([1.0]), np.array([1.0])) == 0, "one class only: nothing to gain"
 
 
 def test_errors_by_hand() -> None:
     y, predicted = np.array([50_000.0, 35_000, 80_000]), np.array([47_000.0, 39_000, 90_000])
-    np.testing.assert_allclose(scores.prediction_error(y, predicted, "stabilised_relative", 0), [0.06, 0.1143, 0.125], atol=1e-4)
-    np.testing.assert_allclose(scores.prediction_error(y, predicted, "symmetric", 0), [0.0619, 0.1081, 0.1176], atol=1e-4)
+    np.testing.assert_allclose(
+        scores.prediction_error(y, predicted, "stabilised_relative", 0), [0.06, 0.1143, 0.125], atol=1e-4
+    )
+    np.testing.assert_allclose(
+        scores.prediction_error(y, predicted, "symmetric", 0), [0.0619, 0.1081, 0.1176], atol=1e-4
+    )
     np.testing.assert_allclose(scores.prediction_error(y, predicted, "absolute", 0), [3000, 4000, 10000])
-    assert scores.prediction_error(np.array([50_000.0]), np.array([52_000.0]), "symmetric", 0.01)[0] == pytest.approx(0.0392, abs=1e-4)
+    assert scores.prediction_error(np.array([50_000.0]), np.array([52_000.0]), "symmetric", 0.01)[0] == pytest.approx(
+        0.0392, abs=1e-4
+    )
     assert scores.automatic_delta(np.array([0.0, 100.0, 200.0, 300.0])) == pytest.approx(2.0)
 
 
 def test_entropy_and_relative_scores() -> None:
     np.testing.assert_allclose(scores.entropy_score(np.array([1.0, 1 / 3]), 3), [1.0, 0.0], atol=1e-12)
-    g, b, r = scores.score_true_class(np.array([[0.8, 0.2], [0.4, 0.6], [0.1, 0.9]]), np.array([0, 0, 1]), "conditional", np.array([2 / 3, 1 / 3]), 2)
+    g, b, r = scores.score_true_class(
+        np.array([[0.8, 0.2], [0.4, 0.6], [0.1, 0.9]]), np.array([0, 0, 1]), "conditional", np.array([2 / 3, 1 / 3]), 2
+    )
     np.testing.assert_allclose(g, [0.8, 0.4, 0.9])
     np.testing.assert_allclose(b, [0.6, 0.6, 0.9])
     np.testing.assert_allclose(r, [0.8 / 0.6, 0.4 / 0.6, 1.0])
 
 
-# -- the chance level is what all relabellings give ---------------------------------------------------------------------
+# -- the chance level is what all relabellings give -----
 
 
-@given(st.integers(0, 10_000), st.sampled_from(["symmetric", "stabilised_relative", "absolute"]), st.sampled_from([0.3, 0.9, 1.7]), st.booleans())
+@given(
+    st.integers(0, 10_000),
+    st.sampled_from(["symmetric", "stabilised_relative", "absolute"]),
+    st.sampled_from([0.3, 0.9, 1.7]),
+    st.booleans(),
+)
 @settings(max_examples=40, deadline=None)
 def test_chance_of_numbers_equals_all_relabellings(seed: int, metric: Any, epsilon: float, weighted: bool) -> None:
     rng = np.random.default_rng(seed)
@@ -94,7 +117,9 @@ def test_best_constant_beats_every_other(seed: int, metric: Any) -> None:
     rng = np.random.default_rng(seed)
     y = rng.normal(1, 2, 40)
     guess, coverage = scores.best_constant(y, metric, 0.1, 0.37)
-    tried = max(scores.share(scores.prediction_error(y, np.full(40, c), metric, 0.1) < 0.37) for c in np.linspace(-6, 8, 500))
+    tried = max(
+        scores.share(scores.prediction_error(y, np.full(40, c), metric, 0.1) < 0.37) for c in np.linspace(-6, 8, 500)
+    )
     assert coverage >= tried - 1e-12
     assert np.isfinite(guess)
 
@@ -106,7 +131,7 @@ def test_shares_above_and_below_are_strict() -> None:
     np.testing.assert_allclose(shares_above(values, cuts, np.array([1.0, 1, 1, 5])), [5 / 8, 1, 0])
 
 
-# -- the measure --------------------------------------------------------------------------------------------------------
+# -- the measure -----
 
 
 @pytest.fixture(scope="module")
@@ -156,7 +181,9 @@ def test_a_copy_is_worst_and_independence_has_no_excess(health: Any) -> None:
 
 
 def test_marginal_attacker_flags_nobody(health: Any) -> None:
-    found = gh.disclosure.rapid(health.original, health.original, keys=["age"], target="disease_status", attackers="marginal")
+    found = gh.disclosure.rapid(
+        health.original, health.original, keys=["age"], target="disease_status", attackers="marginal"
+    )
     assert found.value == 0
 
 
@@ -200,13 +227,17 @@ def test_several_releases_give_the_mean_and_the_worst(health: Any) -> None:
     found = gh.disclosure.rapid(pair, attackers="cart")
     values = [r.value for r in found.replicates]
     assert len(values) == 3 and found.value == pytest.approx(np.mean(values))
-    assert found.details["worst"] == max(values) and found.details["release_sd"] == pytest.approx(np.std(values, ddof=1))
+    assert found.details["worst"] == max(values) and found.details["release_sd"] == pytest.approx(
+        np.std(values, ddof=1)
+    )
     within = [v * (1 - v) / 1000 for v in values]
     assert found.interval == pytest.approx(total_interval(values, within))
     assert found.interval == pytest.approx(found.confint("total"))
     assert found.records["at_risk"].mean() == pytest.approx(found.value)
     curve = found.curve()
-    assert (curve["release_min"] <= curve["rapid"] + 1e-12).all() and (curve["rapid"] <= curve["release_max"] + 1e-12).all()
+    assert (curve["release_min"] <= curve["rapid"] + 1e-12).all() and (
+        curve["rapid"] <= curve["release_max"] + 1e-12
+    ).all()
     assert found.test(19).observed == pytest.approx(found.value)
     found.attribution(interactions=1)
 
@@ -221,8 +252,16 @@ def test_several_targets(health: Any) -> None:
     assert found.baseline == pytest.approx(found.details["chance"]) and 0 <= found.details["p_value"] <= 1
     together = np.prod(flags.mean(axis=1))
     assert found.details["dependence"] == (None if together == 0 else pytest.approx(found.details["all"] / together))
-    assert gh.disclosure.rapid(pair.replace(target=["disease_status", "education"]), attackers="cart").details["joint_gain"] is not None
-    assert gh.disclosure.rapid(pair.replace(target="disease_status"), attackers="cart").value == found.targets["disease_status"].value
+    assert (
+        gh.disclosure.rapid(pair.replace(target=["disease_status", "education"]), attackers="cart").details[
+            "joint_gain"
+        ]
+        is not None
+    )
+    assert (
+        gh.disclosure.rapid(pair.replace(target="disease_status"), attackers="cart").value
+        == found.targets["disease_status"].value
+    )
 
 
 def test_weights_and_clusters(health: Any) -> None:
@@ -230,8 +269,12 @@ def test_weights_and_clusters(health: Any) -> None:
     weight = rng.integers(1, 9, 1000).astype(float)
     household = np.repeat(np.arange(250), 4)
     original = health.original.with_columns(w=pl.Series(weight), household=pl.Series(household))
-    base = gh.disclosure.rapid(health.original, health.released, keys=health.keys, target=health.target, attackers="cart")
-    weighted = gh.disclosure.rapid(original, health.released, keys=health.keys, target=health.target, attackers="cart", weights="w")
+    base = gh.disclosure.rapid(
+        health.original, health.released, keys=health.keys, target=health.target, attackers="cart"
+    )
+    weighted = gh.disclosure.rapid(
+        original, health.released, keys=health.keys, target=health.target, attackers="cart", weights="w"
+    )
     flags = weighted.records["at_risk"].to_numpy()
     assert weighted.value == pytest.approx(np.average(flags, weights=weight))
     effective = weight.sum() ** 2 / (weight**2).sum()
@@ -240,7 +283,15 @@ def test_weights_and_clusters(health: Any) -> None:
     inside = original["gender"] == "female"
     table = weighted.by("gender")
     assert table["value"][0] == pytest.approx(np.average(flags[inside.to_numpy()], weights=weight[inside.to_numpy()]))
-    clustered = gh.disclosure.rapid(original, health.released, keys=health.keys, target=health.target, attackers="cart", cluster="household", random_state=1)
+    clustered = gh.disclosure.rapid(
+        original,
+        health.released,
+        keys=health.keys,
+        target=health.target,
+        attackers="cart",
+        cluster="household",
+        random_state=1,
+    )
     per_household = base.records["at_risk"].to_numpy().reshape(250, 4)
     assert clustered.value == base.value
     assert clustered.details["cluster_any"] == pytest.approx(per_household.any(axis=1).mean())
@@ -279,7 +330,7 @@ def test_frames_in_frames_out(health: Any) -> None:
     assert found.value == gh.disclosure.rapid(health.pair(), attackers="cart").value
 
 
-# -- inference ----------------------------------------------------------------------------------------------------------
+# -- inference -----
 
 
 def test_confidence_intervals(result: Any) -> None:
@@ -329,7 +380,9 @@ def test_thresholds_by_rule() -> None:
     assert loose >= strictest >= best and table["z"][table["threshold"].index(best)] == max(table["z"])
     noise = ClassAnswers(p, rng.permutation(y), "marginal", 0.3, scores.class_shares(y, 2), 2)
     assert choose_threshold([noise], "max_z", random_state=1)[0] is None
-    numbers = NumberAnswers(np.linspace(1, 2, 300), np.linspace(1, 2, 300) + rng.normal(0, 0.02, 300), "symmetric", 0.1, 0.01)
+    numbers = NumberAnswers(
+        np.linspace(1, 2, 300), np.linspace(1, 2, 300) + rng.normal(0, 0.02, 300), "symmetric", 0.1, 0.01
+    )
     small = choose_threshold([numbers], "strictest", random_state=1)[0]
     assert small is not None and small <= 0.05, "for an error the strictest threshold is the smallest"
     with pytest.raises(gh.InputError, match="unknown"):
@@ -338,7 +391,9 @@ def test_thresholds_by_rule() -> None:
 
 def test_verdict_needs_significance() -> None:
     tables = gh.data.simulate_case_study(30, random_state=5)
-    small = gh.disclosure.rapid(tables["original"], tables["B"], keys=["education", "age_group"], target="income", random_state=1, epsilon=0.3)
+    small = gh.disclosure.rapid(
+        tables["original"], tables["B"], keys=["education", "age_group"], target="income", random_state=1, epsilon=0.3
+    )
     if small.excess > 0.05:
         assert small.verdict == ("pass" if small.details["p_value"] >= 0.05 else small.verdict)
     forced = small._copy(excess=0.5, details={**small.details, "p_value": 0.3})
@@ -346,7 +401,7 @@ def test_verdict_needs_significance() -> None:
     assert small._copy(excess=0.5, details={**small.details, "p_value": 0.01}).verdict == "fail"
 
 
-# -- attribution --------------------------------------------------------------------------------------------------------
+# -- attribution -----
 
 
 def test_firth_stays_finite_where_the_data_are_separated() -> None:
@@ -383,10 +438,23 @@ def test_attribution_finds_the_key_that_matters(result: Any) -> None:
         result.attribution(interactions=4)
 
 
-# -- charts -------------------------------------------------------------------------------------------------------------
+# -- charts -----
 
 
-@pytest.mark.parametrize("kind", ["curve", "distribution", "classes", "subgroups", "attribution", "interactions", "calibration", "predicted", "importance"])
+@pytest.mark.parametrize(
+    "kind",
+    [
+        "curve",
+        "distribution",
+        "classes",
+        "subgroups",
+        "attribution",
+        "interactions",
+        "calibration",
+        "predicted",
+        "importance",
+    ],
+)
 def test_every_chart_draws(result: Any, kind: str) -> None:
     assert result.plot(kind).to_dict()["$schema"]
 
@@ -401,140 +469,3 @@ def test_charts_of_numbers_and_of_several_targets(health: Any) -> None:
     assert several.plot().to_dict()
     with pytest.raises(gh.InputError, match="targets"):
         several.plot("distribution")
-
-
-# -- odd data -----------------------------------------------------------------------------------------------------------
-
-
-def odd(n: int = 300, seed: int = 0) -> pl.DataFrame:
-    rng = np.random.default_rng(seed)
-    return pl.DataFrame({
-        "k": rng.integers(0, 5, n), "g": rng.choice(list("abc"), n), "t": rng.choice(["u", "v", "w"], n), "x": rng.normal(10, 3, n),
-    })  # fmt: skip
-
-
-def ask(original: pl.DataFrame, released: pl.DataFrame, **options: Any) -> Any:
-    given: dict[str, Any] = {"keys": ["k", "g"], "target": "t", "random_state": 1, "trees": 30, **options}
-    found = gh.disclosure.rapid(original, released, **given)
-    if found.status == "ok":
-        found.to_json()
-        found.curve()
-        found.test(9)
-        found.records  # noqa: B018
-        assert 0 <= found.value <= 1
-    return found
-
-
-def test_single_class_target() -> None:
-    one = odd().with_columns(t=pl.lit("u"))
-    assert ask(one, odd(seed=1)).value == 0
-    both = ask(one, one)
-    assert both.value == 0 and both.excess == 0 and any("nothing to infer" in w for w in both.warnings)
-    release = ask(odd(), one)
-    assert release.excess == 0 and any("does not have" in w for w in release.warnings)
-
-
-def test_constant_key_and_all_missing_keys() -> None:
-    constant = odd().with_columns(k=pl.lit(1))
-    assert ask(constant, constant).status == "ok"
-    text = odd().with_columns(m=pl.lit(None, dtype=pl.String))
-    assert ask(text, text, keys=["k", "m"]).status == "ok"
-    number = odd().with_columns(m=pl.lit(None, dtype=pl.Float64))
-    with pytest.raises(gh.InputError, match="numeric key 'm' has missing values"):
-        ask(number, number, keys=["k", "m"])
-    with pytest.raises(gh.InputError, match="no value at all"):
-        ask(number, number, keys=["k", "m"], numeric_key_na="median+flag")
-    holes = odd().with_columns(m=pl.when(pl.col("x") > 9).then("x"))
-    assert ask(holes, holes, keys=["k", "m"], numeric_key_na="median+flag").status == "ok"
-
-
-def test_target_with_400_levels_and_key_with_10_000() -> None:
-    rng = np.random.default_rng(0)
-    wide = pl.DataFrame({"k": rng.integers(0, 50, 1500), "t": [f"c{i:03d}" for i in rng.integers(0, 400, 1500)]})
-    found = ask(wide, wide[rng.permutation(1500)], keys=["k"])
-    assert found.status == "ok" and len(found.details["by_class"]) > 300
-    deep = pl.DataFrame({"k": [f"z{i:05d}" for i in rng.integers(0, 10_000, 12_000)], "t": rng.choice(["a", "b"], 12_000)})
-    assert ask(deep, deep[:6000], keys=["k"]).status == "ok"
-    with pytest.raises(gh.InputError, match="columns"):
-        ask(deep, deep[:9000], keys=["k"], attackers="logit")
-
-
-@pytest.mark.parametrize("target", ["t", "x"])
-def test_tiny_tables(target: str) -> None:
-    assert ask(odd(), odd(seed=1)[:1], target=target).excess == 0, "a release of one row says the same of everybody"
-    assert ask(odd()[:1], odd(seed=1), target=target).status == "ok"
-    five = ask(odd()[:5], odd(seed=1)[:5], target=target)
-    assert five.status == "ok" and five.interval[1] - five.interval[0] > 0.3
-
-
-def test_text_boolean_and_date_targets() -> None:
-    text = odd().with_columns(t=pl.concat_str(pl.lit("person "), pl.int_range(pl.len())))
-    assert ask(text, text.with_columns(t=pl.lit("other"))).value == 0
-    boolean = odd().with_columns(t=pl.col("x") > 10)
-    found = ask(boolean, boolean)
-    assert set(found.records["predicted"].unique()) <= {True, False} and set(found.details["by_class"]) == {"False", "True"}
-    days = odd().with_columns(t=pl.lit(dt.date(2020, 1, 1)) + pl.duration(days=pl.col("k") * 100))
-    refused = ask(days, days)
-    assert refused.status == "not_applicable" and "epsilon in days" in refused.reason
-    assert ask(days, days, error="absolute", epsilon=10, attackers="cart").value > 0.5
-    assert ask(days, days, target_type="categorical").status == "ok"
-
-
-def test_missing_targets() -> None:
-    holes = odd().with_columns(t=pl.when(pl.int_range(pl.len()) % 7 > 0).then("t"), x=pl.when(pl.int_range(pl.len()) % 5 > 0).then("x"))
-    level = ask(holes, holes)
-    assert level.details["n_scored"] == 300 and "missing" in level.details["by_class"]
-    drop = ask(holes, holes, missing_target="drop")
-    assert drop.details["n_scored"] == 300 - 43 and drop.records["at_risk"].null_count() == 43
-    assert drop.by("g")["n"].sum() == 300 - 43
-    number = ask(holes, holes, target="x")
-    assert number.details["n_scored"] == 240 and number.records["error"].null_count() == 60
-    assert ask(holes, holes, target="x", missing_target="median").details["n_scored"] == 300
-    with pytest.raises(gh.InputError, match="missing_target"):
-        ask(holes, holes, target="x", missing_target="level")
-    nothing = odd().with_columns(x=pl.lit(None, dtype=pl.Float64))
-    assert ask(nothing, odd(), target="x").status == "not_applicable"
-
-
-def test_constant_number_says_nothing() -> None:
-    same = odd().with_columns(x=pl.lit(3.0))
-    found = ask(same, same, target="x")
-    assert found.value == 1 and found.baseline == 1 and found.excess is None and found.verdict is None
-
-
-def test_codes_are_pointed_out() -> None:
-    assert any("target_type='categorical'" in w for w in ask(odd(), odd(seed=1), keys=["g"], target="k").warnings)
-    assert ask(odd(), odd(seed=1), keys=["g"], target="k", target_type="categorical").warnings == []
-
-
-@pytest.mark.parametrize(
-    ("options", "words"),
-    [
-        ({"score": "ratio"}, "score="),
-        ({"error": "relative", "target": "x"}, "error="),
-        ({"delta": 0, "target": "x"}, "delta"),
-        ({"delta": "wide", "target": "x"}, "delta"),
-        ({"epsilon": 0, "target": "x"}, "epsilon"),
-        ({"attackers": ()}, "attackers is empty"),
-        ({"attackers": ("rf", "rf")}, "named twice"),
-        ({"attackers": "forest"}, "unknown attacker"),
-        ({"attackers": "lm"}, "lm"),
-        ({"attackers": "logit", "target": "x"}, "logit"),
-        ({"unseen": "drop"}, "unseen"),
-        ({"parity": "SAS"}, "parity"),
-        ({"confidence": 2}, "confidence"),
-        ({"interval": "magic"}, "interval"),
-        ({"target": None}, "needs a target"),
-        ({"keys": None}, "needs keys"),
-        ({"forest": 3}, "no option"),
-    ],
-)
-def test_bad_arguments_are_sentences(options: dict[str, Any], words: str) -> None:
-    with pytest.raises(gh.InputError, match=words):
-        ask(odd(), odd(seed=1), **options)
-
-
-def test_infinite_target_names_the_column_and_no_value() -> None:
-    broken = odd().with_columns(x=pl.when(pl.int_range(pl.len()) == 3).then(float("inf")).otherwise("x"))
-    with pytest.raises(gh.InputError, match="target 'x' has 1 infinite"):
-        ask(broken, odd(seed=1), target="x")

@@ -32,7 +32,9 @@ class Bootstrap:
         self.training = training
 
     def sample(self, n: int | None = None, random_state: int = 0) -> pl.DataFrame:
-        return self.training[np.random.default_rng(random_state).integers(0, self.training.height, n or self.training.height)]
+        return self.training[
+            np.random.default_rng(random_state).integers(0, self.training.height, n or self.training.height)
+        ]
 
 
 @pytest.fixture(scope="module")
@@ -40,7 +42,12 @@ def people() -> pl.DataFrame:
     return gh.data.load("appendix_b").original
 
 
-ROLES: dict[str, Any] = {"keys": ["age", "education", "gender"], "target": "disease_status", "attacker": "cart", "random_state": 1}
+ROLES: dict[str, Any] = {
+    "keys": ["age", "education", "gender"],
+    "target": "disease_status",
+    "attacker": "cart",
+    "random_state": 1,
+}
 
 
 def test_folds_are_dealt_within_classes(people: pl.DataFrame) -> None:
@@ -97,7 +104,9 @@ def test_numbers_and_frame_libraries(people: pl.DataFrame) -> None:
         seen.append((type(training).__module__.split(".")[0], seed))
         return training
 
-    found = gh.rapid_cv(people.to_pandas(), spy, keys=["education", "gender"], target="age", attacker="lm", k=3, random_state=7)
+    found = gh.rapid_cv(
+        people.to_pandas(), spy, keys=["education", "gender"], target="age", attacker="lm", k=3, random_state=7
+    )
     assert found.details["mae"] > 0 and {s[0] for s in seen} == {"pandas"}
     assert len({s[1] for s in seen}) == 3, "another seed in every fold"
 

@@ -1,4 +1,5 @@
-"""RAPID against the reference implementation: flag for flag where the attacker is deterministic, in the mean for forests."""
+"""RAPID against the reference implementation: flag for flag where the attacker is deterministic, in the mean for
+forests."""
 
 from __future__ import annotations
 
@@ -25,9 +26,15 @@ NOT_COPIED = {
 }
 DETERMINISTIC = [n for n, c in REFERENCE["cases"].items() if "error" not in c and n not in NOT_COPIED]
 SCORES = {
-    "true_prob": "true_prob", "normalized_gain": "gain", "relative_score": "gain", "risk_score": "gain", "symmetric_error": "error",
-    "stabilised_relative_error": "error", "absolute_error": "error", "Predicted": "predicted",
-}  # fmt: skip
+    "true_prob": "true_prob",
+    "normalized_gain": "gain",
+    "relative_score": "gain",
+    "risk_score": "gain",
+    "symmetric_error": "error",
+    "stabilised_relative_error": "error",
+    "absolute_error": "error",
+    "Predicted": "predicted",
+}
 K_DISEASE = ["age", "income", "education", "gender"]
 K_OTHER = ["age", "education", "gender", "region"]
 
@@ -75,7 +82,7 @@ def test_level_alignment_is_by_label_not_by_position() -> None:
     assert abs(np.mean(values) - aligned) < abs(np.mean(values) - shifted)
 
 
-# -- chance, thresholds, intervals, subgroups ----------------------------------------------------------------------------
+# -- chance, thresholds, intervals, subgroups -----
 
 
 @pytest.mark.parametrize(
@@ -92,7 +99,11 @@ def test_chance_level_is_exact_and_agrees_with_permutations(case: str, moments: 
     assert result.baseline == result.details["chance"] == pytest.approx(known["null_mean_exact"], abs=1e-9)
     assert result.details["chance_sd"] == pytest.approx(known["null_sd_exact"], abs=1e-9)
     assert result.baseline == pytest.approx(known["mc_mean"], abs=3e-4)  # 9,999 permutations
-    assert result.details["adjusted"] == result.excess == pytest.approx((result.value - result.baseline) / (1 - result.baseline))
+    assert (
+        result.details["adjusted"]
+        == result.excess
+        == pytest.approx((result.value - result.baseline) / (1 - result.baseline))
+    )
     test = result.test(n_permutations=999)
     assert test.p_value == pytest.approx(known["p_value_B9999"], abs=0.03)
     assert test.p_normal == pytest.approx(known["p_value_B9999"], abs=0.01)
@@ -131,7 +142,11 @@ def test_attribution_reproduces_the_reference_regressions() -> None:
     (original, released), options = call(REFERENCE["cases"][known["case"]])
     result = gh.disclosure.rapid(original, released, **options)
     grid = pd.read_csv(FOLDER / "attribution_grid.csv")
-    for order, column, coefficients in ((3, "logodds3", "coef_three_way"), (2, "logodds2", "coef_two_way"), (1, "logodds1", "coef_main")):
+    for order, column, coefficients in (
+        (3, "logodds3", "coef_three_way"),
+        (2, "logodds2", "coef_two_way"),
+        (1, "logodds1", "coef_main"),
+    ):
         found = result.attribution(interactions=order, keys=["gender", "education", "age"], at={"age": [30, 50, 70]})
         np.testing.assert_allclose(found.grid["logodds"], grid[column], atol=1e-5)
         assert (found.grid["gender"].to_numpy() == grid["gender"].to_numpy()).all()
@@ -143,7 +158,7 @@ def test_attribution_reproduces_the_reference_regressions() -> None:
     assert list(effects["level"][:4]) == list(reference["level"][:4])
 
 
-# -- forests -------------------------------------------------------------------------------------------------------------
+# -- forests -----
 
 
 def assert_forest_mean(values: list[float], mean: float, sd: float) -> None:
@@ -163,7 +178,9 @@ def assert_forest_mean(values: list[float], mean: float, sd: float) -> None:
         ("balance_symmetric_0.5", K_DISEASE, "balance", {"epsilon": 0.5}),
     ],
 )
-def test_forest_matches_the_reference_over_seeds(name: str, keys: list[str], target: str, options: dict[str, Any]) -> None:
+def test_forest_matches_the_reference_over_seeds(
+    name: str, keys: list[str], target: str, options: dict[str, Any]
+) -> None:
     pair = gh.Pair(read("main_original.csv"), read("main_synthetic.csv"), keys=keys, target=target)
     values = [gh.disclosure.rapid(pair, random_state=seed, **options).value for seed in range(10)]
     known = REFERENCE["random_forest"][name]
@@ -184,8 +201,11 @@ def test_forest_on_the_papers_simulation(kappa: int) -> None:
     known = expected("expected_simA.json")["stored_files"][f"kappa_{kappa}"]
     for block in known.values():
         pair = gh.Pair(
-            read(f"simA_k{kappa}_original.csv"), read(f"simA_k{kappa}_synthetic.csv"), keys=block["keys"], target="disease_status"
-        )  # fmt: skip
+            read(f"simA_k{kappa}_original.csv"),
+            read(f"simA_k{kappa}_synthetic.csv"),
+            keys=block["keys"],
+            target="disease_status",
+        )
         values = [gh.disclosure.rapid(pair, random_state=seed).value for seed in range(10)]
         assert_forest_mean(values, block["rf"]["mean"], block["rf"]["sd"])
         assert gh.disclosure.rapid(pair, attackers="cart").value == pytest.approx(block["cart"]["rapid"], abs=1e-12)
@@ -203,7 +223,10 @@ def test_adult(shared: Path) -> None:
         "holdout": shared / "data" / "adult" / "adult_holdout.csv.gz",
         "released": shared / "golden" / "rapid" / "adult_synthetic_cart_seed2025.csv.gz",
     }
-    frames = {n: pl.read_csv(p, infer_schema_length=None).with_columns(pl.col(pl.String).fill_null("?")) for n, p in tables.items()}
+    frames = {
+        n: pl.read_csv(p, infer_schema_length=None).with_columns(pl.col(pl.String).fill_null("?"))
+        for n, p in tables.items()
+    }
     pair = gh.Pair(**frames, keys=[c for c in frames["released"].columns if c != "income"], target="income")
     result = gh.disclosure.rapid(pair, random_state=1)
     assert result.value == pytest.approx(0.725, abs=0.006)

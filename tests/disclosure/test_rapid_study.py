@@ -45,7 +45,9 @@ def test_attribution_pattern_of_the_paper() -> None:
     for data_set in range(15):
         original = gh.data.simulate_health(1000, 10, random_state=5000 + data_set)
         released = gh.synthesis.Cart().fit(original).sample(random_state=data_set)
-        result = gh.disclosure.rapid(original, released, keys=["gender", "education", "age"], target="disease_status", random_state=data_set)
+        result = gh.disclosure.rapid(
+            original, released, keys=["gender", "education", "age"], target="disease_status", random_state=data_set
+        )
         grid = result.attribution(interactions=3, at={"age": [30, 50, 70]}).grid
         rows.append(grid["logodds"].to_list())
         places = [tuple(r) for r in grid.select("gender", "education", "age").rows()]
@@ -60,7 +62,11 @@ def test_attribution_pattern_of_the_paper() -> None:
 def test_cross_validated_risk_of_the_worked_example() -> None:
     example = gh.data.load("appendix_b")
     means = [
-        gh.rapid_cv(example.original, gh.synthesis.Cart(), keys=example.keys, target=example.target, random_state=seed).value
+        gh.rapid_cv(
+            example.original, gh.synthesis.Cart(), keys=example.keys, target=example.target, random_state=seed
+        ).value
         for seed in range(5)
     ]
-    assert np.mean(means) == pytest.approx(0.0993, abs=0.03)  # five runs of the reference: 0.123, 0.075, 0.112, 0.106, 0.081
+    assert np.mean(means) == pytest.approx(
+        0.0993, abs=0.03
+    )  # five runs of the reference: 0.123, 0.075, 0.112, 0.106, 0.081

@@ -33,9 +33,18 @@ class Example:
     def pair(self, release: str | None = None, **changes: Any) -> Pair:
         """The example as a Pair; ``release`` names one of ``releases``, other arguments change roles."""
         if release is not None and release not in self.releases:
-            raise InputError(f"{self.name} has no release {release!r}{closest(release, self.releases)}; it has: {listed(self.releases)}")
+            raise InputError(
+                f"{self.name} has no release {release!r}{closest(release, self.releases)}; it has: "
+                f"{listed(self.releases)}"
+            )
         released = self.released if release is None else self.releases[release]
-        roles: dict[str, Any] = {"keys": self.keys, "target": self.target, "holdout": self.holdout, "released": released, **changes}
+        roles: dict[str, Any] = {
+            "keys": self.keys,
+            "target": self.target,
+            "holdout": self.holdout,
+            "released": released,
+            **changes,
+        }
         return Pair(self.original, **roles)
 
     def __repr__(self) -> str:
@@ -45,8 +54,9 @@ class Example:
 def load(name: str = "health", library: str = "polars") -> Example:
     """An example data set: "health", "case_study" or "appendix_b". ``library``: "polars" or "pandas".
 
-    health: 1,000 simulated people (RAPID paper, appendix A, kappa = 2), a CART release, 500 people kept aside. case_study: an income
-    survey with three releases A (independent columns), B (bootstrap with noise), C (near copy). appendix_b: the RAPID paper's worked example.
+    health: 1,000 simulated people (RAPID paper, appendix A, kappa = 2), a CART release, 500 people kept aside.
+    case_study: an income survey with three releases A (independent columns), B (bootstrap with noise), C (near copy).
+    appendix_b: the RAPID paper's worked example.
     """
     if name not in NAMES:
         raise InputError(f"there is no example {name!r}{closest(name, NAMES)}; choose one of {listed(NAMES)}")
@@ -60,8 +70,11 @@ def _health() -> Example:
     levels = {"gender": GENDER, "education": EDUCATION, "disease_status": DISEASE}
     return Example(
         "health",
-        "1,000 simulated people with a disease that depends on age, income and education; CART release; 500 people kept aside",
-        *(_bundled(f"health_{part}", levels) for part in ("original", "released", "holdout")),
+        "1,000 simulated people with a disease that depends on age, income and education; CART release; 500 people "
+        "kept aside",
+        original=_bundled("health_original", levels),
+        released=_bundled("health_released", levels),
+        holdout=_bundled("health_holdout", levels),
         keys=("gender", "age", "education"),
         target="disease_status",
     )
@@ -85,7 +98,8 @@ def _appendix_b() -> Example:
     return Example(
         "appendix_b",
         "the worked example of the RAPID paper, appendix B: 1,000 simulated people and a CART release",
-        *(_bundled(f"appendix_b_{part}", {}) for part in ("original", "released")),
+        original=_bundled("appendix_b_original", {}),
+        released=_bundled("appendix_b_released", {}),
         holdout=None,
         keys=("age", "education", "gender"),
         target="disease_status",

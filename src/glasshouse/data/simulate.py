@@ -1,4 +1,5 @@
-"""Simulated people: the health population of the RAPID paper's appendix A, and a small income survey with three releases.
+"""Simulated people: the health population of the RAPID paper's appendix A, and a small income survey with three
+releases.
 
 Every number is drawn here; no third-party data is involved.
 """
@@ -25,9 +26,11 @@ REGIONS = ("R1", "R2", "R3", "R4")
 
 
 def simulate_health(n: int = 1000, kappa: float = 1.0, random_state: RandomState = None) -> pl.DataFrame:
-    """People with a disease that depends on the rest the more strongly the larger ``kappa`` (Templ, Thees & Müller 2026, appendix A).
+    """People with a disease that depends on the rest the more strongly the larger ``kappa`` (Templ, Thees & Müller
+    2026, appendix A).
 
-    With w_s = sqrt(kappa / (1 + kappa)), w_n = sqrt(1 / (1 + kappa)), A~ = (age - 45) / 12 and logI~ the standardised log income:
+    With w_s = sqrt(kappa / (1 + kappa)), w_n = sqrt(1 / (1 + kappa)), A~ = (age - 45) / 12 and logI~ the standardised
+    log income:
 
         SES ~ N(0, 1);  age ~ N(45, 12) within [18, 85]
         education  from  w_s (0.8 SES - 0.4 A~) + w_n N(0,1),  cut at -0.3 and 0.7  (E = 0, 1, 2)
@@ -54,35 +57,42 @@ def simulate_health(n: int = 1000, kappa: float = 1.0, random_state: RandomState
     spread = log_income.std()
     richer = (log_income - log_income.mean()) / (spread if spread > 0 else 1.0)
     health = signal * (0.6 * ses - 0.5 * older + 0.2 * education + 0.2 * richer) + noise * rng.standard_normal(n)
-    odds = np.column_stack([
-        np.zeros(n),
-        -1.5 + kappa * (0.8 * older - 0.3 * richer - 0.2 * education),
-        -1.3 + kappa * (1.0 * older - 0.2 * richer - 0.1 * education),
-    ])  # fmt: skip
+    odds = np.column_stack(
+        [
+            np.zeros(n),
+            -1.5 + kappa * (0.8 * older - 0.3 * richer - 0.2 * education),
+            -1.3 + kappa * (1.0 * older - 0.2 * richer - 0.1 * education),
+        ]
+    )
     male = rng.random(n) < _logistic(signal * (0.3 * ses - 0.2 * older + 0.2 * education))
-    return pl.DataFrame({
-        "gender": _labels(male.astype(int), GENDER),
-        "age": age,
-        "education": _labels(education, EDUCATION),
-        "income": np.exp(10 + log_income),
-        "health_score": 100 * _logistic(health),
-        "disease_status": _labels(_draw_class(rng, odds), DISEASE),
-    })  # fmt: skip
+    return pl.DataFrame(
+        {
+            "gender": _labels(male.astype(int), GENDER),
+            "age": age,
+            "education": _labels(education, EDUCATION),
+            "income": np.exp(10 + log_income),
+            "health_score": 100 * _logistic(health),
+            "disease_status": _labels(_draw_class(rng, odds), DISEASE),
+        }
+    )
 
 
 def simulate_case_study(n: int = 1000, random_state: RandomState = None) -> dict[str, pl.DataFrame]:
     """An income survey and three releases of it, built like the case study of the riskutility software paper.
 
-    ``original``: age group, sex, education, region, and an income that depends on age and education. Releases: ``A`` every column
-    resampled on its own (no relation survives), ``B`` bootstrapped records with 20 % noise on the income and a fifth of the age groups redrawn,
-    ``C`` a near copy with 3 % noise on the income. ``holdout``: half as many people drawn anew.
+    ``original``: age group, sex, education, region, and an income that depends on age and education. Releases: ``A``
+    every column resampled on its own (no relation survives), ``B`` bootstrapped records with 20 % noise on the income
+    and a fifth of the age groups redrawn, ``C`` a near copy with 3 % noise on the income. ``holdout``: half as many
+    people drawn anew.
     """
     if n < 2:
         raise InputError(f"n must be at least 2, not {n}")
     rng = generator(random_state, "simulate_case_study")
     original = _survey(rng, n)
     holdout = _survey(rng, max(1, n // 2))
-    independent = original.select([pl.col(c).gather(pl.lit(pl.Series(rng.integers(0, n, n)))) for c in original.columns])
+    independent = original.select(
+        [pl.col(c).gather(pl.lit(pl.Series(rng.integers(0, n, n)))) for c in original.columns]
+    )
     drawn = original[rng.integers(0, n, n)]
     redrawn = rng.random(n) < 0.2
     groups = np.where(redrawn, rng.integers(0, len(AGE_GROUPS), n), drawn["age_group"].to_physical().to_numpy())
@@ -102,13 +112,15 @@ def _survey(rng: np.random.Generator, n: int) -> pl.DataFrame:
         + np.array([0.0, 0.35, 0.80])[schooling]
         + 0.38 * rng.standard_normal(n)
     )
-    return pl.DataFrame({
-        "age_group": _labels(age, AGE_GROUPS),
-        "sex": _labels(rng.integers(0, 2, n), ("F", "M")),
-        "education": _labels(schooling, SCHOOLING),
-        "region": _labels(rng.integers(0, len(REGIONS), n), REGIONS),
-        "income": np.rint(np.exp(log_income)).astype(np.int64),
-    })  # fmt: skip
+    return pl.DataFrame(
+        {
+            "age_group": _labels(age, AGE_GROUPS),
+            "sex": _labels(rng.integers(0, 2, n), ("F", "M")),
+            "education": _labels(schooling, SCHOOLING),
+            "region": _labels(rng.integers(0, len(REGIONS), n), REGIONS),
+            "income": np.rint(np.exp(log_income)).astype(np.int64),
+        }
+    )
 
 
 def _noisy(rng: np.random.Generator, income: pl.Series, relative: float) -> pl.Series:

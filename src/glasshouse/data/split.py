@@ -25,8 +25,8 @@ def split_before_synthesis(
 ) -> tuple[Any, Any]:
     """(training, holdout) in the caller's frame library; ``fraction`` of the records goes to the holdout.
 
-    ``stratify``: columns whose shares both parts should keep (text or categories). ``cluster``: persons or households that must not be
-    torn apart. Train the synthesiser on the first part only and pass the second as ``holdout=``.
+    ``stratify``: columns whose shares both parts should keep (text or categories). ``cluster``: persons or households
+    that must not be torn apart. Train the synthesiser on the first part only and pass the second as ``holdout=``.
     """
     if not 0 < fraction < 1:
         raise InputError(f"fraction must lie between 0 and 1, not {fraction}")
@@ -48,7 +48,8 @@ def split_before_synthesis(
 
 
 def _choose_units(strata: Array, units: Array, fraction: float, rng: np.random.Generator) -> Array:
-    """Which records go aside: per stratum the rounded share of its units, a unit belonging to the stratum of its first record."""
+    """Which records go aside: per stratum the rounded share of its units, a unit belonging to the stratum of its first
+    record."""
     _, first, index = np.unique(units, return_index=True, return_inverse=True)
     stratum = strata[first]
     order = np.lexsort((rng.random(len(first)), stratum))

@@ -1,4 +1,5 @@
-"""From a pair to scored answers: train the attackers on a release, ask them about the original (and the holdout), score."""
+"""From a pair to scored answers: train the attackers on a release, ask them about the original (and the holdout),
+score."""
 
 from __future__ import annotations
 
@@ -16,16 +17,25 @@ if TYPE_CHECKING:
     from glasshouse.data.pair import Pair
 
 SCORES: dict[str, Score] = {
-    "marginal": "marginal", "conditional": "conditional", "nce": "nce",
-    "RCS_marginal": "marginal", "RCS_conditional": "conditional", "NCE": "nce",
-}  # fmt: skip
+    "marginal": "marginal",
+    "conditional": "conditional",
+    "nce": "nce",
+    "RCS_marginal": "marginal",
+    "RCS_conditional": "conditional",
+    "NCE": "nce",
+}
 ERRORS = ("symmetric", "stabilised_relative", "absolute")
 CODE_LIKE = 10  # a numeric target with no more whole values than this may be a set of codes
 SPOKEN = {
-    "rf": "a random forest", "cart": "a decision tree", "gbm": "gradient boosting", "logit": "a logistic regression",
-    "l1": "a lasso logistic regression", "lm": "a linear regression", "marginal": "the release's shares alone",
+    "rf": "a random forest",
+    "cart": "a decision tree",
+    "gbm": "gradient boosting",
+    "logit": "a logistic regression",
+    "l1": "a lasso logistic regression",
+    "lm": "a linear regression",
+    "marginal": "the release's shares alone",
     "rf_sklearn": "a scikit-learn forest",
-}  # fmt: skip
+}
 
 
 @dataclass(frozen=True)
@@ -55,7 +65,14 @@ class Question:
 
 
 def question(
-    attackers: Any, score: str, tau: float | None, error: str, epsilon: float, delta: float | str, unseen: str, **others: Any
+    attackers: Any,
+    score: str,
+    tau: float | None,
+    error: str,
+    epsilon: float,
+    delta: float | str,
+    unseen: str,
+    **others: Any,
 ) -> Question:
     """A checked question; ``tau`` None takes the usual value of the score."""
     chosen = (attackers,) if isinstance(attackers, str) or hasattr(attackers, "fit") else tuple(attackers)
@@ -79,14 +96,21 @@ def question(
         raise InputError(f"unseen={unseen!r} is unknown; choose 'reference' or 'error'")
     known = SCORES[score]
     return Question(
-        attackers=chosen, score=known, tau=USUAL_TAU[known] if tau is None else float(tau), error=error,  # type: ignore[arg-type]
-        epsilon=float(epsilon), delta=delta, unseen=unseen, **others,
-    )  # fmt: skip
+        attackers=chosen,
+        score=known,
+        tau=USUAL_TAU[known] if tau is None else float(tau),
+        error=error,  # type: ignore[arg-type]
+        epsilon=float(epsilon),
+        delta=delta,
+        unseen=unseen,
+        **others,
+    )
 
 
 @dataclass(frozen=True)
 class Assault:
-    """Scored answers of every attacker on one release, for one target. ``scored`` marks the original records with a known target."""
+    """Scored answers of every attacker on one release, for one target. ``scored`` marks the original records with a
+    known target."""
 
     target: str
     classes: list[Any] | None
@@ -113,18 +137,29 @@ def assault(pair: Pair, target: str, ask: Question, shares: Array | None = None)
     delta = 0.0
     for attacker in ask.attackers:
         found = attack(
-            pair, attacker=attacker, target=target, tables=tables, target_type=ask.target_type,
-            missing_target=ask.missing_target or "auto", constant=ask.constant, numeric_key_na=ask.numeric_key_na,
-            random_state=ask.seed, n_jobs=ask.n_jobs, **ask.options_of(attacker),
-        )  # fmt: skip
+            pair,
+            attacker=attacker,
+            target=target,
+            tables=tables,
+            target_type=ask.target_type,
+            missing_target=ask.missing_target or "auto",
+            constant=ask.constant,
+            numeric_key_na=ask.numeric_key_na,
+            random_state=ask.seed,
+            n_jobs=ask.n_jobs,
+            **ask.options_of(attacker),
+        )
         classes = found.classes
         if ask.unseen == "error" and any(found.unseen.values()):
             raise InputError(
-                f"{sum(found.unseen.values()):,} records hold a key level that the release does not have; use unseen='reference' to score them"
+                f"{sum(found.unseen.values()):,} records hold a key level that the release does not have; use "
+                "unseen='reference' to score them"
             )
         truth, known = _truth(pair, target, found.truth["original"], "original", ask, classes)
         if not known.any():
-            raise NotApplicable(f"target {target!r} is missing for every record, so no prediction can be scored; choose another target")
+            raise NotApplicable(
+                f"target {target!r} is missing for every record, so no prediction can be scored; choose another target"
+            )
         scored = known
         weights = pair.weight_values("original")
         weights = None if weights is None else weights[known]
@@ -133,7 +168,9 @@ def assault(pair: Pair, target: str, ask: Question, shares: Array | None = None)
         warnings += [note for note in found.notes if note not in warnings]
         if classes is None:
             delta = automatic_delta(truth[known]) if ask.delta == "auto" else float(ask.delta)
-            answers[name] = NumberAnswers(found.predicted["original"][known], truth[known], ask.error, ask.epsilon, delta, weights)
+            answers[name] = NumberAnswers(
+                found.predicted["original"][known], truth[known], ask.error, ask.epsilon, delta, weights
+            )
             if answers[name].is_degenerate and len(answers) == 1:
                 warnings.append("every scored record has the same value: there is nothing to infer")
         else:
@@ -141,7 +178,9 @@ def assault(pair: Pair, target: str, ask: Question, shares: Array | None = None)
             base = class_shares(y, len(classes), weights) if shares is None else shares
             warnings += [w for w in _look_at_classes(y, found.training_classes, base) if w not in warnings]
             columns = len(classes) - (1 if ask.missing_target == "drop" and pair.codes(target).missing else 0)
-            answers[name] = ClassAnswers(found.probabilities["original"][known], y, ask.score, ask.tau, base, columns, weights)
+            answers[name] = ClassAnswers(
+                found.probabilities["original"][known], y, ask.score, ask.tau, base, columns, weights
+            )
         if len(tables) > 1:
             own, present = _truth(pair, target, found.truth["holdout"], "holdout", ask, classes)
             if present.any():
@@ -169,7 +208,9 @@ def _truth(
         return truth, known
     endless = int(np.isinf(truth).sum())
     if endless:
-        raise InputError(f"target {target!r} has {endless:,} infinite values in the {table} table; mend them or make them missing")
+        raise InputError(
+            f"target {target!r} has {endless:,} infinite values in the {table} table; mend them or make them missing"
+        )
     known = ~np.isnan(truth)
     if ask.missing_target in (None, "drop") or known.all() or not known.any():
         return truth, known
@@ -184,34 +225,38 @@ def _look_at_target(pair: Pair, target: str, ask: Question) -> list[str]:
         return []
     if column.kind == "datetime" and ask.error != "absolute":
         raise NotApplicable(
-            f"target {target!r} is a date, and an error relative to a date has no meaning; use error='absolute' with epsilon in days, "
+            f"target {target!r} is a date, and an error relative to a date has no meaning; use error='absolute' with "
+            "epsilon in days, "
             f"or target_type='categorical'"
         )
     warnings = []
     codes = pair.codes(target)
     if column.kind == "integer" and codes.n_levels <= CODE_LIKE and ask.target_type is None:
         warnings.append(
-            f"target {target!r} has {codes.n_levels} whole values and is taken as a number; if they are codes, pass target_type='categorical'"
+            f"target {target!r} has {codes.n_levels} whole values and is taken as a number; if they are codes, pass "
+            "target_type='categorical'"
         )
     if ask.error != "absolute" and ask.epsilon > 1:
         warnings.append(f"epsilon={ask.epsilon:g} is a proportion for the {ask.error} error: {100 * ask.epsilon:g} %")
     return warnings
 
 
-def _look_at_classes(y: Array, training: Array, shares: Array) -> list[str]:
+def _look_at_classes(y: Array, training: Array | None, shares: Array) -> list[str]:
     if len(np.unique(y)) == 1 and shares[y[0]] >= 1:
         return ["every scored record has the same class: there is nothing to infer, so nobody is at risk"]
-    absent = training[y] == 0
+    absent = np.zeros(len(y), bool) if training is None else training[y] == 0
     if not absent.any():
         return []
     count = len(np.unique(y[absent]))
     return [
-        f"{int(absent.sum()):,} records have a class that the release does not have ({count} of the classes): they count as not at risk"
+        f"{int(absent.sum()):,} records have a class that the release does not have ({count} of the classes): they "
+        "count as not at risk"
     ]
 
 
 def shuffled_assault(pair: Pair, target: str, like: Assault, name: str, rng: np.random.Generator) -> Answers:
-    """The answers of an attacker trained on the release with its target shuffled over the rows: it can only learn noise."""
+    """The answers of an attacker trained on the release with its target shuffled over the rows: it can only learn
+    noise."""
     from glasshouse.engines.attackers import fit_and_predict
     from glasshouse.engines.design import design
 
@@ -221,10 +266,15 @@ def shuffled_assault(pair: Pair, target: str, like: Assault, name: str, rng: np.
     asked = design(pair, pair.keys, "original", numeric_key_na=ask.numeric_key_na)
     y, keep = training_target(pair, target, ask, like.classes)
     answers, _ = fit_and_predict(
-        attacker, training.take(np.flatnonzero(keep)), rng.permutation(y[keep]), [asked.take(np.flatnonzero(like.scored))],
-        n_classes=None if like.classes is None else len(like.classes), random_state=int(rng.integers(2**31)), n_jobs=ask.n_jobs,
+        attacker,
+        training.take(np.flatnonzero(keep)),
+        rng.permutation(y[keep]),
+        [asked.take(np.flatnonzero(like.scored))],
+        n_classes=None if like.classes is None else len(like.classes),
+        random_state=int(rng.integers(2**31)),
+        n_jobs=ask.n_jobs,
         **ask.options_of(attacker),
-    )  # fmt: skip
+    )
     known = like.answers[name]
     if isinstance(known, NumberAnswers):
         return replace(known, predicted=answers[0])

@@ -2,31 +2,31 @@
 
     log odds(flagged) = sum of main effects (+ interactions up to three keys)
 
-Maximum likelihood where it exists. Cells in which everybody or nobody is flagged push estimates to infinity; then Firth's
-penalised likelihood (1993; Heinze & Schemper 2002) is used, its score being X'(y - p + h (1/2 - p)) with the leverages h, and the
-cells are marked as separated.
+Maximum likelihood where it exists. Cells in which everybody or nobody is flagged push estimates to infinity; then
+Firth's penalised likelihood (1993; Heinze & Schemper 2002) is used, its score being X'(y - p + h (1/2 - p)) with the
+leverages h, and the cells are marked as separated.
 
-Two codings of the same question. ``effects``: numbers cut at quantiles, sum-to-zero contrasts, so that each level is read
-against the average. ``grid``: numbers as they are, treatment contrasts, log odds at chosen values.
+Two codings of the same question. ``effects``: numbers cut at quantiles, sum-to-zero contrasts, so that each level is
+read against the average. ``grid``: numbers as they are, treatment contrasts, log odds at chosen values.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import combinations, product
+from itertools import combinations, pairwise, product
 from typing import Any
 
 import numpy as np
 
 from glasshouse.core.errors import InputError, NotApplicable
 from glasshouse.core.intervals import normal_quantile
+from glasshouse.disclosure.rapid_logistic import cells_of, fit_logistic
 from glasshouse.disclosure.rapid_scores import Array
 
 MOST_LEVELS = 10
 MOST_PARAMETERS = 400
 MOST_GRID_ROWS = 5_000
-HOPELESS_SE = 10.0
 
 
 @dataclass(frozen=True)
@@ -45,17 +45,6 @@ class Key:
     name: str
     values: Array | None
     factor: Factor | None
-
-
-@dataclass(frozen=True)
-class Fit:
-    """Coefficients on the columns of a design, their covariance, and how they were found. Aliased columns have none (NaN)."""
-
-    coefficients: Array
-    covariance: Array
-    method: str
-    converged: bool
-    used: Array
 
 
 @dataclass(frozen=True)
@@ -82,95 +71,23 @@ class RapidAttribution:
             return "No single key level stands out from the others."
         top = max(main, key=lambda r: r["estimate"])
         return (
-            f"The odds of being flagged are highest at {top['variable']} = {top['level']}: {np.exp(top['estimate']):.1f} times the "
+            f"The odds of being flagged are highest at {top['variable']} = {top['level']}: "
+            f"{np.exp(top['estimate']):.1f} times the "
             f"average odds (log odds {top['estimate']:+.2f}, interval {top['low']:+.2f} to {top['high']:+.2f})."
         )
 
 
-# -- fitting ---------------------------------------------------------------------------------------------------------------
-
-
-def fit_logistic(x: Array, y: Array, penalty: str = "auto", max_iter: int = 100) -> Fit:
-    """Logistic regression by Newton steps. ``penalty``: "none", "firth", or "auto" (Firth when the data are separated)."""
-    if penalty not in ("auto", "none", "firth"):
-        raise InputError(f"penalty={penalty!r} is unknown; choose 'auto', 'none' or 'firth'")
-    used = independent_columns(x)
-    q, r = np.linalg.qr(x[:, used])
-    scale = np.sqrt(len(y))
-    q, r = q * scale, r / scale
-    firth = penalty == "firth"
-    theta, information, converged = _newton(q, y, firth, max_iter)
-    if not firth and penalty == "auto" and (not converged or _exploded(r, information)):
-        firth = True
-        theta, information, converged = _newton(q, y, True, max_iter)
-    back = np.linalg.inv(r)
-    beta = np.full(x.shape[1], np.nan)
-    beta[used] = back @ theta
-    covariance = np.full((x.shape[1], x.shape[1]), np.nan)
-    covariance[np.ix_(used, used)] = back @ np.linalg.pinv(information) @ back.T
-    return Fit(beta, covariance, "Firth" if firth else "maximum likelihood", converged, used)
-
-
-def independent_columns(x: Array) -> Array:
-    """Columns that are no combination of earlier ones, as positions; the later column of an aliased set goes."""
-    length = np.sqrt((x * x).sum(axis=0))
-    scaled = x / np.where(length > 0, length, 1.0)
-    diagonal = np.abs(np.diag(np.linalg.qr(scaled, mode="r")))
-    return np.flatnonzero((diagonal > 1e-9) & (length[: len(diagonal)] > 0))
-
-
-def _newton(q: Array, y: Array, firth: bool, max_iter: int) -> tuple[Array, Array, bool]:
-    theta = np.zeros(q.shape[1])
-    value, score, information = _likelihood(q, y, theta, firth)
-    for _ in range(max_iter):
-        step = np.linalg.lstsq(information, score, rcond=None)[0]
-        longest = float(np.abs(step).max(initial=0.0))
-        step *= min(1.0, 5.0 / longest) if longest > 0 else 1.0
-        for _ in range(25):
-            trial = _likelihood(q, y, theta + step, firth)
-            if trial[0] >= value - 1e-12 * abs(value):
-                break
-            step /= 2
-        theta = theta + step
-        gained, (value, score, information) = trial[0] - value, trial
-        if abs(gained) < 1e-10 * (abs(value) + 0.1) and float(np.abs(step).max(initial=0.0)) < 1e-6:
-            return theta, information, True
-    return theta, information, False
-
-
-def _likelihood(q: Array, y: Array, theta: Array, firth: bool) -> tuple[float, Array, Array]:
-    eta = np.clip(q @ theta, -500, 500)
-    p = 1 / (1 + np.exp(-eta))
-    weight = np.maximum(p * (1 - p), 1e-12)
-    information = (q * weight[:, None]).T @ q
-    value = float(y @ eta - np.logaddexp(0, eta).sum())
-    residual = y - p
-    if firth:
-        _, logdet = np.linalg.slogdet(information)
-        value += 0.5 * float(logdet)
-        leverage = weight * np.einsum("ij,jk,ik->i", q, np.linalg.pinv(information), q, optimize=True)
-        residual = residual + leverage * (0.5 - p)
-    return value, q.T @ residual, information
-
-
-def _exploded(r: Array, information: Array) -> bool:
-    """A standard error beyond any meaning on a column of unit scale: the likelihood has no maximum."""
-    back = np.linalg.inv(r)
-    variance = np.diag(back @ np.linalg.pinv(information) @ back.T)
-    spread = np.sqrt((r * r).sum(axis=0))  # root mean square of each column
-    return bool((np.sqrt(np.maximum(variance, 0)) * np.minimum(spread, 1.0) > HOPELESS_SE).any())
-
-
-# -- effects against the average -------------------------------------------------------------------------------------------
+# -- effects against the average -----
 
 
 def quantile_factor(name: str, values: Array, bins: int) -> Factor:
-    """A number cut at its quantiles: (a, b], the first group closed on both sides; fewer groups when quantiles coincide."""
+    """A number cut at its quantiles: (a, b], the first group closed on both sides; fewer groups when quantiles
+    coincide."""
     breaks = np.unique(np.quantile(values, np.linspace(0, 1, bins + 1)))
     if len(breaks) < 2:
         return Factor(name, (f"{breaks[0]:g}",), np.zeros(len(values), int))
     codes = np.clip(np.searchsorted(breaks, values, side="left") - 1, 0, len(breaks) - 2)
-    labels = tuple(f"{'[' if i == 0 else '('}{a:g},{b:g}]" for i, (a, b) in enumerate(zip(breaks[:-1], breaks[1:], strict=True)))
+    labels = tuple(f"{'[' if i == 0 else '('}{a:g},{b:g}]" for i, (a, b) in enumerate(pairwise(breaks)))
     return Factor(name, labels, codes)
 
 
@@ -191,24 +108,29 @@ def sum_to_zero(levels: int) -> Array:
     return np.vstack([np.eye(levels - 1), -np.ones((1, levels - 1))])
 
 
-def effects_of(factors: Sequence[Factor], y: Array, order: int, penalty: str, confidence: float) -> tuple[list[dict[str, Any]], str]:
+def effects_of(
+    factors: Sequence[Factor], y: Array, order: int, penalty: str, confidence: float
+) -> tuple[list[dict[str, Any]], str]:
     """Sum-to-zero effects of all terms of exactly ``order`` keys, from the model with all terms up to that order."""
     factors = [f for f in factors if len(f.labels) > 1]
     terms = [t for size in range(1, order + 1) for t in combinations(range(len(factors)), size)]
-    columns, blocks = [np.ones((len(y), 1))], []
+    if not factors:
+        return [], "not fitted"
+    first, counts, sums = cells_of([f.codes for f in factors], y)
+    columns, blocks = [np.ones((len(first), 1))], []
     for term in terms:
-        part = np.ones((len(y), 1))
+        part = np.ones((len(first), 1))
         for j in term:
-            part = _products(part, sum_to_zero(len(factors[j].labels))[factors[j].codes])
+            part = _products(part, sum_to_zero(len(factors[j].labels))[factors[j].codes[first]])
         blocks.append((sum(c.shape[1] for c in columns), part.shape[1]))
         columns.append(part)
-    fit = fit_logistic(np.hstack(columns), y, penalty)
+    fit = fit_logistic(np.hstack(columns), sums, penalty, counts)
     z = normal_quantile(confidence)
     rows = []
     for term, (start, width) in zip(terms, blocks, strict=True):
         if len(term) != order:
             continue
-        contrast = np.ones((1, 1))
+        contrast: Array = np.ones((1, 1))
         for j in term:
             contrast = np.kron(contrast, sum_to_zero(len(factors[j].labels)))
         where = slice(start, start + width)
@@ -221,18 +143,20 @@ def effects_of(factors: Sequence[Factor], y: Array, order: int, penalty: str, co
             estimate, variance = float(estimates[position]), float(variances[position])
             known = bool(np.isfinite(estimate) and np.isfinite(variance) and n > 0)
             se = float(np.sqrt(max(variance, 0.0))) if known else None
-            rows.append({
-                "variable": ":".join(factors[j].name for j in term),
-                "level": ":".join(factors[j].labels[level] for j, level in zip(term, levels, strict=True)),
-                "order": order,
-                "estimate": estimate if known else None,
-                "se": se,
-                "low": estimate - z * se if se is not None else None,
-                "high": estimate + z * se if se is not None else None,
-                "n": n,
-                "flagged": flagged,
-                "separated": n > 0 and flagged in (0, n),
-            })  # fmt: skip
+            rows.append(
+                {
+                    "variable": ":".join(factors[j].name for j in term),
+                    "level": ":".join(factors[j].labels[level] for j, level in zip(term, levels, strict=True)),
+                    "order": order,
+                    "estimate": estimate if known else None,
+                    "se": se,
+                    "low": estimate - z * se if se is not None else None,
+                    "high": estimate + z * se if se is not None else None,
+                    "n": n,
+                    "flagged": flagged,
+                    "separated": n > 0 and flagged in (0, n),
+                }
+            )
     return rows, fit.method
 
 
@@ -241,21 +165,23 @@ def _products(left: Array, right: Array) -> Array:
     return made
 
 
-# -- predictions on a grid -------------------------------------------------------------------------------------------------
+# -- predictions on a grid -----
 
 
-def treatment_design(keys: Sequence[Key], order: int, at: Mapping[str, Array] | None = None) -> tuple[Array, list[str]]:
-    """Intercept, main effects and all interactions up to ``order`` keys; levels against the first one. ``at`` replaces the data."""
+def treatment_design(keys: Sequence[Key], order: int, at: Mapping[str, Array]) -> tuple[Array, list[str]]:
+    """Intercept, main effects and all interactions up to ``order`` keys at given values; levels against the first
+    one."""
     blocks: list[tuple[Array, list[str]]] = []
     for key in keys:
         if key.values is not None:
-            column = key.values if at is None else at[key.name]
-            blocks.append((column[:, None].astype(float), [key.name]))
+            blocks.append((at[key.name][:, None].astype(float), [key.name]))
         else:
             assert key.factor is not None
-            codes = key.factor.codes if at is None else at[key.name].astype(int)
+            codes = at[key.name].astype(int)
             later = np.arange(1, len(key.factor.labels))
-            blocks.append(((codes[:, None] == later[None, :]).astype(float), [f"{key.name}{key.factor.labels[i]}" for i in later]))
+            blocks.append(
+                ((codes[:, None] == later[None, :]).astype(float), [f"{key.name}{key.factor.labels[i]}" for i in later])
+            )
     n = len(blocks[0][0])
     columns, names = [np.ones((n, 1))], ["(Intercept)"]
     for size in range(1, order + 1):
@@ -272,9 +198,12 @@ def treatment_design(keys: Sequence[Key], order: int, at: Mapping[str, Array] | 
 def predict_grid(
     keys: Sequence[Key], y: Array, order: int, at: Mapping[str, Sequence[Any]], penalty: str, confidence: float
 ) -> tuple[list[dict[str, Any]], dict[str, float | None], str]:
-    """Log odds at all combinations of factor levels and chosen numbers, with intervals; and the coefficients behind them."""
-    x, names = treatment_design(keys, order)
-    fit = fit_logistic(x, y, penalty)
+    """Log odds at all combinations of factor levels and chosen numbers, with intervals; and the coefficients behind
+    them."""
+    raw = {k.name: k.values if k.factor is None else k.factor.codes.astype(float) for k in keys}
+    first, counts, sums = cells_of([raw[k.name] for k in keys], y)  # type: ignore[misc]
+    x, names = treatment_design(keys, order, {name: column[first] for name, column in raw.items()})  # type: ignore[index]
+    fit = fit_logistic(x, sums, penalty, counts)
     axes = [_axis(key, at) for key in keys]
     size = int(np.prod([len(a) for a in axes]))
     if size > MOST_GRID_ROWS:
@@ -296,10 +225,17 @@ def predict_grid(
             if key.factor is not None:
                 inside &= key.factor.codes == int(combo[j])
         n, flagged = int(inside.sum()), int(y[inside].sum())
-        rows.append({
-            **shown, "logodds": float(odds[i]), "se": float(se[i]), "low": float(odds[i] - z * se[i]), "high": float(odds[i] + z * se[i]),
-            "probability": float(1 / (1 + np.exp(-np.clip(odds[i], -500, 500)))), "separated": n == 0 or flagged in (0, n),
-        })  # fmt: skip
+        rows.append(
+            {
+                **shown,
+                "logodds": float(odds[i]),
+                "se": float(se[i]),
+                "low": float(odds[i] - z * se[i]),
+                "high": float(odds[i] + z * se[i]),
+                "probability": float(1 / (1 + np.exp(-np.clip(odds[i], -500, 500)))),
+                "separated": n == 0 or flagged in (0, n),
+            }
+        )
     coefficients = {name: None if np.isnan(b) else float(b) for name, b in zip(names, fit.coefficients, strict=True)}
     return rows, coefficients, fit.method
 
@@ -316,7 +252,7 @@ def _axis(key: Key, at: Mapping[str, Sequence[Any]]) -> list[float]:
     return [float(key.factor.labels.index(str(v))) for v in at[key.name]]
 
 
-# -- both together ---------------------------------------------------------------------------------------------------------
+# -- both together -----
 
 
 def attribute(
@@ -335,7 +271,8 @@ def attribute(
     flagged = int(y.sum())
     if flagged in (0, len(y)):
         raise NotApplicable(
-            f"{'all' if flagged else 'none'} of the {len(y):,} records are flagged, so no key can explain the difference; "
+            f"{'all' if flagged else 'none'} of the {len(y):,} records are flagged, so no key can explain the "
+            "difference; "
             "choose another threshold"
         )
     groups = max(2, min(bins, min(flagged, len(y) - flagged) // 5))
@@ -347,19 +284,24 @@ def attribute(
     for order in range(1, highest + 1):
         size = _parameters([len(f.labels) for f in factors], order)
         if size > min(MOST_PARAMETERS, len(y) / 2):
-            notes.append(f"effects of {order} keys at a time need {size:,} parameters, too many for {len(y):,} records; left out")
+            notes.append(
+                f"effects of {order} keys at a time need {size:,} parameters, too many for {len(y):,} records; left out"
+            )
             highest = order - 1
             break
         found, method = effects_of(factors, y, order, penalty, confidence)
         rows += found
         methods.add(method)
     if highest == 0:
-        raise NotApplicable(f"{len(y):,} records are too few for a regression on these keys; choose fewer keys with keys=")
+        raise NotApplicable(
+            f"{len(y):,} records are too few for a regression on these keys; choose fewer keys with keys="
+        )
     order, grid_keys = highest, [_coarsened(key, f) for key, f in zip(keys, factors, strict=True)]
     widths = [2 if k.factor is None else len(k.factor.labels) for k in grid_keys]
     while order > 1 and _parameters(widths, order) > min(MOST_PARAMETERS, len(y) / 2):
         order -= 1
-    grid_rows, coefficients, method = [], {}, "not fitted"
+    grid_rows: list[dict[str, Any]] = []
+    coefficients: dict[str, float | None] = {}
     if int(np.prod([3 if k.factor is None else len(k.factor.labels) for k in grid_keys])) <= MOST_GRID_ROWS:
         grid_rows, coefficients, method = predict_grid(grid_keys, y, order, dict(at or {}), penalty, confidence)
         methods.add(method)
@@ -367,11 +309,24 @@ def attribute(
         notes.append("too many combinations for a grid of predictions; choose fewer keys with keys=")
     separated = sum(r["separated"] for r in rows)
     if separated:
-        notes.append(f"in {separated} cells everybody or nobody is flagged; they are marked and their estimates lean on the penalty")
+        notes.append(
+            f"in {separated} cells everybody or nobody is flagged; they are marked and their estimates lean on the "
+            "penalty"
+        )
     return RapidAttribution(
-        None, None, coefficients, " and ".join(sorted(methods)), highest, tuple(k.name for k in keys), len(y), flagged, separated,
-        notes, rows, grid_rows,
-    )  # fmt: skip
+        None,
+        None,
+        coefficients,
+        " and ".join(sorted(methods)),
+        highest,
+        tuple(k.name for k in keys),
+        len(y),
+        flagged,
+        separated,
+        notes,
+        rows,
+        grid_rows,
+    )
 
 
 def _parameters(levels: Sequence[int], order: int) -> int:
@@ -380,5 +335,6 @@ def _parameters(levels: Sequence[int], order: int) -> int:
 
 
 def _coarsened(key: Key, factor: Factor) -> Key:
-    """The key for the grid: numbers stay numbers, wide factors take the groups of the effects; levels without records go."""
+    """The key for the grid: numbers stay numbers, wide factors take the groups of the effects; levels without records
+    go."""
     return key if key.values is not None else Key(key.name, None, factor)

@@ -1,7 +1,8 @@
 """How risky is a synthesiser, rather than one release of it: cross-validated RAPID on people it never saw.
 
-Per fold f: release = synthesiser(other folds, seed + f), RAPID of that release on the fold. Folds share training data, so the
-standard deviation over folds is no unbiased measure of uncertainty; the interval is a t interval with k - 1 degrees of freedom.
+Per fold f: release = synthesiser(other folds, seed + f), RAPID of that release on the fold. Folds share training data,
+so the standard deviation over folds is no unbiased measure of uncertainty; the interval is a t interval with k - 1
+degrees of freedom.
 """
 
 from __future__ import annotations
@@ -26,7 +27,8 @@ Synthesiser = Callable[[Any, int], Any]
 
 
 class RapidCV(Result):
-    """Cross-validated RAPID: ``value`` is the mean over folds; ``to_frame()`` has one row per fold (and per synthesiser)."""
+    """Cross-validated RAPID: ``value`` is the mean over folds; ``to_frame()`` has one row per fold (and per
+    synthesiser)."""
 
     comparison: list[dict[str, Any]]
     by_synthesiser: dict[str, RapidCV]
@@ -58,9 +60,10 @@ def rapid_cv(
 ) -> RapidCV:
     """k-fold assessment of a synthesiser: RAPID of releases made without the people it is scored on.
 
-    ``synthesiser``: a function ``(training_frame, seed) -> released frame``, an object with ``fit`` and ``sample``, or a dict of them to be
-    compared on the same folds. ``baseline``: class shares of the full data ("full") or of each fold ("fold", as in the R packages).
-    ``interval``: "t" with k - 1 degrees of freedom, or "normal" for comparison with the R packages.
+    ``synthesiser``: a function ``(training_frame, seed) -> released frame``, an object with ``fit`` and ``sample``, or
+    a dict of them to be compared on the same folds. ``baseline``: class shares of the full data ("full") or of each
+    fold ("fold", as in the R packages). ``interval``: "t" with k - 1 degrees of freedom, or "normal" for comparison
+    with the R packages.
     """
     if baseline not in ("full", "fold"):
         raise InputError(f"baseline={baseline!r} is unknown; choose 'full' or 'fold'")
@@ -71,9 +74,19 @@ def rapid_cv(
         raise InputError(f"k must lie between 2 and the number of records ({whole.n('original'):,}), not {k}")
     seed = int(random_state) if isinstance(random_state, (int, np.integer)) else integer_seed(random_state, "rapid_cv")
     ask = question(
-        (attacker,), score, tau, error, epsilon, delta, "reference", missing_target=missing_target, trees=trees,
-        attacker_options=dict(attacker_options or {}), seed=seed, n_jobs=n_jobs,
-    )  # fmt: skip
+        (attacker,),
+        score,
+        tau,
+        error,
+        epsilon,
+        delta,
+        "reference",
+        missing_target=missing_target,
+        trees=trees,
+        attacker_options=dict(attacker_options or {}),
+        seed=seed,
+        n_jobs=n_jobs,
+    )
     folds = deal_folds(_classes(whole, target) if stratify else None, whole.n("original"), k, generator(seed, "folds"))
     shares = None
     if baseline == "full" and not whole.is_numeric(target):
@@ -95,8 +108,20 @@ def rapid_cv(
             chance = answers.chance()[0]
             rate = answers.rate()
             adjusted = (rate - chance) / (1 - chance) if chance < 1 else None
-            tables[name].append({"synthesiser": name, "fold": fold + 1, "n": answers.n, "rapid": rate, "chance": chance, "adjusted": adjusted, **answers.quality()})
-            warnings += [f"fold {fold + 1}, {name}: {w}" if len(named) > 1 else f"fold {fold + 1}: {w}" for w in attack.warnings]
+            tables[name].append(
+                {
+                    "synthesiser": name,
+                    "fold": fold + 1,
+                    "n": answers.n,
+                    "rapid": rate,
+                    "chance": chance,
+                    "adjusted": adjusted,
+                    **answers.quality(),
+                }
+            )
+            warnings += [
+                f"fold {fold + 1}, {name}: {w}" if len(named) > 1 else f"fold {fold + 1}: {w}" for w in attack.warnings
+            ]
     results = {n: _summary(rows, interval, confidence, whole, n, k) for n, rows in tables.items()}
     if len(results) == 1:
         (single,) = results.values()
@@ -106,7 +131,8 @@ def rapid_cv(
 
 
 def deal_folds(classes: Array | None, n: int, k: int, rng: np.random.Generator) -> Array:
-    """Fold of every record. Stratified: each class is shuffled and dealt 0..k-1 in turn, always starting at the first fold."""
+    """Fold of every record. Stratified: each class is shuffled and dealt 0..k-1 in turn, always starting at the first
+    fold."""
     folds = np.empty(n, int)
     if classes is None:
         folds[rng.permutation(n)] = np.arange(n) % k
@@ -121,7 +147,8 @@ def deal_folds(classes: Array | None, n: int, k: int, rng: np.random.Generator) 
 
 
 def synthesise(maker: Any, training: Any, seed: int, name: str = "synthesiser") -> Any:
-    """A release from a function (training, seed) or from an object with fit and sample (copied first, never changed)."""
+    """A release from a function (training, seed) or from an object with fit and sample (copied first, never
+    changed)."""
     if hasattr(maker, "fit") and hasattr(maker, "sample"):
         model = deepcopy(maker)
         fitted = model.fit(training)
@@ -131,7 +158,10 @@ def synthesise(maker: Any, training: Any, seed: int, name: str = "synthesiser") 
                 return model.sample(**arguments)
         return model.sample(len(training))
     if not callable(maker):
-        raise InputError(f"{name!r} is a {type(maker).__name__}; a synthesiser is a function of (training frame, seed) or an object with fit and sample")
+        raise InputError(
+            f"{name!r} is a {type(maker).__name__}; a synthesiser is a function of (training frame, seed) or an "
+            "object with fit and sample"
+        )
     return maker(training, seed)
 
 
@@ -179,24 +209,41 @@ def _summary(rows: list[dict[str, Any]], interval: str, confidence: float, whole
     sd = float(values.std(ddof=1))
     se = sd / np.sqrt(k)
     half = normal_quantile(confidence) * se
-    limits = (float(values.mean()) - half, float(values.mean()) + half) if interval == "normal" else student_mean(values, confidence)
+    limits = (
+        (float(values.mean()) - half, float(values.mean()) + half)
+        if interval == "normal"
+        else student_mean(values, confidence)
+    )
     chance = float(np.mean([r["chance"] for r in rows]))
     numbers = [c for c in rows[0] if c not in ("synthesiser", "fold", "n", "rapid", "chance", "adjusted")]
     means = {c: float(np.mean([r[c] for r in rows])) for c in numbers if all(r[c] is not None for r in rows)}
     value = float(values.mean())
     details = {
-        "mean": value, "sd": sd, "se": float(se), "median": float(np.median(values)), "min": float(values.min()), "max": float(values.max()),
-        "folds": k, "chance": chance, "adjusted": (value - chance) / (1 - chance) if chance < 1 else None, **means,
-    }  # fmt: skip
+        "mean": value,
+        "sd": sd,
+        "se": float(se),
+        "median": float(np.median(values)),
+        "min": float(values.min()),
+        "max": float(values.max()),
+        "folds": k,
+        "chance": chance,
+        "adjusted": (value - chance) / (1 - chance) if chance < 1 else None,
+        **means,
+    }
     low, high = limits or (None, None)
-    shown = "" if limits is None else f" ({percent(confidence, 0)} interval {percent(max(0, limits[0]))} to {percent(min(1, limits[1]))})"
+    shown = (
+        ""
+        if limits is None
+        else f" ({percent(confidence, 0)} interval {percent(max(0, limits[0]))} to {percent(min(1, limits[1]))})"
+    )
     result = RapidCV(
         value,
         baseline=chance,
         interval=None if low is None or high is None else (low, high),
         details=details,
         sentence=(
-            f"Over {k} folds, a release made without them puts {percent(value)} of held-out people at risk{shown}; luck alone would give "
+            f"Over {k} folds, a release made without them puts {percent(value)} of held-out people at risk{shown}; "
+            "luck alone would give "
             f"{percent(chance)}. Folds share training data, so the interval is approximate."
         ),
         table=rows,
@@ -207,7 +254,12 @@ def _summary(rows: list[dict[str, Any]], interval: str, confidence: float, whole
 
 
 def _compared(
-    results: dict[str, RapidCV], tables: dict[str, list[dict[str, Any]]], interval: str, confidence: float, whole: Pair, warnings: list[str]
+    results: dict[str, RapidCV],
+    tables: dict[str, list[dict[str, Any]]],
+    interval: str,
+    confidence: float,
+    whole: Pair,
+    warnings: list[str],
 ) -> RapidCV:
     """Several synthesisers on the same folds: paired differences to the safest one."""
     safest = min(results, key=lambda n: results[n].value or 0.0)
@@ -216,12 +268,19 @@ def _compared(
     for name, result in results.items():
         difference = np.array([r["rapid"] for r in tables[name]]) - reference
         limits = None if name == safest else student_mean(difference, confidence)
-        comparison.append({
-            "synthesiser": name, "rapid": result.value, "low": None if result.interval is None else result.interval[0],
-            "high": None if result.interval is None else result.interval[1], "chance": result.baseline, "adjusted": result.excess,
-            "difference": float(difference.mean()), "difference_low": None if limits is None else limits[0],
-            "difference_high": None if limits is None else limits[1],
-        })  # fmt: skip
+        comparison.append(
+            {
+                "synthesiser": name,
+                "rapid": result.value,
+                "low": None if result.interval is None else result.interval[0],
+                "high": None if result.interval is None else result.interval[1],
+                "chance": result.baseline,
+                "adjusted": result.excess,
+                "difference": float(difference.mean()),
+                "difference_low": None if limits is None else limits[0],
+                "difference_high": None if limits is None else limits[1],
+            }
+        )
     best = results[safest]
     worst = max(results, key=lambda n: results[n].value or 0.0)
     made = RapidCV(
@@ -230,7 +289,8 @@ def _compared(
         interval=results[worst].interval,
         details={"safest": safest, "worst": worst, **{n: r.value for n, r in results.items()}},
         sentence=(
-            f"On the same folds {safest!r} puts the fewest held-out people at risk ({percent(float(best.value or 0))}), {worst!r} the most "
+            f"On the same folds {safest!r} puts the fewest held-out people at risk "
+            f"({percent(float(best.value or 0))}), {worst!r} the most "
             f"({percent(float(results[worst].value or 0))}); compared: {listed(results)}."
         ),
         warnings=warnings,

@@ -1,7 +1,7 @@
 """How certain a RAPID figure is: intervals, the relabelling test, and thresholds chosen from the data.
 
-Every function takes the answers of one attacker to each of M releases (M = 1 as a rule); figures are means over the releases and
-a relabelling moves the same people in all of them.
+Every function takes the answers of one attacker to each of M releases (M = 1 as a rule); figures are means over the
+releases and a relabelling moves the same people in all of them.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from glasshouse.disclosure.rapid_scores import Array, Moments, effective_n
 Rule = Literal["max", "strictest", "max_z"]
 METHODS = ("wilson", "clopper_pearson", "wald", "bootstrap", "cluster")
 
-# -- intervals -------------------------------------------------------------------------------------------------------------
+# -- intervals -----
 
 
 def share_interval(
@@ -79,11 +79,17 @@ def _cluster_bootstrap(
 
 
 def max_interval(
-    flags: Array, confidence: float = 0.95, n_boot: int = 1000, random_state: RandomState = 0, weights: Array | None = None
+    flags: Array,
+    confidence: float = 0.95,
+    n_boot: int = 1000,
+    random_state: RandomState = 0,
+    weights: Array | None = None,
 ) -> Interval:
-    """Percentile interval of the largest share over attackers: people are drawn once, the maximum is taken within each draw.
+    """Percentile interval of the largest share over attackers: people are drawn once, the maximum is taken within each
+    draw.
 
-    ``flags`` [attackers, n]. Only the pattern of flags matters, so a draw is one multinomial over the patterns that occur.
+    ``flags`` [attackers, n]. Only the pattern of flags matters, so a draw is one multinomial over the patterns that
+    occur.
     """
     patterns, index = np.unique(flags.T, axis=0, return_inverse=True)
     mass = np.bincount(index.ravel(), weights=weights, minlength=len(patterns)).astype(float)
@@ -105,11 +111,12 @@ def total_interval(values: Sequence[float], within: Sequence[float], confidence:
     return max(0.0, centre - half), min(1.0, centre + half)
 
 
-# -- against chance --------------------------------------------------------------------------------------------------------
+# -- against chance -----
 
 
 def mean_chance(answers: Sequence[Answers], threshold: float | None = None) -> Moments:
-    """Chance level of the mean over releases; its sd is bounded by the mean of the sds, since the people are the same."""
+    """Chance level of the mean over releases; its sd is bounded by the mean of the sds, since the people are the
+    same."""
     moments = [a.chance(threshold) for a in answers]
     return float(np.mean([m for m, _ in moments])), float(np.mean([s for _, s in moments]))
 
@@ -151,7 +158,11 @@ class RapidTest:
 
     @property
     def sentence(self) -> str:
-        what = "people are relabelled at random" if self.null == "labels" else "the attacker learns from a release with shuffled targets"
+        what = (
+            "people are relabelled at random"
+            if self.null == "labels"
+            else "the attacker learns from a release with shuffled targets"
+        )
         size = "" if self.effect_size is None else f", {self.effect_size:.1f} standard deviations away"
         return (
             f"RAPID is {percent(self.observed)}; when {what} it is {percent(self.null_mean)} on average{size} "
@@ -159,7 +170,19 @@ class RapidTest:
         )
 
     def to_dict(self) -> dict[str, Any]:
-        names = ("observed", "null_mean", "null_sd", "effect_size", "p_value", "permutations", "null", "exact_mean", "exact_sd", "p_normal", "alpha")  # fmt: skip
+        names = (
+            "observed",
+            "null_mean",
+            "null_sd",
+            "effect_size",
+            "p_value",
+            "permutations",
+            "null",
+            "exact_mean",
+            "exact_sd",
+            "p_normal",
+            "alpha",
+        )
         return {name: getattr(self, name) for name in names} | {"significant": self.significant}
 
 
@@ -193,9 +216,17 @@ def outcome(answers: Sequence[Answers], values: Array, alpha: float, null: str) 
     moments = exact if null == "labels" and len(answers) == 1 else simulated
     p_value = (1 + int((values >= observed - 1e-12).sum())) / (1 + len(values))
     return RapidTest(
-        observed, *moments, effect_size(observed, moments), p_value, len(values), null, *exact,
-        tail_probability(observed, exact, answers[0].n), alpha, values,
-    )  # fmt: skip
+        observed,
+        *moments,
+        effect_size(observed, moments),
+        p_value,
+        len(values),
+        null,
+        *exact,
+        tail_probability(observed, exact, answers[0].n),
+        alpha,
+        values,
+    )
 
 
 def relabelled(
@@ -212,13 +243,14 @@ def relabelled(
     return found
 
 
-# -- threshold curve and choice --------------------------------------------------------------------------------------------
+# -- threshold curve and choice -----
 
 
 def threshold_curve(
     answers: Sequence[Answers], thresholds: Sequence[float] | Array | None = None, confidence: float = 0.95
 ) -> dict[str, list[Any]]:
-    """RAPID along a grid of thresholds with its Wilson interval, the chance level and the band in which chance alone stays."""
+    """RAPID along a grid of thresholds with its Wilson interval, the chance level and the band in which chance alone
+    stays."""
     grid = answers[0].usual_grid() if thresholds is None else np.asarray(list(thresholds), float)
     z = NormalDist().inv_cdf(0.5 + confidence / 2)
     rates = np.array([a.rates(grid) for a in answers])
@@ -231,8 +263,19 @@ def threshold_curve(
     for threshold, rate in zip(grid.tolist(), rates.mean(axis=0).tolist(), strict=True):
         mean, sd = mean_chance(answers, threshold)
         low, high = wilson(rate * size, size, confidence)
-        row = (threshold, rate, low, high, mean, max(0.0, mean - z * sd), min(1.0, mean + z * sd), effect_size(rate, (mean, sd)))
-        for name, entry in zip(("threshold", "rapid", "low", "high", "chance", "chance_low", "chance_high", "z"), row, strict=True):
+        row = (
+            threshold,
+            rate,
+            low,
+            high,
+            mean,
+            max(0.0, mean - z * sd),
+            min(1.0, mean + z * sd),
+            effect_size(rate, (mean, sd)),
+        )
+        for name, entry in zip(
+            ("threshold", "rapid", "low", "high", "chance", "chance_low", "chance_high", "z"), row, strict=True
+        ):
             table[name].append(entry)
     return table
 
@@ -252,7 +295,11 @@ class RapidThresholds:
     def sentence(self) -> str:
         if self.recommended is None:
             return f"At no threshold of the grid is RAPID beyond chance (level {self.alpha:g})."
-        how = "corrected for looking at the whole grid" if self.corrected else "not corrected for looking at the whole grid"
+        how = (
+            "corrected for looking at the whole grid"
+            if self.corrected
+            else "not corrected for looking at the whole grid"
+        )
         return f"Rule {self.rule!r} recommends the threshold {self.recommended:g} (level {self.alpha:g}, {how})."
 
 
@@ -266,9 +313,10 @@ def choose_threshold(
 ) -> tuple[float | None, dict[str, list[Any]], bool]:
     """The recommended threshold, the table behind it, and whether it was corrected for the number of thresholds.
 
-    "max": largest threshold whose RAPID exceeds its own (1 - alpha) permutation quantile, uncorrected (riskutility). "strictest":
-    largest tau or smallest epsilon, and "max_z": largest standardised excess; both against the (1 - alpha) quantile of
-    the largest standardised excess over the grid, so that looking at many thresholds finds nothing by itself.
+    "max": largest threshold whose RAPID exceeds its own (1 - alpha) permutation quantile, uncorrected (riskutility).
+    "strictest": largest tau or smallest epsilon, and "max_z": largest standardised excess; both against the (1 - alpha)
+    quantile of the largest standardised excess over the grid, so that looking at many thresholds finds nothing by
+    itself.
     """
     if rule not in ("max", "strictest", "max_z"):
         raise InputError(f"rule={rule!r} is unknown; choose 'max', 'strictest' or 'max_z'")
@@ -284,10 +332,16 @@ def choose_threshold(
     alone, jointly = observed > quantile, (z > critical) & (sd > 0)
     adjusted_p = (1 + (largest[:, None] >= z[None, :] - 1e-12).sum(axis=0)) / (1 + n_permutations)
     table = {
-        "threshold": grid.tolist(), "rapid": observed.tolist(), "chance": mean.tolist(), "chance_sd": sd.tolist(),
-        "quantile": quantile.tolist(), "z": z.tolist(), "significant": alone.tolist(),
-        "p_adjusted": adjusted_p.tolist(), "significant_adjusted": jointly.tolist(),
-    }  # fmt: skip
+        "threshold": grid.tolist(),
+        "rapid": observed.tolist(),
+        "chance": mean.tolist(),
+        "chance_sd": sd.tolist(),
+        "quantile": quantile.tolist(),
+        "z": z.tolist(),
+        "significant": alone.tolist(),
+        "p_adjusted": adjusted_p.tolist(),
+        "significant_adjusted": jointly.tolist(),
+    }
     usable = alone if rule == "max" else jointly
     if not usable.any():
         return None, table, rule != "max"

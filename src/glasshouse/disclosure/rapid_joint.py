@@ -17,10 +17,10 @@ from glasshouse.core.streams import generator
 from glasshouse.disclosure import rapid_inference as inference
 from glasshouse.disclosure.rapid_answers import Answers, ClassAnswers
 from glasshouse.disclosure.rapid_result import BeyondChance, RapidResult, full_length
-from glasshouse.disclosure.rapid_scores import Array, normalised_gain, share
+from glasshouse.disclosure.rapid_scores import Array, effective_n, normalised_gain, share
 
 if TYPE_CHECKING:
-    from glasshouse.disclosure.rapid import Report
+    from glasshouse.disclosure.rapid_report import Report
 
 PERMUTATIONS = 199
 
@@ -46,7 +46,7 @@ def joint(report: Report) -> RapidJointResult:
     any_share, all_share = (_mean_share(f(flags), weights) for f in (_any, _all))
     chance_any, chance_all = _chance(per_release, weights, report.ask.seed)
     n = int(common.sum())
-    size = inference.effective_n(weights, n)
+    size = effective_n(weights, n)
     rates = {t: float(np.mean([share(f, weights) for f in flags[:, j]])) for j, t in enumerate(single)}
     together = float(np.prod(list(rates.values())))
     details: dict[str, Any] = {
@@ -64,7 +64,13 @@ def joint(report: Report) -> RapidJointResult:
         "all_interval": list(wilson(all_share * size, size, report.confidence)),
         "joint_gain": _joint_gain(per_release, weights),
         "targets": {
-            t: {"rapid": r.value, "chance": r.baseline, "adjusted": r.excess, "interval": r.interval, "verdict": r.verdict}
+            t: {
+                "rapid": r.value,
+                "chance": r.baseline,
+                "adjusted": r.excess,
+                "interval": r.interval,
+                "verdict": r.verdict,
+            }
             for t, r in single.items()
         },
     }
@@ -74,25 +80,27 @@ def joint(report: Report) -> RapidJointResult:
         interval=wilson(any_share * size, size, report.confidence),
         details=details,
         sentence=(
-            f"An attacker who trains on the release infers at least one of {', '.join(map(repr, single))} for {percent(any_share)} of "
-            f"{n:,} people (luck alone: {percent(chance_any[0])}) and all of them for {percent(all_share)} (luck alone: {percent(chance_all[0])})."
+            f"An attacker who trains on the release infers at least one of {', '.join(map(repr, single))} for "
+            f"{percent(any_share)} of "
+            f"{n:,} people (luck alone: {percent(chance_any[0])}) and all of them for {percent(all_share)} (luck "
+            f"alone: {percent(chance_all[0])})."
         ),
         warnings=list(dict.fromkeys(w for r in single.values() for w in r.warnings)),
         records=lambda: _records(flags, common, single),
         flag="at_risk",
         rank="inferred",
         table=[{"target": t, "rapid": r.value, "chance": r.baseline, "adjusted": r.excess} for t, r in single.items()],
-    )  # fmt: skip
+    )
     result._set(targets=single)
     return result
 
 
 def _any(flags: Array) -> Array:
-    return flags.any(axis=1)
+    return np.asarray(flags.any(axis=1))
 
 
 def _all(flags: Array) -> Array:
-    return flags.all(axis=1)
+    return np.asarray(flags.all(axis=1))
 
 
 def _mean_share(flags: Array, weights: Array | None) -> float:
@@ -110,11 +118,15 @@ def _chance(
         order = rng.permutation(n)
         flags = np.array([[a.relabelled_flags(order) for a in answers] for answers in per_release])
         found[b] = _mean_share(_any(flags), weights), _mean_share(_all(flags), weights)
-    return (float(found[:, 0].mean()), float(found[:, 0].std(ddof=1))), (float(found[:, 1].mean()), float(found[:, 1].std(ddof=1)))
+    return (float(found[:, 0].mean()), float(found[:, 0].std(ddof=1))), (
+        float(found[:, 1].mean()),
+        float(found[:, 1].std(ddof=1)),
+    )
 
 
 def _joint_gain(per_release: list[list[Answers]], weights: Array | None) -> float | None:
-    """RAPID of the attributes as one: g = product of the g_t, b = share of the combination; None with a numeric target."""
+    """RAPID of the attributes as one: g = product of the g_t, b = share of the combination; None with a numeric
+    target."""
     shares = []
     for answers in per_release:
         if not all(isinstance(a, ClassAnswers) and a.score == "marginal" for a in answers):

@@ -1,4 +1,5 @@
-"""How good the attacker is, beside how dangerous: RAPID uses probabilities, so their calibration belongs in the result."""
+"""How good the attacker is, beside how dangerous: RAPID uses probabilities, so their calibration belongs in the
+result."""
 
 from __future__ import annotations
 
@@ -7,8 +8,11 @@ import numpy as np
 from glasshouse.disclosure.rapid_scores import SMALLEST_PROBABILITY, Array, class_means, class_shares, share
 
 
-def quality_of_classes(probabilities: Array, y: Array, weights: Array | None = None, bins: int = 10) -> dict[str, float]:
-    """Accuracy (ties go to the first class), log-loss, Brier score and others; [n, K] probabilities and true classes."""
+def quality_of_classes(
+    probabilities: Array, y: Array, weights: Array | None = None, bins: int = 10
+) -> dict[str, float]:
+    """Accuracy (ties go to the first class), log-loss, Brier score and others; [n, K] probabilities and true
+    classes."""
     n, n_classes = probabilities.shape
     w = np.ones(n) if weights is None else weights
     guess = probabilities.argmax(axis=1)

@@ -1,4 +1,5 @@
-"""RapidResult: a RAPID figure that can be asked for its curve, its test, its thresholds, its intervals and its causes."""
+"""RapidResult: a RAPID figure that can be asked for its curve, its test, its thresholds, its intervals and its
+causes."""
 
 from __future__ import annotations
 
@@ -38,7 +39,8 @@ class BeyondChance(Result):
 
 
 class RapidResult(BeyondChance):
-    """A Result with RAPID's own diagnoses. ``assaults`` holds one attack per release, each with every attacker's answers."""
+    """A Result with RAPID's own diagnoses. ``assaults`` holds one attack per release, each with every attacker's
+    answers."""
 
     assaults: list[Assault]
     pairs: list[Pair]
@@ -73,7 +75,8 @@ class RapidResult(BeyondChance):
         random_state: RandomState = 0,
         attacker: str | None = None,
     ) -> inference.RapidTest:
-        """Permutation test. ``null="labels"``: relabel the people, predictions fixed; "refit": attack releases with shuffled targets."""
+        """Permutation test. ``null="labels"``: relabel the people, predictions fixed; "refit": attack releases with
+        shuffled targets."""
         answers = self.answers(attacker)
         if null == "labels":
             return inference.relabelling_test(answers, n_permutations or 199, alpha, random_state)
@@ -109,7 +112,8 @@ class RapidResult(BeyondChance):
         random_state: RandomState = 0,
         attacker: str | None = None,
     ) -> Interval:
-        """Interval of the share: "wilson", "clopper_pearson", "wald", "bootstrap", "cluster"; "total" over several releases."""
+        """Interval of the share: "wilson", "clopper_pearson", "wald", "bootstrap", "cluster"; "total" over several
+        releases."""
         answers = self.answers(attacker)
         flags = np.mean([a.flags() for a in answers], axis=0)
         if method == "total":
@@ -119,9 +123,14 @@ class RapidResult(BeyondChance):
             return inference.total_interval(rates, [r * (1 - r) / answers[0].n for r in rates], confidence)
         clusters = self.pairs[0].cluster_codes("original")
         return inference.share_interval(
-            flags, method, confidence, weights=answers[0].weights, n_boot=n_boot, random_state=random_state,
+            flags,
+            method,
+            confidence,
+            weights=answers[0].weights,
+            n_boot=n_boot,
+            random_state=random_state,
             clusters=None if clusters is None else clusters[self.assaults[0].scored],
-        )  # fmt: skip
+        )
 
     # -- diagnosis ---------------------------------------------------------------------------------------------------
 
@@ -136,7 +145,8 @@ class RapidResult(BeyondChance):
     ) -> RapidAttribution:
         """Logistic regression of the flags on the keys: which key levels, alone or together, carry the risk.
 
-        ``at`` names the values of the prediction grid, e.g. ``{"age": [30, 50, 70]}``. With several releases every release counts.
+        ``at`` names the values of the prediction grid, e.g. ``{"age": [30, 50, 70]}``. With several releases every
+        release counts.
         """
         chosen = list(self.pairs[0].keys if keys is None else [keys] if isinstance(keys, str) else keys)
         scored = self.assaults[0].scored
@@ -147,7 +157,8 @@ class RapidResult(BeyondChance):
         return RapidAttribution(**{**found.__dict__, "effects": self._frame(_columns(found.rows)), "grid": grid})
 
     def by_class(self, attacker: str | None = None) -> Any:
-        """Risk inside each true class: n, share of the class, the probability it takes to be flagged, the risk and its interval."""
+        """Risk inside each true class: n, share of the class, the probability it takes to be flagged, the risk and its
+        interval."""
         answers = self.answers(attacker)
         classes = self.assaults[0].classes
         if classes is None or not isinstance(answers[0], ClassAnswers):
@@ -162,12 +173,15 @@ class RapidResult(BeyondChance):
             low, high = inference.share_interval(flags[inside], weights=weights)
             value = float(np.average(flags[inside], weights=weights))
             cut = float(shares[k] + answers[0].threshold * (1 - shares[k])) if answers[0].score == "marginal" else None
-            for name, entry in zip(table, (classes[k], int(counts[k]), float(shares[k]), cut, value, low, high), strict=True):
+            for name, entry in zip(
+                table, (classes[k], int(counts[k]), float(shares[k]), cut, value, low, high), strict=True
+            ):
                 table[name].append(entry)
         return self._frame(table)
 
     def by(self, column: str, confidence: float = 0.95, min_group: int = 10) -> Any:
-        """The figure inside each level of ``column``; numbers with many values are cut at their quartiles, weights count."""
+        """The figure inside each level of ``column``; numbers with many values are cut at their quartiles, weights
+        count."""
         pair, answers = self.pairs[0], self.answers()
         pair.codes(column)
         many = pair.is_numeric(column) and pair.codes(column).n_levels > 20
@@ -195,7 +209,9 @@ class RapidResult(BeyondChance):
                 continue
             weights = None if answers[0].weights is None else answers[0].weights[inside]
             value = float(np.average(flags[inside], weights=weights)) if n else None
-            low, high = inference.share_interval(flags[inside], confidence=confidence, weights=weights) if n else (None, None)
+            low, high = (
+                inference.share_interval(flags[inside], confidence=confidence, weights=weights) if n else (None, None)
+            )
             for name, entry in zip(table, (label, n, value, low, high, n < min_group), strict=True):
                 table[name].append(entry)
         return self._frame(table)

@@ -1,6 +1,7 @@
 """RAPID's formulas on plain arrays: how sure the attacker is of the truth, and how sure luck alone would be.
 
-Categorical target, g = predicted probability of the record's true class, b = share of that class (Templ, Thees & Müller 2026):
+Categorical target, g = predicted probability of the record's true class, b = share of that class (Templ, Thees & Müller
+2026):
 
     marginal      r = (g - b) / (1 - b)            flagged when r > tau
     conditional   r = g / mean(g | same class)     flagged when r > tau
@@ -8,13 +9,14 @@ Categorical target, g = predicted probability of the record's true class, b = sh
 
 Continuous target, f = prediction: the errors below, flagged when e < epsilon. Both inequalities are strict.
 
-Chance level. Keep the predictions, relabel the people at random. With A_ij = 1(record i would be flagged if its true value
-were y_j), the mean of A is the expected share of flags, and the variance is that of a combinatorial sum (Hoeffding 1951):
+Chance level. Keep the predictions, relabel the people at random. With A_ij = 1(record i would be flagged if its true
+value were y_j), the mean of A is the expected share of flags, and the variance is that of a combinatorial sum
+(Hoeffding 1951):
 
-    sd = sqrt( sum_ij d_ij^2 / (n - 1) ),   d = A v_j, centred by rows and columns,   v_j = w_j / sum(w)  (1/n without weights)
+    sd = sqrt( sum_ij d_ij^2 / (n - 1) ),   d = A_ij v_j centred by rows and columns,   v_j = w_j / sum(w)
 
-No Monte Carlo, no n-by-n matrix: A depends on y_j only through its class, or, for numbers, is 1 on at most three runs of the
-sorted y.
+No Monte Carlo, no n-by-n matrix: A depends on y_j only through its class, or, for numbers, is 1 on at most three runs
+of the sorted y.
 """
 
 from __future__ import annotations
@@ -32,7 +34,7 @@ Moments = tuple[float, float]
 USUAL_TAU: dict[str, float] = {"marginal": 0.3, "conditional": 1.25, "nce": 0.5}
 SMALLEST_PROBABILITY = 1e-10
 
-# -- shares and means, with or without weights -----------------------------------------------------------------------------
+# -- shares and means, with or without weights -----
 
 
 def share(flags: Array, weights: Array | None = None) -> float:
@@ -61,11 +63,12 @@ def effective_n(weights: Array | None, n: int) -> float:
     return float(n) if weights is None else float(weights.sum() ** 2 / np.square(weights).sum())
 
 
-# -- categorical target ----------------------------------------------------------------------------------------------------
+# -- categorical target -----
 
 
 def normalised_gain(g: Array, b: Array) -> Array:
-    """(g - b) / (1 - b): the share of the missing certainty that the attacker has gained; 0 where one class is all there is."""
+    """(g - b) / (1 - b): the share of the missing certainty that the attacker has gained; 0 where one class is all
+    there is."""
     g, b = np.broadcast_arrays(np.asarray(g, float), np.asarray(b, float))
     gain: Array = np.divide(g - b, 1 - b, out=np.zeros(g.shape), where=b < 1)
     return gain
@@ -103,7 +106,8 @@ def score_true_class(
 def score_every_class(probabilities: Array, score: Score, shares: Array, n_columns: int) -> Array:
     """[n, K]: the score each record would have if its true class were k.
 
-    The conditional baseline of a random relabelling is, up to sampling noise, the mean probability of class k over all records.
+    The conditional baseline of a random relabelling is, up to sampling noise, the mean probability of class k over all
+    records.
     """
     if score == "marginal":
         return normalised_gain(probabilities, shares[None, :])
@@ -113,7 +117,8 @@ def score_every_class(probabilities: Array, score: Score, shares: Array, n_colum
 
 
 def chance_for_classes(flagged: Array, y: Array, weights: Array | None = None) -> Moments:
-    """Exact mean and sd of the share of flags over all relabellings; ``flagged`` [n, K] = would be flagged with class k."""
+    """Exact mean and sd of the share of flags over all relabellings; ``flagged`` [n, K] = would be flagged with class
+    k."""
     n, n_classes = flagged.shape
     v = np.full(n, 1 / n) if weights is None else weights / weights.sum()
     mass = np.bincount(y, weights=v, minlength=n_classes)
@@ -133,8 +138,11 @@ def chance_for_classes(flagged: Array, y: Array, weights: Array | None = None) -
     )
 
 
-def _combinatorial_sd(n: int, total_squares: float, row_squares: float, column_squares: float, grand_sum: float) -> float:
-    """Sd of sum_i c_{i, pi(i)} over random permutations pi, from the sums of squares of c, of its row and its column sums."""
+def _combinatorial_sd(
+    n: int, total_squares: float, row_squares: float, column_squares: float, grand_sum: float
+) -> float:
+    """Sd of sum_i c_{i, pi(i)} over random permutations pi, from the sums of squares of c, of its row and its column
+    sums."""
     if n < 2:
         return 0.0
     centred = total_squares - row_squares / n - column_squares / n + grand_sum**2 / n**2
@@ -142,7 +150,7 @@ def _combinatorial_sd(n: int, total_squares: float, row_squares: float, column_s
     return float(np.sqrt(max(centred, 0.0) / (n - 1))) if centred > rounding else 0.0
 
 
-# -- continuous target -----------------------------------------------------------------------------------------------------
+# -- continuous target -----
 
 
 def prediction_error(y: Array, predicted: Array, metric: ErrorMetric, delta: float) -> Array:
@@ -168,8 +176,8 @@ def close_runs(
 ) -> list[tuple[Array, Array]]:
     """For each prediction, the runs [start, stop) of the sorted true values that lie within ``epsilon`` of it.
 
-    Between -inf, 0 and the prediction every error metric is monotone in y, so each of the three stretches holds at most one run, at
-    one of its ends; bisection finds where it stops, by the very comparison that sets the flags.
+    Between -inf, 0 and the prediction every error metric is monotone in y, so each of the three stretches holds at most
+    one run, at one of its ends; bisection finds where it stops, by the very comparison that sets the flags.
     """
     n = len(sorted_y)
     low = np.searchsorted(sorted_y, np.minimum(predicted, 0.0))
@@ -221,7 +229,8 @@ def chance_for_numbers(
 def best_constant(
     y: Array, metric: ErrorMetric, delta: float, epsilon: float, weights: Array | None = None
 ) -> tuple[float, float]:
-    """(c, coverage): the one number that is within ``epsilon`` of the most people, the attack that needs no release at all."""
+    """(c, coverage): the one number that is within ``epsilon`` of the most people, the attack that needs no release at
+    all."""
     low, high = _accepting_interval(y, metric, delta, epsilon)
     w = np.full(len(y), 1 / len(y)) if weights is None else weights / weights.sum()
     ends = np.concatenate([low, high])
@@ -229,7 +238,9 @@ def best_constant(
     order = np.lexsort((np.concatenate([np.ones(len(y)), np.zeros(len(y))]), ends))
     ends = ends[order]
     inside = np.cumsum(change[order])[:-1]
-    room = np.diff(ends) > 1e-9 * max(1e-300, float(np.abs(ends).max()))  # ends that differ by rounding only leave no room
+    room = np.diff(ends) > 1e-9 * max(
+        1e-300, float(np.abs(ends).max())
+    )  # ends that differ by rounding only leave no room
     best = int(np.argmax(np.where(room, inside, -1.0)))
     c = (ends[best] + ends[best + 1]) / 2
     return float(c), share(prediction_error(y, np.full(len(y), c), metric, delta) < epsilon, weights)

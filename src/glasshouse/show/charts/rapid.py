@@ -1,4 +1,5 @@
-"""Charts of RAPID: the threshold curve against chance, who is at risk, which keys carry it, and how good the attacker is."""
+"""Charts of RAPID: the threshold curve against chance, who is at risk, which keys carry it, and how good the attacker
+is."""
 
 from __future__ import annotations
 
@@ -23,7 +24,7 @@ SCORE_NAMES = {
 def _data(rows: list[dict[str, Any]]) -> Any:
     import altair as alt
 
-    return alt.Data(values=rows)
+    return alt.Data(values=rows)  # type: ignore[no-untyped-call]
 
 
 def _only(result: Result) -> RapidResult:
@@ -46,7 +47,8 @@ def _threshold_title(result: RapidResult) -> str:
 
 @chart("rapid", "curve")
 def curve(result: Result, confidence: float = 0.95) -> Any:
-    """Share at risk along the threshold, with its interval, the chance level and the band in which chance alone stays."""
+    """Share at risk along the threshold, with its interval, the chance level and the band in which chance alone
+    stays."""
     import altair as alt
 
     from glasshouse.disclosure.rapid_inference import threshold_curve
@@ -61,16 +63,32 @@ def curve(result: Result, confidence: float = 0.95) -> Any:
     low, high = ("release_min", "release_max") if several else ("low", "high")
     band = base.mark_area(color=RISK, opacity=0.18).encode(y=f"{low}:Q", y2=f"{high}:Q")
     null = base.mark_area(color=CHANCE, opacity=0.35).encode(y="chance_low:Q", y2="chance_high:Q")
-    lines = base.transform_fold(["rapid", "chance"], as_=["series", "share"]).mark_line(strokeWidth=2.2).encode(
-        y=alt.Y("share:Q", axis=alt.Axis(format="%"), scale=alt.Scale(domain=[0, 1]), title="share of people at risk"),
-        color=alt.Color(
-            "series:N",
-            scale=alt.Scale(domain=["rapid", "chance"], range=[RISK, CHANCE]),
-            legend=alt.Legend(title=None, orient="top", labelExpr="datum.label == 'rapid' ? 'RAPID' : 'luck alone (relabelled people)'"),
-        ),
-    )  # fmt: skip
+    lines = (
+        base.transform_fold(["rapid", "chance"], as_=["series", "share"])
+        .mark_line(strokeWidth=2.2)
+        .encode(
+            y=alt.Y(
+                "share:Q", axis=alt.Axis(format="%"), scale=alt.Scale(domain=[0, 1]), title="share of people at risk"
+            ),
+            color=alt.Color(
+                "series:N",
+                scale=alt.Scale(domain=["rapid", "chance"], range=[RISK, CHANCE]),
+                legend=alt.Legend(
+                    title=None,
+                    orient="top",
+                    labelExpr="datum.label == 'rapid' ? 'RAPID' : 'luck alone (relabelled people)'",
+                ),
+            ),
+        )
+    )
     answers = result.answers()[0]
-    here = [{"threshold": answers.threshold, "rapid": result.value, "label": f"{100 * float(result.value or 0):.1f} % at {answers.threshold:g}"}]
+    here = [
+        {
+            "threshold": answers.threshold,
+            "rapid": result.value,
+            "label": f"{100 * float(result.value or 0):.1f} % at {answers.threshold:g}",
+        }
+    ]
     mark = alt.Chart(_data(here))
     point = mark.mark_point(filled=True, size=90, color=RISK, opacity=1).encode(x="threshold:Q", y=y)
     label = mark.mark_text(align="left", dx=8, dy=-8, fontWeight="bold").encode(x="threshold:Q", y=y, text="label:N")
@@ -103,13 +121,31 @@ def distribution(result: Result, bins: int = 30) -> Any:
             for a, b, n in zip(edges[:-1], edges[1:], counts, strict=True)
             if n
         ]
-    colour = alt.Color("status:N", scale=alt.Scale(domain=["at risk", "not at risk"], range=[RISK, SAFE]), title=None, legend=alt.Legend(orient="top"))
-    title_x = SCORE_NAMES[answers.score] if isinstance(answers, ClassAnswers) else f"prediction error ({answers.metric.replace('_', ' ')})"
-    bars = alt.Chart(_data(rows)).mark_bar(stroke="white", strokeWidth=0.5).encode(
-        x=alt.X("low:Q", bin="binned", title=title_x, axis=alt.Axis(format="~g", tickCount=10)), x2="high:Q", y=alt.Y("people:Q", title="people"), color=colour,
-    )  # fmt: skip
+    colour = alt.Color(
+        "status:N",
+        scale=alt.Scale(domain=["at risk", "not at risk"], range=[RISK, SAFE]),
+        title=None,
+        legend=alt.Legend(orient="top"),
+    )
+    title_x = (
+        SCORE_NAMES[answers.score]
+        if isinstance(answers, ClassAnswers)
+        else f"prediction error ({answers.metric.replace('_', ' ')})"
+    )
+    bars = (
+        alt.Chart(_data(rows))
+        .mark_bar(stroke="white", strokeWidth=0.5)
+        .encode(
+            x=alt.X("low:Q", bin="binned", title=title_x, axis=alt.Axis(format="~g", tickCount=10)),
+            x2="high:Q",
+            y=alt.Y("people:Q", title="people"),
+            color=colour,
+        )
+    )
     rule = alt.Chart(_data([{"t": answers.threshold}])).mark_rule(strokeDash=[5, 4], color="#333").encode(x="t:Q")
-    return (bars + rule).properties(width=460, height=260, title=f"{100 * float(result.value or 0):.1f} % of people are at risk")
+    return (bars + rule).properties(
+        width=460, height=260, title=f"{100 * float(result.value or 0):.1f} % of people are at risk"
+    )
 
 
 @chart("rapid", "classes")
@@ -135,7 +171,9 @@ def subgroups(result: Result, column: str | None = None) -> Any:
     table = _table(result.by(name))
     rows = [
         {"group": "missing" if c is None else str(c), "value": v, "low": lo, "high": hi, "n": n}
-        for c, v, lo, hi, n, small in zip(*(table[k] for k in (name, "value", "low", "high", "n", "small")), strict=True)
+        for c, v, lo, hi, n, small in zip(
+            *(table[k] for k in (name, "value", "low", "high", "n", "small")), strict=True
+        )
         if v is not None and not small
     ]
     return _dots(rows[:40], f"Risk by {name}", float(result.value or 0), "share of the group at risk", result)
@@ -168,13 +206,30 @@ def calibration(result: Result, bins: int = 10) -> Any:
     rows = []
     for b in np.unique(cell):
         inside = cell == b
-        rows.append({"confidence": float(sure[inside].mean()), "accuracy": float(right[inside].mean()), "people": int(inside.sum())})
+        rows.append(
+            {
+                "confidence": float(sure[inside].mean()),
+                "accuracy": float(right[inside].mean()),
+                "people": int(inside.sum()),
+            }
+        )
     points = alt.Chart(_data(rows)).encode(
-        x=alt.X("confidence:Q", scale=alt.Scale(domain=[0, 1]), axis=alt.Axis(format="%"), title="how sure the attacker is of its guess"),
+        x=alt.X(
+            "confidence:Q",
+            scale=alt.Scale(domain=[0, 1]),
+            axis=alt.Axis(format="%"),
+            title="how sure the attacker is of its guess",
+        ),
         y=alt.Y("accuracy:Q", scale=alt.Scale(domain=[0, 1]), axis=alt.Axis(format="%"), title="how often it is right"),
-    )  # fmt: skip
-    diagonal = alt.Chart(_data([{"x": 0, "y": 0}, {"x": 1, "y": 1}])).mark_line(color=CHANCE, strokeDash=[4, 4]).encode(x="x:Q", y="y:Q")
-    dots = points.mark_circle(color=INK, opacity=1).encode(size=alt.Size("people:Q", scale=alt.Scale(range=[40, 400], zero=False)))
+    )
+    diagonal = (
+        alt.Chart(_data([{"x": 0, "y": 0}, {"x": 1, "y": 1}]))
+        .mark_line(color=CHANCE, strokeDash=[4, 4])
+        .encode(x="x:Q", y="y:Q")
+    )
+    dots = points.mark_circle(color=INK, opacity=1).encode(
+        size=alt.Size("people:Q", scale=alt.Scale(range=[40, 400], zero=False))
+    )
     title = alt.Title("Calibration of the attacker", subtitle="below the line: surer than right")
     return (diagonal + points.mark_line(color=INK) + dots).properties(width=320, height=300, title=title)
 
@@ -188,20 +243,39 @@ def predicted(result: Result, bins: int = 30) -> Any:
     answers = result.answers()[0]
     if not isinstance(answers, NumberAnswers):
         return _confusion(result, answers)
-    limits = [float(v) for v in np.quantile(np.concatenate([answers.y, answers.predicted]), [0.005, 0.995])]
-    if limits[0] == limits[1]:
-        limits = [limits[0] - 0.5, limits[0] + 0.5]
-    edges = np.linspace(*limits, bins + 1)
-    counts, _, _ = np.histogram2d(np.clip(answers.y, *limits), np.clip(answers.predicted, *limits), bins=[edges, edges])
+    low, high = (float(v) for v in np.quantile(np.concatenate([answers.y, answers.predicted]), [0.005, 0.995]))
+    if low == high:
+        low, high = low - 0.5, high + 0.5
+    edges = np.linspace(low, high, bins + 1)
+    counts, _, _ = np.histogram2d(
+        np.clip(answers.y, low, high), np.clip(answers.predicted, low, high), bins=[edges, edges]
+    )
     rows = [
-        {"x": float(edges[i]), "x2": float(edges[i + 1]), "y": float(edges[j]), "y2": float(edges[j + 1]), "people": int(counts[i, j])}
+        {
+            "x": float(edges[i]),
+            "x2": float(edges[i + 1]),
+            "y": float(edges[j]),
+            "y2": float(edges[j + 1]),
+            "people": int(counts[i, j]),
+        }
         for i, j in zip(*np.nonzero(counts), strict=True)
     ]
-    cells = alt.Chart(_data(rows)).mark_rect().encode(
-        x=alt.X("x:Q", title=f"true {result.assaults[0].target}"), x2="x2:Q", y=alt.Y("y:Q", title="predicted"), y2="y2:Q",
-        color=alt.Color("people:Q", scale=alt.Scale(range=["#d9ecef", "#0b4f59"])),
-    )  # fmt: skip
-    line = alt.Chart(_data([{"x": v, "y": v} for v in limits])).mark_line(color=RISK, strokeDash=[4, 4]).encode(x="x:Q", y="y:Q")
+    cells = (
+        alt.Chart(_data(rows))
+        .mark_rect()
+        .encode(
+            x=alt.X("x:Q", title=f"true {result.assaults[0].target}"),
+            x2="x2:Q",
+            y=alt.Y("y:Q", title="predicted"),
+            y2="y2:Q",
+            color=alt.Color("people:Q", scale=alt.Scale(range=["#d9ecef", "#0b4f59"])),
+        )
+    )
+    line = (
+        alt.Chart(_data([{"x": v, "y": v} for v in (low, high)]))
+        .mark_line(color=RISK, strokeDash=[4, 4])
+        .encode(x="x:Q", y="y:Q")
+    )
     return (cells + line).properties(width=340, height=320, title="Predicted against true")
 
 
@@ -214,9 +288,14 @@ def importance(result: Result) -> Any:
     if not found:
         raise InputError("this attacker does not say what its keys contribute")
     rows = [{"key": k, "share": v} for k, v in sorted(found.items(), key=lambda item: -item[1])[:15]]
-    bars = alt.Chart(_data(rows)).mark_bar(color=INK).encode(
-        y=alt.Y("key:N", sort=None, title=None), x=alt.X("share:Q", axis=alt.Axis(format="%"), title="share of the model's gain"),
-    )  # fmt: skip
+    bars = (
+        alt.Chart(_data(rows))
+        .mark_bar(color=INK)
+        .encode(
+            y=alt.Y("key:N", sort=None, title=None),
+            x=alt.X("share:Q", axis=alt.Axis(format="%"), title="share of the model's gain"),
+        )
+    )
     return bars.properties(width=340, height=24 * max(len(rows), 2), title="What the attacker uses")
 
 
@@ -231,7 +310,14 @@ def targets(result: Result) -> Any:
         {"target": "all of them", "value": result.details["all"], "chance": result.details["chance_all"]},
     ]
     base = alt.Chart(_data(rows)).encode(y=alt.Y("target:N", sort=None, title=None))
-    bars = base.mark_bar(color=RISK).encode(x=alt.X("value:Q", axis=alt.Axis(format="%"), scale=alt.Scale(domain=[0, 1]), title="share of people (tick: luck alone)"))
+    bars = base.mark_bar(color=RISK).encode(
+        x=alt.X(
+            "value:Q",
+            axis=alt.Axis(format="%"),
+            scale=alt.Scale(domain=[0, 1]),
+            title="share of people (tick: luck alone)",
+        )
+    )
     ticks = base.mark_tick(color="#222", thickness=3).encode(x="chance:Q")
     return (bars + ticks).properties(width=380, height=30 * len(rows), title="RAPID over several targets")
 
@@ -243,9 +329,18 @@ def folds(result: Result) -> Any:
 
     rows = [{k: r[k] for k in ("synthesiser", "fold", "rapid", "chance")} for r in result._table or []]
     base = alt.Chart(_data(rows)).encode(y=alt.Y("synthesiser:N", title=None))
-    dots = base.mark_circle(size=90, color=RISK, opacity=0.8).encode(x=alt.X("rapid:Q", axis=alt.Axis(format="%"), scale=alt.Scale(zero=True), title="held-out people at risk (tick: luck alone)"))
+    dots = base.mark_circle(size=90, color=RISK, opacity=0.8).encode(
+        x=alt.X(
+            "rapid:Q",
+            axis=alt.Axis(format="%"),
+            scale=alt.Scale(zero=True),
+            title="held-out people at risk (tick: luck alone)",
+        )
+    )
     ticks = base.mark_tick(color=CHANCE, thickness=2).encode(x="chance:Q")
-    return (ticks + dots).properties(width=380, height=36 * len({r["synthesiser"] for r in rows}) + 20, title="RAPID by fold")
+    return (ticks + dots).properties(
+        width=380, height=36 * len({r["synthesiser"] for r in rows}) + 20, title="RAPID by fold"
+    )
 
 
 def _confusion(result: RapidResult, answers: ClassAnswers) -> Any:
@@ -261,10 +356,24 @@ def _confusion(result: RapidResult, answers: ClassAnswers) -> Any:
         mean = answers.probabilities[inside].mean(axis=0)
         rows += [{"true": labels[i], "named": labels[j], "probability": float(mean[j])} for j in sorted(common)]
     order = [labels[i] for i in sorted(common)]
-    base = alt.Chart(_data(rows)).encode(x=alt.X("named:N", sort=order, title="class named by the attacker", axis=alt.Axis(labelAngle=-30)), y=alt.Y("true:N", sort=order, title="true class"))
-    cells = base.mark_rect().encode(color=alt.Color("probability:Q", scale=alt.Scale(domain=[0, 1], range=["#f3f8f9", "#0b4f59"]), legend=alt.Legend(format="%", title="mean probability")))
-    text = base.mark_text().encode(text=alt.Text("probability:Q", format=".0%"), color=alt.condition("datum.probability > 0.55", alt.value("white"), alt.value("#222")))
-    return (cells + text).properties(width=60 * len(order) + 60, height=44 * len(order), title="Probability given to each class")
+    base = alt.Chart(_data(rows)).encode(
+        x=alt.X("named:N", sort=order, title="class named by the attacker", axis=alt.Axis(labelAngle=-30)),
+        y=alt.Y("true:N", sort=order, title="true class"),
+    )
+    cells = base.mark_rect().encode(
+        color=alt.Color(
+            "probability:Q",
+            scale=alt.Scale(domain=[0, 1], range=["#f3f8f9", "#0b4f59"]),
+            legend=alt.Legend(format="%", title="mean probability"),
+        )
+    )
+    text = base.mark_text().encode(
+        text=alt.Text("probability:Q", format=".0%"),
+        color=alt.condition("datum.probability > 0.55", alt.value("white"), alt.value("#222")),
+    )
+    return (cells + text).properties(
+        width=60 * len(order) + 60, height=44 * len(order), title="Probability given to each class"
+    )
 
 
 def _dots(rows: list[dict[str, Any]], title: str, overall: float, axis: str, result: RapidResult) -> Any:
@@ -292,11 +401,22 @@ def _forest(result: RapidResult, order: int, top: int, title: str) -> Any:
     if order == 1:
         usable = [r for r in found.rows if r in usable]
     rows = [
-        {"effect": f"{r['variable'].replace(':', ' × ')}: {r['level'].replace(':', ' × ')}", "estimate": r["estimate"], "low": r["low"], "high": r["high"], "cell": "everybody or nobody flagged" if r["separated"] else "estimated"}
+        {
+            "effect": f"{r['variable'].replace(':', ' × ')}: {r['level'].replace(':', ' × ')}",
+            "estimate": r["estimate"],
+            "low": r["low"],
+            "high": r["high"],
+            "cell": "everybody or nobody flagged" if r["separated"] else "estimated",
+        }
         for r in usable
-    ]  # fmt: skip
+    ]
     base = alt.Chart(_data(rows)).encode(y=alt.Y("effect:N", sort=None, title=None, axis=alt.Axis(labelLimit=320)))
-    colour = alt.Color("cell:N", scale=alt.Scale(domain=["estimated", "everybody or nobody flagged"], range=[INK, CHANCE]), title=None, legend=alt.Legend(orient="bottom"))
+    colour = alt.Color(
+        "cell:N",
+        scale=alt.Scale(domain=["estimated", "everybody or nobody flagged"], range=[INK, CHANCE]),
+        title=None,
+        legend=alt.Legend(orient="bottom"),
+    )
     x_title = "log odds of being at risk, against the average"
     zero = alt.Chart(_data([{"v": 0}])).mark_rule(color="#444", strokeDash=[4, 4]).encode(x="v:Q")
     whiskers = base.mark_rule(strokeWidth=2).encode(x=alt.X("low:Q", title=x_title), x2="high:Q", color=colour)
