@@ -365,3 +365,13 @@ def test_charts_show_aggregates_only():
                 content = json.dumps(result.plot().to_dict())
                 assert len(content) < 60_000
                 assert "abcdefgh" not in content
+
+
+def test_box_hit_rate_hand_example():
+    """Range 30, box 1/30: one year either side and the same region."""
+    original = pl.DataFrame({"age": [20.0, 30, 50], "region": ["a", "b", "a"]})
+    released = pl.DataFrame({"age": [21.0, 30, 48], "region": ["a", "a", "a"]})
+    pair = Pair(original, released, schema={"age": "numeric"})
+    assert hitting_rate(pair, box=1 / 30).details["box_hit_rate"] == pytest.approx(1 / 3)
+    with pytest.raises(InputError):
+        hitting_rate(pair, box=2)

@@ -144,6 +144,7 @@ def hitting_rate(
     pair: Pair,
     *,
     threshold: float = 0.05,
+    box: float | None = None,
     columns: Sequence[str] | None = None,
     missing: str = "level",
     queries: int | None = None,
@@ -156,7 +157,9 @@ def hitting_rate(
     HR(tau) = mean[d_T <= tau]; the reference is the same rate against the holdout, with the training records cut in
     expectation to the holdout's size when they are more. The p-value asks whether the nearest original of the hitting
     records is a training record more often than under swapped labels. Without a holdout the reference is the rate of
-    training records among themselves. ``details["hitting_rate"]`` holds the curve over distances.
+    training records among themselves. ``details["hitting_rate"]`` holds the curve over distances. ``box`` (say 1/30)
+    adds SynthEval's version: the share of originals with a release record equal in every category and within that part
+    of the range in every number (``box_hit_rate``).
     """
     if not 0 <= threshold < 1:
         raise InputError(f"threshold must lie in [0, 1), not {threshold}")
@@ -166,6 +169,8 @@ def hitting_rate(
     curve = hit_curve(train)
     share = float((train <= threshold + TOL).mean())
     details: dict[str, Any] = {"threshold": threshold, "hitting_rate": curve, **curve, **sizes(pair, found)}
+    if box is not None:
+        details |= _box_hits(pair, found, box, missing)
     p, verdict, excess = None, None, None
     if found.holdout is not None:
         holdout = found.holdout.distance[:, 0]
@@ -238,6 +243,29 @@ def _distances(name: str, values: np.ndarray) -> dict[str, float]:
         f"median_{name}": float(np.median(values)),
         f"p5_{name}": float(np.quantile(values, 0.05)),
     }
+
+
+def _box_hits(pair: Pair, found: Closeness, box: float, missing: str) -> dict[str, float]:
+    """Share of people with a release record equal in every category and within ``box`` times the range of numbers."""
+    from glasshouse.disclosure.copying_drisk import inside_box
+
+    if not 0 <= box < 1:
+        raise InputError(f"box must lie in [0, 1), not {box}")
+    encoded = found.space.encoded
+    n_numbers = next(iter(encoded.numbers.values())).shape[1]
+    widths = encoded.weights[:n_numbers]
+
+    def matrix(table: str) -> np.ndarray:
+        numbers = encoded.numbers[table] / widths
+        numbers[numbers > 1.5] = np.nan
+        codes = encoded.codes[table].astype(float)
+        codes[codes < 0] = np.nan
+        return np.concatenate([numbers, codes], axis=1)
+
+    half = np.concatenate([np.full(n_numbers, box), np.zeros(len(encoded.weights) - n_numbers)])
+    released = matrix("released")
+    tables = {"original": "box_hit_rate", **({"holdout": "box_hit_rate_holdout"} if pair.has_holdout else {})}
+    return {name: float(inside_box(matrix(t), released, half, missing).mean()) for t, name in tables.items()}
 
 
 def _hit_records(space: Space, pair: Pair, threshold: float, n_jobs: int | None) -> Mapping[str, np.ndarray]:

@@ -105,7 +105,8 @@ def nnaa(
         )
     loss = held.aa_mid - train.aa_mid
     judged = [space.nearest(t, "released", 1, n_jobs).row[:, 0] for t in ("original", "holdout")]
-    sd = math.sqrt(_variance(train, held, [*judged, space.rows("released").inverse]))
+    nearest_person = space.nearest("released", "original", 1, n_jobs).row[:, 0]
+    sd = math.sqrt(_variance(train, held, [*judged, space.rows("released").inverse], nearest_person))
     half = normal_quantile(confidence) * sd
     p = _upper_tail(loss / sd) if sd > 0 else (0.0 if loss > TOL else 1.0)
     scores = {t: _score(space, t, n_jobs) for t in ("original", "holdout")}
@@ -235,8 +236,8 @@ def _mean_side(sides: list[Side]) -> Side:
     return Side(left, right, left_tie, right_tie, sides[-1].people, sides[-1].release)
 
 
-def _variance(train: Side, held: Side, judged: Sequence[np.ndarray]) -> float:
-    """Variance of the loss; people judged by the same release record, and that record itself, are one cluster."""
+def _variance(train: Side, held: Side, judged: Sequence[np.ndarray], nearest_person: np.ndarray) -> float:
+    """Variance of the loss, allowing for people judged by the same release record and for records near one person."""
     paired = held.release - train.release
     influence = [
         -(train.people - train.people.mean()) / len(train.people),
@@ -246,7 +247,9 @@ def _variance(train: Side, held: Side, judged: Sequence[np.ndarray]) -> float:
     independent = sum(float((part**2).sum()) for part in influence)
     if any(len(part) != len(who) for part, who in zip(influence, judged, strict=True)):
         return independent / 4
-    return max(independent, cluster_variance(np.concatenate(influence), np.concatenate(judged))) / 4
+    by_release = cluster_variance(np.concatenate(influence), np.concatenate(judged))
+    by_person = independent - float((influence[2] ** 2).sum()) + cluster_variance(influence[2], nearest_person)
+    return max(independent, by_release, by_person) / 4
 
 
 def _score(space: Space, table: str, n_jobs: int | None) -> np.ndarray:

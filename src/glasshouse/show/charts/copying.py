@@ -22,6 +22,12 @@ COLOURS = dict(zip(NAMES.values(), (TRAIN, HOLDOUT, OTHER), strict=True))
 DASHES = dict(zip(NAMES.values(), ([1, 0], [6, 3], [2, 2]), strict=True))
 
 
+def _data(rows: list[dict[str, Any]]) -> Any:
+    import altair as alt
+
+    return alt.Data(values=rows)  # type: ignore[no-untyped-call]
+
+
 def _lines(rows: list[dict[str, Any]]) -> tuple[Any, Any]:
     """Colour and line pattern of the people in ``rows``; patterns serve readers who cannot tell the colours apart."""
     import altair as alt
@@ -49,7 +55,7 @@ def quantiles(result: Result) -> Any:
     title, axis = TITLES[result.name]
     colour, dash = _lines(rows)
     return (
-        alt.Chart(alt.Data(values=rows))
+        alt.Chart(_data(rows))
         .mark_line(interpolate="step-after", strokeWidth=2)
         .encode(
             x=alt.X("distance:Q", title=axis),
@@ -76,14 +82,12 @@ def hits(result: Result) -> Any:
         for t, share in (curve or {}).items()
     ]
     colour, dash = _lines(rows)
-    line = alt.Chart(alt.Data(values=rows)).encode(
+    line = alt.Chart(_data(rows)).encode(
         x=alt.X("distance:Q", title="within this Gower distance"),
         y=alt.Y("share:Q", axis=alt.Axis(format="%"), scale=alt.Scale(domain=[0, 1]), title="share of release records"),
         color=colour,
     )
-    rule = (
-        alt.Chart(alt.Data(values=[{"at": result.details["threshold"]}])).mark_rule(strokeDash=[3, 3]).encode(x="at:Q")
-    )
+    rule = alt.Chart(_data([{"at": result.details["threshold"]}])).mark_rule(strokeDash=[3, 3]).encode(x="at:Q")
     lines = line.mark_line(strokeWidth=2).encode(strokeDash=dash) + line.mark_point(filled=True, size=40)
     return (lines + rule).properties(width=420, height=260, title="Release records near a person")
 
@@ -108,7 +112,7 @@ def copies(result: Result) -> Any:
         if result.details.get(name) is not None
     ]
     scale = alt.Scale(domain=["training", "chance"], range=[TRAIN, HOLDOUT])
-    base = alt.Chart(alt.Data(values=rows)).encode(
+    base = alt.Chart(_data(rows)).encode(
         y=alt.Y("kind:N", sort=None, title=None, axis=alt.Axis(labelLimit=220)),
         yOffset=alt.YOffset("against:N", sort=["training", "chance"]),
         x=alt.X("share:Q", axis=alt.Axis(format="%"), title="share of release records"),

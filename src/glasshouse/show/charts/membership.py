@@ -12,6 +12,12 @@ ATTACK, CHANCE = "#c2410c", "#8a8f98"
 LOWEST = 1e-4
 
 
+def _data(rows: list[dict[str, Any]]) -> Any:
+    import altair as alt
+
+    return alt.Data(values=rows)  # type: ignore[no-untyped-call]
+
+
 @chart("domias", "roc")
 @chart("nnaa", "roc")
 @chart("membership_classifier", "roc")
@@ -38,7 +44,7 @@ def roc(result: Result) -> Any:
         if result.details.get(name)
     ]
     if marks:
-        points = alt.Chart(alt.Data(values=marks)).mark_point(filled=True, size=70, color=ATTACK)
+        points = alt.Chart(_data(marks)).mark_point(filled=True, size=70, color=ATTACK)
         inset = inset + points.encode(x="fpr:Q", y="tpr:Q")
     return alt.hconcat(whole, inset)
 
@@ -50,7 +56,7 @@ def _panel(rows: list[dict[str, float]], kind: str, domain: list[float], title: 
     axis = alt.Axis(format="~%")
     x = alt.X("fpr:Q", scale=scale, axis=axis, title="false alarms among non-members")
     y = alt.Y("tpr:Q", scale=scale, axis=axis, title="members found")
-    line = alt.Chart(alt.Data(values=rows)).mark_line(color=ATTACK, strokeWidth=2).encode(x=x, y=y)
+    line = alt.Chart(_data(rows)).mark_line(color=ATTACK, strokeWidth=2).encode(x=x, y=y)
     ends = [{"fpr": end, "tpr": end} for end in domain]
-    chance = alt.Chart(alt.Data(values=ends)).mark_line(color=CHANCE, strokeDash=[5, 4]).encode(x=x, y=y)
+    chance = alt.Chart(_data(ends)).mark_line(color=CHANCE, strokeDash=[5, 4]).encode(x=x, y=y)
     return (chance + line).properties(width=size, height=size, title=title)
