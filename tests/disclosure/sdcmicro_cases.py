@@ -11,23 +11,52 @@ import polars as pl
 import pytest
 
 FREQUENCIES = (
-    "casc_freq", "francdat_freq_unweighted", "francdat_freq_weighted", "francdat_na_freq_onekey", "francdat_na_freq_unweighted",
-    "francdat_na_freq_weighted_alpha0", "francdat_na_freq_weighted_alpha0p1", "francdat_na_freq_weighted_alpha0p5",
-    "francdat_na_freq_weighted_alpha1", "testdata_freq_7keys", "testdata_freq_7keys_weighted", "testdata_na_freq_a05", "testdata_na_freq_a1",
-)  # fmt: skip
+    "casc_freq",
+    "francdat_freq_unweighted",
+    "francdat_freq_weighted",
+    "francdat_na_freq_onekey",
+    "francdat_na_freq_unweighted",
+    "francdat_na_freq_weighted_alpha0",
+    "francdat_na_freq_weighted_alpha0p1",
+    "francdat_na_freq_weighted_alpha0p5",
+    "francdat_na_freq_weighted_alpha1",
+    "testdata_freq_7keys",
+    "testdata_freq_7keys_weighted",
+    "testdata_na_freq_a05",
+    "testdata_na_freq_a1",
+)
 DIVERSITY = (
-    "casc_ldiv_taxinc", "free1_ldiv_etni", "testdata_ldiv_electcon", "testdata_ldiv_two", "testdata_ldiv_water_c1",
+    "casc_ldiv_taxinc",
+    "free1_ldiv_etni",
+    "testdata_ldiv_electcon",
+    "testdata_ldiv_two",
+    "testdata_ldiv_water_c1",
     "testdata_na_ldiv_keys_missing",
-)  # fmt: skip
+)
 SUDA = (
-    "casc_suda2", "free1_suda2", "suda_book8", "suda_guide10", "testdata_na_suda2", "testdata_suda2_5v", "testdata_suda2_7v",
-    "testdata_suda2_7v_dis10", "testdata_suda2_7v_ihsn",
-)  # fmt: skip
+    "casc_suda2",
+    "free1_suda2",
+    "suda_book8",
+    "suda_guide10",
+    "testdata_na_suda2",
+    "testdata_suda2_5v",
+    "testdata_suda2_7v",
+    "testdata_suda2_7v_dis10",
+    "testdata_suda2_7v_ihsn",
+)
 RISKS = (
-    "casc_measure_risk", "francdat_indivrisk_approx", "francdat_indivrisk_exact", "francdat_measure_risk", "francdat_na_indivrisk_approx",
-    "free1_indivrisk_exact", "free1_measure_risk", "free1_measure_risk_coarse", "testdata_indivrisk_approx", "testdata_measure_risk_hh",
+    "casc_measure_risk",
+    "francdat_indivrisk_approx",
+    "francdat_indivrisk_exact",
+    "francdat_measure_risk",
+    "francdat_na_indivrisk_approx",
+    "free1_indivrisk_exact",
+    "free1_measure_risk",
+    "free1_measure_risk_coarse",
+    "testdata_indivrisk_approx",
+    "testdata_measure_risk_hh",
     "testdata_measure_risk_nowt",
-)  # fmt: skip
+)
 MODELS = (
     "testdata_modrisk_CE",
     "testdata_modrisk_IPF",

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -17,6 +19,7 @@ from glasshouse.core.errors import InputError
 from glasshouse.data.pair import Pair
 from glasshouse.engines.wildcards import compatible_counts, dense_ids
 
+from ..conftest import converter
 from .sdcmicro_cases import FREQUENCIES, case, close
 
 
@@ -43,7 +46,7 @@ def random_table(seed: int, n: int = 200, missing: float = 0.0) -> pl.DataFrame:
     return table
 
 
-# -- uniques ------------------------------------------------------------------------------------------------------------
+# -- uniques --
 
 
 def test_uniques_of_the_hand_example(hand: tuple[Pair, dict]) -> None:
@@ -100,7 +103,7 @@ def test_uniques_are_ordered_and_blind_to_row_order(a: list, b: list, random: ob
     }
 
 
-# -- k-anonymity --------------------------------------------------------------------------------------------------------
+# -- k-anonymity --
 
 
 def test_k_anonymity_of_the_hand_example(hand: tuple[Pair, dict]) -> None:
@@ -242,7 +245,7 @@ def test_every_release_is_looked_at() -> None:
     assert list(result.records.index) == [7, 8, 9]
 
 
-# -- presence -----------------------------------------------------------------------------------------------------------
+# -- presence --
 
 
 def test_presence_of_the_hand_example(hand: tuple[Pair, dict]) -> None:
@@ -265,7 +268,7 @@ def test_presence_of_a_subset() -> None:
     assert (whole.value, whole.details["delta_min"], whole.verdict) == (1, 1, None)
 
 
-# -- bad input ----------------------------------------------------------------------------------------------------------
+# -- bad input --
 
 
 @pytest.mark.parametrize(
@@ -283,7 +286,7 @@ def test_presence_of_a_subset() -> None:
         ({"keys": ["x"]}, "500 distinct values in 500 records"),
         ({"keys": ["k"], "key_groups": {"v": 3}}, "which is no key"),
     ],
-)  # fmt: skip
+)
 def test_bad_arguments_get_a_sentence(arguments: dict, sentence: str) -> None:
     table = pl.DataFrame({"k": ["a", "b"] * 250, "x": np.linspace(0, 1, 500), "v": [None, -1.0] + [1.0] * 498})
     with pytest.raises(InputError, match=sentence):
@@ -300,7 +303,7 @@ def test_an_empty_table_is_refused() -> None:
         disclosure.k_anonymity(pl.DataFrame({"k": pl.Series([], dtype=pl.Int64)}), keys=["k"])
 
 
-# -- engines ------------------------------------------------------------------------------------------------------------
+# -- engines --
 
 AGGREGATES = (
     "uniques",
@@ -318,26 +321,30 @@ AGGREGATES = (
 
 
 @pytest.mark.parametrize("missing", [None, "level", "drop"])
-@pytest.mark.parametrize("library", ["pandas", "polars-lazy", "duckdb"])
-def test_every_engine_gives_the_same_figures(library: str, missing: str | None) -> None:
+@pytest.mark.parametrize("library", ["pandas", "lazy", "duckdb"])
+def test_every_engine_gives_the_same_figures(library: str, missing: str | None, request: pytest.FixtureRequest) -> None:
+    compare(AGGREGATES, converter(library, request), missing, records=True)
+
+
+@pytest.mark.spark
+@pytest.mark.xdist_group("spark")
+def test_spark_gives_the_same_figures(request: pytest.FixtureRequest) -> None:
+    names = ("uniques", "k_anonymity", "l_diversity")
+    compare(names, converter("spark", request), None, records=False)
+
+
+def compare(names: Sequence[str], convert: Callable[[pl.DataFrame], Any], missing: str | None, records: bool) -> None:
     original, released = random_table(5, 300, missing=0.05), random_table(6, 250, missing=0.05)
-
-    def convert(table: pl.DataFrame) -> object:
-        if library == "duckdb":
-            duckdb = pytest.importorskip("duckdb")
-            return duckdb.from_arrow(table.to_arrow())
-        return table.to_pandas() if library == "pandas" else table.lazy()
-
-    roles = {"keys": ["a", "b", "c"], "target": "t", "weights": "w", "missing": missing}
+    roles: dict[str, Any] = {"keys": ["a", "b", "c"], "target": "t", "weights": "w", "missing": missing}
     here, there = Pair(original, released, **roles), Pair(convert(original), convert(released), **roles)
-    for name in AGGREGATES:
+    for name in names:
         measure = getattr(disclosure, name)
         ours, theirs = measure(here), measure(there)
         assert theirs.value == pytest.approx(ours.value), name
         for figure, expected in ours.details.items():
             if isinstance(expected, (int, float)):
                 assert theirs.details[figure] == pytest.approx(expected), (name, figure)
-        if ours._records is not None:
+        if records and ours._records is not None:
             for column, array in ours.record_arrays().items():
                 other = theirs.record_arrays()[column]
                 np.testing.assert_allclose(np.ma.filled(other, 0).astype(float), np.ma.filled(array, 0).astype(float))
