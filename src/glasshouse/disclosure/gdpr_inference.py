@@ -252,6 +252,11 @@ def _predicted(
     from glasshouse.engines.attackers import attack
 
     tables = ("original", "holdout") if pair.has_holdout else ("original",)
+    keys = tuple(c for c in keys if (pair.codes(c).of("released") >= 0).any())
+    if not keys:
+        raise NotApplicable(
+            "every key is empty in the release, so a model has nothing to learn from; choose other keys"
+        )
     asked = attack(
         pair,
         attacker=attacker,

@@ -185,17 +185,18 @@ def _dense_solver(scores: Scores) -> Solve:
 
 
 def _sparse_solver(scores: Scores, true: np.ndarray) -> tuple[Solve, str]:
-    """Assignment among each record's ``NEIGHBOURS`` best partners, both ways; a query left without one stays
-    unassigned.
+    """Assignment among true pairs and each record's ``NEIGHBOURS`` best partners, both ways; a query left without one
+    stays unassigned.
     """
     from scipy.sparse import csr_array
     from scipy.sparse.csgraph import min_weight_full_bipartite_matching
 
     n, m = scores.shape
-    forward, backward = _best_partners(scores, NEIGHBOURS), _best_partners(scores.swap(), NEIGHBOURS)
-    rows = np.concatenate([np.repeat(np.arange(n), forward[0].shape[1]), backward[0].reshape(-1)])
-    columns = np.concatenate([forward[0].reshape(-1), np.repeat(np.arange(m), backward[0].shape[1])])
-    cost = np.concatenate([forward[1].reshape(-1), backward[1].reshape(-1)])
+    forward, backward = _best_partners(scores, NEIGHBOURS, true), _best_partners(scores.swap(), NEIGHBOURS)
+    known = np.flatnonzero(true >= 0)
+    rows = np.concatenate([np.repeat(np.arange(n), forward[0].shape[1]), backward[0].reshape(-1), known])
+    columns = np.concatenate([forward[0].reshape(-1), np.repeat(np.arange(m), backward[0].shape[1]), true[known]])
+    cost = np.concatenate([forward[1].reshape(-1), backward[1].reshape(-1), forward[2][known]])
     _, keep = np.unique(rows * np.int64(m) + columns, return_index=True)
     rows, columns, cost = rows[keep], columns[keep], cost[keep]
     lowest = cost.min()
@@ -221,14 +222,17 @@ def _sparse_solver(scores: Scores, true: np.ndarray) -> tuple[Solve, str]:
     )
 
 
-def _best_partners(scores: Scores, k: int) -> tuple[np.ndarray, np.ndarray]:
+def _best_partners(scores: Scores, k: int, true: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """The k best partners of every query and their scores, and the scores of the true pairs where asked."""
     k = min(k, scores.shape[1])
-    found, values = [], []
-    for _, block in blocks(scores):
+    found, values, own = [], [], []
+    for rows, block in blocks(scores):
         at = np.argpartition(block, k - 1, axis=1)[:, :k]
         found.append(at)
         values.append(np.take_along_axis(block, at, axis=1))
-    return np.concatenate(found), np.concatenate(values)
+        if true is not None:
+            own.append(block[np.arange(len(rows)), np.maximum(true[rows], 0)])
+    return np.concatenate(found), np.concatenate(values), np.concatenate(own) if own else np.empty(0)
 
 
 def transport(

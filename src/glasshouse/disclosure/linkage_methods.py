@@ -47,6 +47,14 @@ class Request:
     def nominal(self) -> tuple[str, ...]:
         return tuple(c for c in self.columns if c not in self.numeric)
 
+    @property
+    def filled(self) -> tuple[str, ...]:
+        """Columns with some value in the release; a model learns nothing from the others."""
+        some = tuple(c for c in self.columns if (self.pair.codes(c).of("released") >= 0).any())
+        if not some:
+            raise NotApplicable("every column compared is empty in the release; there is nothing to learn from")
+        return some
+
     def numbers(self, table: str) -> np.ndarray:
         """Numeric columns as floats, NaN missing; ordered categories as positions in the joint order."""
         parts = []
@@ -237,7 +245,7 @@ def predictive(ask: Request) -> Scored:
     from glasshouse.engines.attackers import fit
     from glasshouse.engines.design import design
 
-    mine, theirs = (design(ask.pair, ask.columns, t, numeric_key_na="median+flag") for t in SIDES)
+    mine, theirs = (design(ask.pair, ask.filled, t, numeric_key_na="median+flag") for t in SIDES)
     labels = np.concatenate([np.ones(mine.n, int), np.zeros(theirs.n, int)])
     model = fit("logit", mine.stack(theirs), labels, n_classes=2)
     sides = tuple(model.probabilities(table)[:, 1:2] for table in (mine, theirs))
@@ -258,7 +266,7 @@ def forest(ask: Request) -> Scored:
     trees = int(ask.options.get("trees") or 100)
     if trees < 10:
         raise InputError("trees must be at least 10")
-    mine, theirs = (design(ask.pair, ask.columns, t, numeric_key_na="median+flag") for t in SIDES)
+    mine, theirs = (design(ask.pair, ask.filled, t, numeric_key_na="median+flag") for t in SIDES)
     rng = generator(ask.random_state, "linkage", "forest", "shuffle")
     shuffled = np.column_stack([rng.permutation(mine.codes[:, j]) for j in range(mine.codes.shape[1])])
     both = mine.stack(Design(mine.names, mine.kinds, np.ascontiguousarray(shuffled.astype(np.int32)), mine.levels))
