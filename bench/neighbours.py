@@ -3,9 +3,10 @@
     python bench/neighbours.py [largest]        GLASSHOUSE_SHARED names the folder with the reference data
 
 Part 1: dcr, nndr, identical, nnaa and domias in one assessment of Adult (32,561 training, 16,281 holdout, 32,561
-released records, 13 columns). Part 2: dcr and nndr from 10 thousand rows to ``largest`` (400 thousand), with the exponent
-of growth. Part 3: the same answer from other packages where they are installed, as ratios. Each run is a process of its
-own, so that its peak memory is its own. CPU seconds are the figure to compare: other work stretches the wall clock.
+released records, 13 columns). Part 2: dcr and nndr from 10 thousand rows to ``largest`` (400 thousand), with the
+exponent of growth. Part 3: the same answer from other packages where they are installed, as ratios. Each run is a
+process of its own, so that its peak memory is its own. CPU seconds are the figure to compare: other work stretches the
+wall clock.
 """
 
 from __future__ import annotations

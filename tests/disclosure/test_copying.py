@@ -222,13 +222,13 @@ def test_label_null_matches_permutations():
     pool = np.round(rng.normal(size=(300, 2)), 1)
     released = pl.DataFrame(np.round(rng.normal(size=(200, 2)), 1), schema=["a", "b"])
     shares = []
-    for seed in range(150):
+    for seed in range(60):
         order = np.random.default_rng(seed).permutation(300)
         tables = [pl.DataFrame(pool[part], schema=["a", "b"]) for part in (order[:100], order[100:])]
         result = dcr(Pair(tables[0], released, holdout=tables[1], schema={"a": "numeric", "b": "numeric"}))
         shares.append(result.details["share_frac"])
-    assert np.mean(shares) == pytest.approx(1 / 3, abs=0.015)
-    assert np.std(shares) == pytest.approx(result.details["null_sd_exact"], rel=0.2)
+    assert np.mean(shares) == pytest.approx(1 / 3, abs=0.02)
+    assert np.std(shares) == pytest.approx(result.details["null_sd_exact"], rel=0.3)
 
 
 def test_without_holdout_says_what_is_lost():
@@ -339,6 +339,9 @@ def test_bad_options_are_refused():
         lambda: nndr(pair, threshold=0),
         lambda: hitting_rate(pair, threshold=1.5),
         lambda: identical(pair, near=2),
+        lambda: identical(pair, columns=["nope"]),
+        lambda: epsilon_identifiability(pair, columns=["nope"]),
+        lambda: forest_proximity(pair, columns=["nope"]),
         lambda: drisk(pair, columns=["region"]),
         lambda: drisk(pair, outlier_par=0),
         lambda: epsilon_identifiability(pair, epsilon=1),

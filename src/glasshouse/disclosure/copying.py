@@ -12,7 +12,7 @@ from glasshouse.core.intervals import difference_of_shares, wilson
 from glasshouse.core.measure import Bands, measure
 from glasshouse.core.result import Result
 from glasshouse.disclosure.copying_shared import CAVEAT, NO_HOLDOUT, expected_hits
-from glasshouse.engines.neighbours import RULES, TOL, gower_space
+from glasshouse.engines.neighbours import RULES, TOL, chosen_columns, gower_space
 from glasshouse.engines.neighbours_space import row_ids
 
 if TYPE_CHECKING:
@@ -55,9 +55,7 @@ def identical(
         raise InputError(f"missing must be one of {', '.join(RULES)}, not {missing!r}")
     if round_digits is not None and missing != "level":
         raise InputError("round_digits goes with missing='level' only")
-    chosen = list(pair.columns if columns is None else columns)
-    if not chosen:
-        raise NotApplicable("there is no column in common to compare records on")
+    chosen = list(chosen_columns(pair, columns))
     if not pair.n("original") or not pair.n("released"):
         raise NotApplicable("a table has no records to compare")
     counts = (

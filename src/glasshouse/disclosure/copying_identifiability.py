@@ -12,7 +12,7 @@ from glasshouse.core.intervals import wilson
 from glasshouse.core.measure import Bands, measure
 from glasshouse.core.result import Result
 from glasshouse.disclosure.copying_shared import CAVEAT, NO_HOLDOUT
-from glasshouse.engines.neighbours import TOL, gower_space
+from glasshouse.engines.neighbours import TOL, chosen_columns, gower_space
 
 if TYPE_CHECKING:
     from glasshouse.data.pair import Pair
@@ -54,9 +54,9 @@ def epsilon_identifiability(
         raise InputError(f"epsilon must lie between 0 and 1, not {epsilon}")
     if bins < 2:
         raise InputError(f"bins must be at least 2, not {bins}")
-    if pair.n("original") < 2:
-        raise NotApplicable("the distance to another original needs at least two original records")
-    chosen = list(pair.columns if columns is None else columns)
+    if pair.n("original") < 2 or not pair.n("released"):
+        raise NotApplicable("the distance to another original needs at least two original records and a release")
+    chosen = chosen_columns(pair, columns)
     weights = {name: _weight(pair, name, bins) for name in chosen}
     if not any(weights.values()):
         raise NotApplicable("every column is constant in the original, so no record can be told from another")

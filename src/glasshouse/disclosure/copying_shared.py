@@ -17,7 +17,7 @@ from glasshouse.core.errors import InputError, NotApplicable, listed
 from glasshouse.core.intervals import Interval, wilson
 from glasshouse.core.result import Verdict
 from glasshouse.core.streams import RandomState, generator
-from glasshouse.engines.neighbours import TOL, Nearest, Space, gower_space
+from glasshouse.engines.neighbours import TOL, Nearest, Space, chosen_columns, gower_space
 from glasshouse.engines.neighbours_space import Rows
 
 if TYPE_CHECKING:
@@ -138,6 +138,8 @@ def closeness(
     n_jobs: int | None,
 ) -> Closeness:
     """Distances shared by the copying checks. Originals are never thinned; release records are, on request."""
+    if not pair.n("original") or not pair.n("released"):
+        raise NotApplicable("a table has no records to compare")
     space = gower_space(pair, columns, missing)
     rows = query_sample(pair.n("released"), queries, random_state)
     query: Any = "released" if rows is None else space.rows("released", rows)
@@ -153,7 +155,7 @@ def closeness(
 
 def answerable_columns(pair: Pair, columns: Sequence[str] | None, notes: list[str]) -> tuple[str, ...]:
     """The columns a model can learn from: without numeric columns that have no value in the release."""
-    names = tuple(pair.columns if columns is None else columns)
+    names = chosen_columns(pair, columns)
     kept = tuple(n for n in names if not pair.is_numeric(n) or not np.isnan(pair.values(n, "released")).all())
     if len(kept) < len(names):
         notes.append(f"left out columns without any value in the release: {listed(n for n in names if n not in kept)}")

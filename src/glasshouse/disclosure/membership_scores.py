@@ -15,6 +15,7 @@ import numpy as np
 from glasshouse.core.errors import NotApplicable
 from glasshouse.core.intervals import Interval, normal_quantile, wilson
 from glasshouse.core.result import Result, Verdict
+from glasshouse.engines.neighbours import chosen_columns
 from glasshouse.engines.neighbours_space import row_ids
 
 if TYPE_CHECKING:
@@ -181,7 +182,7 @@ def check_holdout(pair: Pair, columns: Sequence[str] | None = None, at_least: in
         raise NotApplicable(
             f"a membership attack needs at least {at_least} holdout records and two original and released ones"
         )
-    names = tuple(pair.columns if columns is None else columns)
+    names = chosen_columns(pair, columns)
     ids = pair.memo(("row_ids", names, None), lambda: row_ids(pair, names))
     shared = float(np.isin(ids["holdout"], ids["original"]).mean())
     _, counts = np.unique(ids["original"], return_counts=True)

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 TOL = 1e-9
 
-__all__ = ["RULES", "TOL", "Nearest", "Space", "Tied", "gower_space", "threads"]
+__all__ = ["RULES", "TOL", "Nearest", "Space", "Tied", "chosen_columns", "gower_space", "threads"]
 
 
 def gower_space(
@@ -47,6 +47,14 @@ def gower_space(
     """The pair's records as points, built once per choice of columns, missing-value rule and weights."""
     if missing not in RULES:
         raise InputError(f"missing must be one of {listed(RULES)}, not {missing!r}")
+    chosen = chosen_columns(pair, columns)
+    heavy = None if weights is None else tuple(sorted((name, float(weights[name])) for name in chosen))
+    key = ("gower_space", chosen, missing, heavy)
+    return pair.memo(key, lambda: Space(encode_pair(pair, chosen, missing, None if heavy is None else dict(heavy))))
+
+
+def chosen_columns(pair: Pair, columns: Sequence[str] | None) -> tuple[str, ...]:
+    """The columns asked for, checked; all shared ones by default."""
     chosen = tuple(pair.columns if columns is None else dict.fromkeys(columns))
     unknown = [name for name in chosen if name not in pair.columns]
     if unknown:
@@ -56,9 +64,7 @@ def gower_space(
         )
     if not chosen:
         raise NotApplicable("there is no column in common to measure distances on; release a column of the original")
-    heavy = None if weights is None else tuple(sorted((name, float(weights[name])) for name in chosen))
-    key = ("gower_space", chosen, missing, heavy)
-    return pair.memo(key, lambda: Space(encode_pair(pair, chosen, missing, None if heavy is None else dict(heavy))))
+    return chosen
 
 
 @dataclass(frozen=True)
