@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from glasshouse.data.pair import Pair
 
 TOL = 1e-9
+FEW_QUERIES = 2000
 
 __all__ = ["RULES", "TOL", "Nearest", "Space", "Tied", "chosen_columns", "gower_space", "threads"]
 
@@ -181,7 +182,7 @@ class Space:
             )
         prepared, position = self.grow(reference) if tree is None else tree
         own = _own_positions(query, position, self_join)
-        with threads(n_jobs):
+        with threads(n_jobs, query.size):
             distinct, at = kernel.nearest(prepared, query.numbers, query.codes, own, k, self.encoded.rule)
         row = np.where(at >= 0, prepared.row[at], -1)
         copies = np.where(row >= 0, reference.counts[row], 0)
@@ -248,7 +249,7 @@ class Space:
         found = np.empty(0, np.int32) if found is None else found
         own = _own_positions(query, tree[1], self_join)
         limit = _per_query(radius, query)
-        with threads(n_jobs):
+        with threads(n_jobs, query.size):
             count, distinct = kernel.within(
                 tree[0], query.numbers, query.codes, own, limit, self.encoded.rule, offsets, found
             )
@@ -303,15 +304,21 @@ def _per_query(radius: float | np.ndarray, query: Rows) -> np.ndarray:
 
 
 @contextmanager
-def threads(n_jobs: int | None) -> Iterator[None]:
-    """Run compiled loops on ``n_jobs`` threads (None or -1: all); no answer depends on it."""
+def threads(n_jobs: int | None, queries: int | None = None) -> Iterator[None]:
+    """Run compiled loops on ``n_jobs`` threads (None or -1: all); no answer depends on it.
+
+    A few ``queries`` are answered sooner by one thread than by several that wait for each other.
+    """
     import numba
 
+    if n_jobs is not None and n_jobs != -1 and n_jobs < 1:
+        raise InputError(f"n_jobs must be a positive number of threads or -1, not {n_jobs}")
+    most = numba.config.NUMBA_NUM_THREADS
+    wanted = most if n_jobs is None or n_jobs == -1 else min(n_jobs, most)
+    if queries is not None and queries < FEW_QUERIES:
+        wanted = 1
     before = numba.get_num_threads()
-    if n_jobs is not None and n_jobs != -1:
-        if n_jobs < 1:
-            raise InputError(f"n_jobs must be a positive number of threads or -1, not {n_jobs}")
-        numba.set_num_threads(min(n_jobs, numba.config.NUMBA_NUM_THREADS))
+    numba.set_num_threads(min(wanted, before) if n_jobs is None else wanted)
     try:
         yield
     finally:
