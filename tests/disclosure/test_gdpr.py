@@ -401,3 +401,15 @@ def test_bad_input() -> None:
         inference(frame, frame, target="region", regression=True)
     with pytest.raises(InputError, match="`seed` is called `random_state`"):
         inference(frame, frame, target="region", seed=1)
+
+
+def test_charts_draw() -> None:
+    pair = gh.Pair(_people(200, 1), _people(200, 3), holdout=_people(100, 4), target="ill")
+    alone = gh.Pair(_people(200, 1), _people(200, 3), target="ill")
+    for run in RUN.values():
+        result = run(pair)
+        assert len(next(iter(result.plot().to_dict()["layer"]))["data"]["values"]) == 3
+        assert result.plot("difference").to_dict()["layer"]
+        assert len(next(iter(run(alone).plot("attack").to_dict()["layer"]))["data"]["values"]) == 2
+        with pytest.raises(InputError, match="holdout"):
+            run(alone).plot("difference")

@@ -426,3 +426,10 @@ def test_embedding_needs_its_extra_or_works() -> None:
     assert first.value == again.value
     assert first.value > 5 * first.baseline
     assert record_linkage(original, original, row_paired=True, method="embedding").value > 0.9
+
+
+def test_charts_draw() -> None:
+    original, released = _masked()
+    result = record_linkage(original, released, row_paired=True, candidates="topk")
+    for kind in (None, "candidates", "risk"):
+        assert result.plot(kind).to_dict()["mark"]["type"] == "bar"
