@@ -334,7 +334,7 @@ def test_frames_in_frames_out(health: Any) -> None:
 
 
 def test_confidence_intervals(result: Any) -> None:
-    k, n = result.details["n_at_risk"], result.details["n_scored"]
+    k, n = result.details["n_at_risk"], result.details["n_total"]
     assert result.confint("wilson") == pytest.approx(gh.core.intervals.wilson(k, n))
     assert result.confint("clopper_pearson", 0.9) == pytest.approx(gh.core.intervals.clopper_pearson(k, n, 0.9))
     low, high = result.confint("bootstrap", random_state=1)

@@ -101,13 +101,13 @@ def test_missing_targets() -> None:
         t=pl.when(pl.int_range(pl.len()) % 7 > 0).then("t"), x=pl.when(pl.int_range(pl.len()) % 5 > 0).then("x")
     )
     level = ask(holes, holes)
-    assert level.details["n_scored"] == 300 and "missing" in level.details["by_class"]
+    assert level.details["n_total"] == 300 and "missing" in level.details["by_class"]
     drop = ask(holes, holes, missing_target="drop")
-    assert drop.details["n_scored"] == 300 - 43 and drop.records["at_risk"].null_count() == 43
+    assert drop.details["n_total"] == 300 - 43 and drop.records["at_risk"].null_count() == 43
     assert drop.by("g")["n"].sum() == 300 - 43
     number = ask(holes, holes, target="x")
-    assert number.details["n_scored"] == 240 and number.records["error"].null_count() == 60
-    assert ask(holes, holes, target="x", missing_target="median").details["n_scored"] == 300
+    assert number.details["n_total"] == 240 and number.records["error"].null_count() == 60
+    assert ask(holes, holes, target="x", missing_target="median").details["n_total"] == 300
     with pytest.raises(gh.InputError, match="missing_target"):
         ask(holes, holes, target="x", missing_target="level")
     nothing = odd().with_columns(x=pl.lit(None, dtype=pl.Float64))
@@ -156,3 +156,12 @@ def test_infinite_target_names_the_column_and_no_value() -> None:
     broken = odd().with_columns(x=pl.when(pl.int_range(pl.len()) == 3).then(float("inf")).otherwise("x"))
     with pytest.raises(gh.InputError, match="target 'x' has 1 infinite"):
         ask(broken, odd(seed=1), target="x")
+
+
+def test_special_codes_are_no_numbers() -> None:
+    coded = odd().with_columns(x=pl.when(pl.int_range(pl.len()) % 5 == 0).then(-8.0).otherwise("x"))
+    plain = ask(coded, coded, target="x", attackers="cart")
+    marked = ask(coded, coded, target="x", attackers="cart", special_codes={"x": [-8]})
+    assert plain.details["n_total"] == 300 and marked.details["n_total"] == 240
+    dropped = coded.with_columns(x=pl.when(pl.col("x") != -8).then("x"))
+    assert marked.value == ask(dropped, dropped, target="x", attackers="cart").value

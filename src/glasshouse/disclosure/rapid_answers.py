@@ -70,10 +70,18 @@ class ClassAnswers:
 
     def chance(self, threshold: float | None = None) -> Moments:
         """Mean and sd of the share of flags when people are relabelled at random and the predictions stay."""
+        if threshold is None or threshold == self.threshold:
+            return self._own_chance
+        return self._chance(threshold)
+
+    @cached_property
+    def _own_chance(self) -> Moments:
+        return self._chance(self.threshold)
+
+    def _chance(self, threshold: float) -> Moments:
         if self.is_degenerate:
             return 0.0, 0.0
-        cut = self.threshold if threshold is None else threshold
-        return scores.chance_for_classes(self._every > cut, self.y, self.weights)
+        return scores.chance_for_classes(self._every > threshold, self.y, self.weights)
 
     def relabelled_rates(self, order: Array, thresholds: Sequence[float] | Array) -> Array:
         """Shares of flags when record i is given the predictions of record ``order[i]``."""
@@ -102,6 +110,10 @@ class ClassAnswers:
         return bool((self.shares >= 1).any())
 
     def quality(self) -> dict[str, Any]:
+        return dict(self._quality)
+
+    @cached_property
+    def _quality(self) -> dict[str, Any]:
         found: dict[str, Any] = dict(quality.quality_of_classes(self.probabilities, self.y, self.weights))
         flagged = self.flags()
         wrong = flagged & (self.predicted != self.y)
@@ -153,8 +165,16 @@ class NumberAnswers:
 
     def chance(self, threshold: float | None = None) -> Moments:
         """Mean and sd of the share of flags when people are relabelled at random and the predictions stay."""
-        cut = self.threshold if threshold is None else threshold
-        return scores.chance_for_numbers(self.y, self.predicted, self.metric, self.delta, cut, self.weights)
+        if threshold is None or threshold == self.threshold:
+            return self._own_chance
+        return self._chance(threshold)
+
+    @cached_property
+    def _own_chance(self) -> Moments:
+        return self._chance(self.threshold)
+
+    def _chance(self, threshold: float) -> Moments:
+        return scores.chance_for_numbers(self.y, self.predicted, self.metric, self.delta, threshold, self.weights)
 
     def relabelled_rates(self, order: Array, thresholds: Sequence[float] | Array) -> Array:
         """Shares of flags when record i is given the prediction of record ``order[i]``."""

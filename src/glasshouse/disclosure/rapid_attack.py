@@ -287,7 +287,7 @@ def training_target(pair: Pair, target: str, ask: Question, classes: Sequence[An
         codes = pair.codes(target).of("released")
         keep = (codes >= 0) if ask.missing_target == "drop" else np.ones(len(codes), bool)
         return np.where(codes < 0, len(classes) - 1, codes), keep
-    values = pair.values(target, "released")
+    values = np.where(pair.special_mask(target, "released"), np.nan, pair.values(target, "released"))
     known = ~np.isnan(values)
     if ask.missing_target in (None, "drop") or known.all():
         return values, known

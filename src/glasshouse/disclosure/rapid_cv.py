@@ -218,19 +218,22 @@ def _summary(rows: list[dict[str, Any]], interval: str, confidence: float, whole
     numbers = [c for c in rows[0] if c not in ("synthesiser", "fold", "n", "rapid", "chance", "adjusted")]
     means = {c: float(np.mean([r[c] for r in rows])) for c in numbers if all(r[c] is not None for r in rows)}
     value = float(values.mean())
+    low, high = limits or (None, None)
     details = {
         "mean": value,
         "sd": sd,
         "se": float(se),
+        "ci_lower": low,
+        "ci_upper": high,
         "median": float(np.median(values)),
         "min": float(values.min()),
         "max": float(values.max()),
-        "folds": k,
+        "k": k,
+        "folds": values.tolist(),
         "chance": chance,
         "adjusted": (value - chance) / (1 - chance) if chance < 1 else None,
-        **means,
+        **{f"mean_{name}": figure for name, figure in means.items()},
     }
-    low, high = limits or (None, None)
     shown = (
         ""
         if limits is None

@@ -53,7 +53,7 @@ def joint(report: Report) -> RapidJointResult:
         "any": any_share,
         "all": all_share,
         "mean_inferred": float(np.mean(flags.sum(axis=1))),
-        "n_scored": n,
+        "n_total": n,
         "chance": chance_any[0],
         "chance_sd": chance_any[1],
         "chance_all": chance_all[0],

@@ -40,7 +40,7 @@ def quality_of_classes(
 
 
 def quality_of_numbers(predicted: Array, y: Array, weights: Array | None = None) -> dict[str, float | None]:
-    """MAE, RMSE, and both on the target's own scale: rMAE = MAE / mean|y|, rRMSE = RMSE / sd(y)."""
+    """MAE, RMSE, and both on the target's own scale: rmae = MAE / mean|y|, rrmse = RMSE / sd(y)."""
     w = np.ones(len(y)) if weights is None else weights
     residual = y - predicted
     mae = float(w @ np.abs(residual) / w.sum())
@@ -48,9 +48,7 @@ def quality_of_numbers(predicted: Array, y: Array, weights: Array | None = None)
     size = float(w @ np.abs(y) / w.sum())
     mean = float(w @ y / w.sum())
     spread = float(np.sqrt(w @ (y - mean) ** 2 / w.sum() * len(y) / max(len(y) - 1, 1)))
-    return {
-        "mae": mae,
-        "rmse": rmse,
-        "rMAE": mae / size if size > 0 else None,
-        "rRMSE": rmse / spread if spread > 0 else None,
-    }
+    relative = mae / size if size > 0 else None
+    scaled = rmse / spread if spread > 0 else None
+    # the reference output spells them in lower case, the paper in upper case
+    return {"mae": mae, "rmse": rmse, "rMAE": relative, "rRMSE": scaled, "rmae": relative, "rrmse": scaled}

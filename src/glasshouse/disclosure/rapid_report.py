@@ -103,7 +103,7 @@ class Report:
         rate = chosen.rate()
         return {
             "n_at_risk": int(chosen.flags().sum()),
-            "n_scored": chosen.n,
+            "n_total": chosen.n,
             "threshold": chosen.threshold,
             "chance": chance[0],
             "chance_sd": chance[1],
@@ -177,7 +177,8 @@ class Report:
         half = normal_quantile(self.confidence) * float(np.sqrt(p1 * (1 - p1) / n1 + p2 * (1 - p2) / n2))
         return {
             "population_inference": p2,
-            "holdout_chance": holdout.chance()[0],
+            "chance_holdout": holdout.chance()[0],
+            **{f"{k}_holdout": v for k, v in holdout.quality().items() if k in ("accuracy", "mae", "rmse")},
             "memorisation": p1 - p2,
             "memorisation_interval": [p1 - p2 - half, p1 - p2 + half],
         }

@@ -370,9 +370,12 @@ def _target(
             f"missing_target={missing_target!r} does not fit target {target!r}; choose one of {listed(allowed)}"
         )
     if numeric:
-        values = pair.values(target, "released")
+        # a special code is a reason for missing, not a number
+        truth = {
+            t: np.where(pair.special_mask(target, t), np.nan, pair.values(target, t)) for t in (*tables, "released")
+        }
+        values = truth["released"]
         known = ~np.isnan(values)
-        truth = {table: pair.values(target, table) for table in tables}
         if known.all():
             return None, values, truth, None
         if missing_target in ("auto", "drop"):
