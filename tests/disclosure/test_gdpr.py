@@ -408,8 +408,8 @@ def test_charts_draw() -> None:
     alone = gh.Pair(_people(200, 1), _people(200, 3), target="ill")
     for run in RUN.values():
         result = run(pair)
-        assert len(next(iter(result.plot().to_dict()["layer"]))["data"]["values"]) == 3
+        assert len(result.plot().to_dict()["data"]["values"]) == 3
         assert result.plot("difference").to_dict()["layer"]
-        assert len(next(iter(run(alone).plot("attack").to_dict()["layer"]))["data"]["values"]) == 2
+        assert len(run(alone).plot("attack").to_dict()["data"]["values"]) == 2
         with pytest.raises(InputError, match="holdout"):
             run(alone).plot("difference")

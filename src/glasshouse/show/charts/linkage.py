@@ -51,7 +51,7 @@ def risk(result: Result) -> Any:
 
     bands = np.ma.filled(np.ma.asarray(result.record_arrays()["band"]), "very_low")
     rows = [{"band": name.replace("_", " "), "people": int((bands == name).sum())} for name in BANDS]
-    names = [row["band"] for row in rows]
+    names = [name.replace("_", " ") for name in BANDS]
     return (
         alt.Chart(alt.Data(values=rows))  # type: ignore[no-untyped-call]
         .mark_bar(color="#a92e13")
