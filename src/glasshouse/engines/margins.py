@@ -55,7 +55,8 @@ def coded(pair: Pair, columns: Sequence[str], table: str, groups: int | None = 5
 def _coded(pair: Pair, columns: tuple[str, ...], table: str, groups: int | None, missing: str) -> Coded:
     parts, sizes = [], []
     for name in columns:
-        grouped = pair.is_numeric(name) and groups is not None
+        valued = any((pair.codes(name).of(t) >= 0).any() for t in ("original", "released"))
+        grouped = pair.is_numeric(name) and groups is not None and valued
         codes = quantile_groups(pair, name, int(groups or 2)).codes(pair, name) if grouped else pair.codes(name)
         array, size = codes.of(table), codes.n_levels
         if missing == "level" and any((codes.of(t) < 0).any() for t in ("original", "released")):

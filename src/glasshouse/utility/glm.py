@@ -95,3 +95,28 @@ def _expit(eta: np.ndarray) -> np.ndarray:
 
 def _deviance(eta: np.ndarray, y: np.ndarray, w: np.ndarray) -> float:
     return 2.0 * float((w * (np.logaddexp(0, eta) - y * eta)).sum())
+
+
+def independent_columns(scaled: np.ndarray, tolerance: float = 1e-7) -> np.ndarray:
+    """Which columns the ones before them do not determine: a column counts when more than ``tolerance`` of its length is new.
+
+    Gram-Schmidt on the triangular factor, so its cost after one factorisation does not depend on the number of records.
+    """
+    n, k = scaled.shape
+    if k == 0 or n == 0:
+        return np.zeros(k, bool)
+    triangle = np.linalg.qr(scaled, mode="r")
+    basis = np.zeros((triangle.shape[0], k))
+    kept, size = np.zeros(k, bool), 0
+    for j in range(k):
+        column = triangle[:, j]
+        length = float(np.linalg.norm(column))
+        rest = column
+        for _ in range(2):  # twice is enough
+            rest = rest - basis[:, :size] @ (basis[:, :size].T @ rest)
+        new = float(np.linalg.norm(rest))
+        if length > 0 and new > tolerance * length:
+            basis[:, size] = rest / new
+            kept[j] = True
+            size += 1
+    return kept

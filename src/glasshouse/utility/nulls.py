@@ -100,10 +100,24 @@ def draw(pair: Pair, rows: np.ndarray, size: int, rng: np.random.Generator) -> n
 
 
 def canonical_rows(pair: Pair, keep: np.ndarray | None = None) -> np.ndarray:
-    """Rows of the original sorted by content, so that resamples do not depend on the order of the file."""
+    """Rows of the original sorted by content, so that resamples depend neither on the order of the file nor on what categories are called.
+
+    Categories are ranked by how often they occur; equally frequent ones fall back on their order.
+    """
+
+    def ranked(column: str) -> np.ndarray:
+        codes = pair.codes(column)
+        array = codes.of("original")
+        if pair.is_numeric(column) or codes.ordered:
+            return array
+        counts = np.bincount(array[array >= 0], minlength=codes.n_levels)
+        place = np.empty(codes.n_levels + 1, np.int64)
+        place[np.argsort(-counts, kind="stable")] = np.arange(codes.n_levels)
+        place[-1] = -1
+        return place[array]
 
     def compute() -> np.ndarray:
-        columns = [pair.codes(c).of("original") for c in reversed(pair.columns)]
+        columns = [ranked(c) for c in reversed(pair.columns)]
         weights = pair.weight_values("original")
         return np.lexsort([*columns] if weights is None else [weights, *columns])
 

@@ -110,7 +110,7 @@ def fit_linear(matrix: np.ndarray, response: np.ndarray, n_classes: int | None, 
         beta = beta + inverse @ (matrix.T @ rest)  # one refinement: normal equations lose half the digits
         rest = response - matrix @ beta
         variance = float(rest @ rest) / max(len(response) - matrix.shape[1], 1)
-        return Linear(beta[:, None], (_root(inverse * variance),) if spread else ())
+        return Linear(beta[:, None], (symmetric_root(inverse * variance),) if spread else ())
     usable = matrix.std(axis=0) > 0
     usable[0] = True
     columns, roots = [], []
@@ -127,13 +127,14 @@ def fit_linear(matrix: np.ndarray, response: np.ndarray, n_classes: int | None, 
             curve = np.ones(len(y))
         columns.append(beta)
         if spread:
-            roots.append(_root(np.linalg.pinv(matrix.T @ (matrix * curve[:, None]), rcond=1e-11, hermitian=True)))
+            roots.append(symmetric_root(np.linalg.pinv(matrix.T @ (matrix * curve[:, None]), rcond=1e-11, hermitian=True)))
     return Linear(np.stack(columns, axis=1), tuple(roots))
 
 
-def _root(covariance: np.ndarray) -> np.ndarray:
+def symmetric_root(covariance: np.ndarray) -> np.ndarray:
+    """The symmetric root: unlike a factor made of eigenvectors it does not flip signs with the last digit of its input."""
     size, vectors = np.linalg.eigh(covariance)
-    made: np.ndarray = vectors * np.sqrt(np.maximum(size, 0.0))
+    made: np.ndarray = (vectors * np.sqrt(np.maximum(size, 0.0))) @ vectors.T
     return made
 
 

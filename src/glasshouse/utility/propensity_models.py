@@ -129,8 +129,7 @@ def _main_effects(data: Stacked) -> tuple[np.ndarray, list[str], list[str]]:
 
 
 def _logit_fitter(data: Stacked, settings: Settings) -> Callable[[np.ndarray], Fit]:
-    from glasshouse.engines.linear import independent_columns
-    from glasshouse.utility.glm import logistic
+    from glasshouse.utility.glm import independent_columns, logistic
 
     main, names, source = _main_effects(data)
     scale = main.std(axis=0)

@@ -12,11 +12,11 @@ from glasshouse.core.plain import number
 from glasshouse.core.result import Result
 from glasshouse.core.streams import RandomState, generator
 from glasshouse.data.pair import Pair
-from glasshouse.engines.linear import independent_columns
 from glasshouse.utility.formula import Formula, ModelFrame, model_frames, parse, simple
-from glasshouse.utility.glm import Fitted, least_squares, logistic
+from glasshouse.utility.glm import Fitted, independent_columns, least_squares, logistic
 from glasshouse.utility.means import overlaps
 from glasshouse.utility.nulls import Null, band, judged
+from glasshouse.utility.predictive_models import symmetric_root
 
 MOST_CLASSES = 12
 
@@ -177,8 +177,7 @@ def _null_overlaps(
     fit, _, covariance = fitted
     if not len(fit.coefficients):
         return np.zeros((draws, 0)), np.zeros((draws, 0))
-    size, vectors = np.linalg.eigh(covariance)
-    root = vectors * np.sqrt(np.maximum(size, 0.0))
+    root = symmetric_root(covariance)
     shift_x, shift_y = (rng.standard_normal((draws, len(root))) @ root.T for _ in range(2))
     shift_y = shift_y * np.sqrt(n / m)
     half_x = float(norm.ppf(0.5 + confidence / 2)) * fit.errors

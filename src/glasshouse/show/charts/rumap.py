@@ -60,10 +60,14 @@ def scatter(ru: Result | Any, max_risk: float | None = None, min_utility: float 
     if max_risk is not None or min_utility is not None:
         region = [{"u1": min_utility or 0.0, "u2": 1.05, "r1": -0.03, "r2": 1.05 if max_risk is None else max_risk}]
         layers.append(alt.Chart(_data(region)).mark_rect(color=FRONT, opacity=0.08).encode(x="u1:Q", x2="u2:Q", y="r1:Q", y2="r2:Q"))
-    ghosts = [{"ghost": SPOKEN_GHOST.get(g, "holdout" if ru._source is not None and ru._source.has_holdout else "bootstrap of the original"), **p} for g, p in ru.ghosts.items()]
-    if ghosts:
-        base = alt.Chart(_data(ghosts)).encode(x=x, y=y)
-        layers += [base.mark_point(shape="cross", size=90, color=GHOST, filled=True), base.mark_text(dy=12, color="#7d6b45", fontSize=10, fontStyle="italic").encode(text="ghost:N")]
+    # a bootstrap stands for utility only: its records are real ones, so its risk would mislead
+    honest = ru._source is not None and ru._source.has_holdout
+    for ghost, point in ru.ghosts.items():
+        if ghost == "sample" and not honest:
+            continue
+        base = alt.Chart(_data([{"ghost": SPOKEN_GHOST.get(ghost, "holdout"), **point}])).encode(x=x, y=y)
+        label = {"dy": -12 if ghost == "uniform" else 13, "align": "right" if ghost in ("copy", "sample") else "center"}
+        layers += [base.mark_point(shape="cross", size=90, color=GHOST, filled=True), base.mark_text(color="#7d6b45", fontSize=10, fontStyle="italic", **label).encode(text="ghost:N")]
     base = alt.Chart(_data(rows)).encode(color=alt.Color("mark:N", title=None, scale=alt.Scale(domain=["on the front", "dominated", "incomplete"], range=[FRONT, RISK, OTHER])))
     front = sorted((r for r in rows if r["mark"] == "on the front"), key=lambda r: (r["utility"], r["risk"]))
     if len(front) > 1:

@@ -144,8 +144,8 @@ def tail_qq(result: Result) -> Any:
     import altair as alt
 
     rows = [{"column": c, "tail": side, "original": a, "released": b} for c, part in result.plot_data["tails"].items() for side in ("lower", "upper") for a, b in part[side]]
-    if not rows:
-        raise InputError("there are too few records in the tails to draw them without showing single ones")
+    if not rows:  # too few records in the tails to draw them without showing single ones
+        return band(result)
     points = alt.Chart().mark_point(size=22, filled=True).encode(
         x=alt.X("original:Q", title="original, in IQRs", scale=alt.Scale(zero=False)), y=alt.Y("released:Q", title="released, in IQRs", scale=alt.Scale(zero=False)),
         color=alt.Color("tail:N", title=None, scale=alt.Scale(domain=["lower", "upper"], range=["#5d6670", RELEASED])),
