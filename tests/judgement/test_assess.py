@@ -11,7 +11,7 @@ from glasshouse.core.measure import Bands
 from glasshouse.judgement.assess import estimate
 from glasshouse.judgement.outcomes import PolicyIncomplete, PolicyViolation
 
-from fakes import fake, four_threats, only_fakes, tables  # noqa: F401
+from tests.fakes import fake, four_threats, only_fakes, tables  # noqa: F401
 
 
 def test_a_clean_release_passes_and_says_what_it_does_not_cover(only_fakes: object) -> None:

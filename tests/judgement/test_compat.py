@@ -13,7 +13,7 @@ from glasshouse.core.measure import Bands
 from glasshouse.judgement import compat
 from glasshouse.judgement.threats import overall
 
-from fakes import fake, four_threats, only_fakes, tables  # noqa: F401
+from tests.fakes import fake, four_threats, only_fakes, tables  # noqa: F401
 
 
 @pytest.fixture(scope="module")

@@ -10,7 +10,7 @@ from glasshouse.core.errors import InputError
 from glasshouse.judgement.outcomes import PolicyIncomplete, PolicyViolation
 from glasshouse.judgement.policy import PRESETS, Policy, preset_text
 
-from fakes import fake, only_fakes, tables  # noqa: F401
+from tests.fakes import fake, only_fakes, tables  # noqa: F401
 
 ONE_RULE = """
 name = "mine"

@@ -69,7 +69,7 @@ def difference(result: Result) -> Any:
     point = alt.Chart(data).mark_point(filled=True, size=110, opacity=1, color="#a92e13").encode(x="gap:Q", y=y)
     marks = [{"at": at, "label": label} for at, label in ((0.0, "no leak"), *LIMITS)]
     lines = alt.Chart(alt.Data(values=marks)).mark_rule(strokeDash=[4, 3], color="#5d6670")  # type: ignore[no-untyped-call]
-    names = lines.mark_text(dy=-24, fontSize=10, color="#5d6670").encode(x="at:Q", text="label:N")
+    names = lines.mark_text(dy=-31, fontSize=10, color="#5d6670").encode(x="at:Q", text="label:N")
     return (lines.encode(x="at:Q") + names + span.encode(x=x, x2="high:Q", y=y) + point).properties(
         width=420, height=50
     )

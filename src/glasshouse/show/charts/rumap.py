@@ -29,8 +29,18 @@ def _long(ru: Any) -> list[dict[str, Any]]:
             for i, release in enumerate(ru.releases):
                 score = ru._scaled[side][i, k]
                 if np.isfinite(score):
-                    rows.append({"release": _starred(ru, i), "side": side, "measure": name, "score": float(score), "goodness": float(1 - score if side == "risk" else score),
-                                 "raw": float(ru._raw[side][i, k]), "front": bool(ru.front[i]), "name": release})  # fmt: skip
+                    rows.append(
+                        {
+                            "release": _starred(ru, i),
+                            "side": side,
+                            "measure": name,
+                            "score": float(score),
+                            "goodness": float(1 - score if side == "risk" else score),
+                            "raw": float(ru._raw[side][i, k]),
+                            "front": bool(ru.front[i]),
+                            "name": release,
+                        }
+                    )
     return rows
 
 
@@ -47,19 +57,40 @@ def scatter(ru: Result | Any, max_risk: float | None = None, min_utility: float 
     """Composites with intervals, the front, the ghosts, and the region a custodian would accept."""
     import altair as alt
 
-    x = alt.X("utility:Q", title="utility (0 = relations destroyed, 1 = honest sample)" if ru.scale == "anchored" else "utility (relative)", scale=alt.Scale(domain=[-0.03, 1.05]))
-    y = alt.Y("risk:Q", title="risk (0 = honest sample, 1 = the original itself)" if ru.scale == "anchored" else "risk (relative)", scale=alt.Scale(domain=[-0.03, 1.05]))
+    x = alt.X(
+        "utility:Q",
+        title="utility (0 = relations destroyed, 1 = honest sample)"
+        if ru.scale == "anchored"
+        else "utility (relative)",
+        scale=alt.Scale(domain=[-0.03, 1.05]),
+    )
+    y = alt.Y(
+        "risk:Q",
+        title="risk (0 = honest sample, 1 = the original itself)" if ru.scale == "anchored" else "risk (relative)",
+        scale=alt.Scale(domain=[-0.03, 1.05]),
+    )
     rows = []
     for i, name in enumerate(ru.releases):
         point = {s: float(ru._composites[s][i]) for s in ("risk", "utility")}
         if not all(np.isfinite(v) for v in point.values()):
             continue
         mark = "incomplete" if name in ru.incomplete else "on the front" if ru.front[i] else "dominated"
-        rows.append({"release": name + (" ⚠ copy" if ru.alarms.get(name) else ""), **point, **{k: float(v[i]) for k, v in ru._intervals.items()}, "mark": mark})
+        rows.append(
+            {
+                "release": name + (" ⚠ copy" if ru.alarms.get(name) else ""),
+                **point,
+                **{k: float(v[i]) for k, v in ru._intervals.items()},
+                "mark": mark,
+            }
+        )
     layers = []
     if max_risk is not None or min_utility is not None:
         region = [{"u1": min_utility or 0.0, "u2": 1.05, "r1": -0.03, "r2": 1.05 if max_risk is None else max_risk}]
-        layers.append(alt.Chart(_data(region)).mark_rect(color=FRONT, opacity=0.08).encode(x="u1:Q", x2="u2:Q", y="r1:Q", y2="r2:Q"))
+        layers.append(
+            alt.Chart(_data(region))
+            .mark_rect(color=FRONT, opacity=0.08)
+            .encode(x="u1:Q", x2="u2:Q", y="r1:Q", y2="r2:Q")
+        )
     # a bootstrap stands for utility only: its records are real ones, so its risk would mislead
     honest = ru._source is not None and ru._source.has_holdout
     for ghost, point in ru.ghosts.items():
@@ -67,17 +98,48 @@ def scatter(ru: Result | Any, max_risk: float | None = None, min_utility: float 
             continue
         base = alt.Chart(_data([{"ghost": SPOKEN_GHOST.get(ghost, "holdout"), **point}])).encode(x=x, y=y)
         label = {"dy": -12 if ghost == "uniform" else 13, "align": "right" if ghost in ("copy", "sample") else "center"}
-        layers += [base.mark_point(shape="cross", size=90, color=GHOST, filled=True), base.mark_text(color="#7d6b45", fontSize=10, fontStyle="italic", **label).encode(text="ghost:N")]
-    base = alt.Chart(_data(rows)).encode(color=alt.Color("mark:N", title=None, scale=alt.Scale(domain=["on the front", "dominated", "incomplete"], range=[FRONT, RISK, OTHER])))
+        layers += [
+            base.mark_point(shape="cross", size=90, color=GHOST, filled=True),
+            base.mark_text(color="#7d6b45", fontSize=10, fontStyle="italic", **label).encode(text="ghost:N"),
+        ]
+    base = alt.Chart(_data(rows)).encode(
+        color=alt.Color(
+            "mark:N",
+            title=None,
+            scale=alt.Scale(domain=["on the front", "dominated", "incomplete"], range=[FRONT, RISK, OTHER]),
+        )
+    )
     front = sorted((r for r in rows if r["mark"] == "on the front"), key=lambda r: (r["utility"], r["risk"]))
     if len(front) > 1:
-        layers.append(alt.Chart(_data(front)).mark_line(strokeDash=[5, 4], color=FRONT, opacity=0.6).encode(x=x, y=y, order="utility:Q"))
+        layers.append(
+            alt.Chart(_data(front))
+            .mark_line(strokeDash=[5, 4], color=FRONT, opacity=0.6)
+            .encode(x=x, y=y, order="utility:Q")
+        )
     layers += [
         base.mark_rule(strokeWidth=2, opacity=0.45).encode(x=alt.X("utility_low:Q"), x2="utility_high:Q", y=y),
         base.mark_rule(strokeWidth=2, opacity=0.45).encode(x=x, y=alt.Y("risk_low:Q"), y2="risk_high:Q"),
-        base.mark_point(filled=True, size=120, opacity=1).encode(x=x, y=y, shape=alt.Shape("mark:N", title=None, scale=alt.Scale(domain=["on the front", "dominated", "incomplete"], range=["circle", "square", "triangle-up"])), tooltip=["release:N", alt.Tooltip("risk:Q", format=".3f"), alt.Tooltip("utility:Q", format=".3f"), "mark:N"]),
-        alt.Chart(_data(rows)).mark_text(align="right", dx=-9, dy=-9, fontWeight="bold").encode(x=x, y=y, text="release:N"),
-    ]  # fmt: skip
+        base.mark_point(filled=True, size=120, opacity=1).encode(
+            x=x,
+            y=y,
+            shape=alt.Shape(
+                "mark:N",
+                title=None,
+                scale=alt.Scale(
+                    domain=["on the front", "dominated", "incomplete"], range=["circle", "square", "triangle-up"]
+                ),
+            ),
+            tooltip=[
+                "release:N",
+                alt.Tooltip("risk:Q", format=".3f"),
+                alt.Tooltip("utility:Q", format=".3f"),
+                "mark:N",
+            ],
+        ),
+        alt.Chart(_data(rows))
+        .mark_text(align="right", dx=-9, dy=-9, fontWeight="bold")
+        .encode(x=x, y=y, text="release:N"),
+    ]
     return alt.layer(*layers).properties(width=430, height=380)
 
 
@@ -90,12 +152,28 @@ def heatmap(ru: Result | Any) -> Any:
     panels = []
     for side, names in (("risk", ru.risk_measures), ("utility", ru.utility_measures)):
         base = alt.Chart(_data([r for r in rows if r["side"] == side])).encode(
-            x=alt.X("measure:N", title=None, sort=names, axis=alt.Axis(labelAngle=-40)), y=alt.Y("release:N", title=None, sort=_order(ru), axis=alt.Axis() if side == "risk" else None)
+            x=alt.X("measure:N", title=None, sort=names, axis=alt.Axis(labelAngle=-40)),
+            y=alt.Y("release:N", title=None, sort=_order(ru), axis=alt.Axis() if side == "risk" else None),
         )
         cells = base.mark_rect(stroke="white").encode(
-            color=alt.Color("goodness:Q", scale=alt.Scale(domain=[0, 0.25, 0.5, 0.75, 1], range=GOODNESS), legend=alt.Legend(title="good")), tooltip=["release:N", "measure:N", alt.Tooltip("score:Q", format=".3f"), alt.Tooltip("raw:Q", format=".4g")]
+            color=alt.Color(
+                "goodness:Q",
+                scale=alt.Scale(domain=[0, 0.25, 0.5, 0.75, 1], range=GOODNESS),
+                legend=alt.Legend(title="good"),
+            ),
+            tooltip=[
+                "release:N",
+                "measure:N",
+                alt.Tooltip("score:Q", format=".3f"),
+                alt.Tooltip("raw:Q", format=".4g"),
+            ],
         )
-        text = base.mark_text(fontSize=10).encode(text=alt.Text("score:Q", format=".2f"), color=alt.condition("datum.goodness > 0.85 || datum.goodness < 0.12", alt.value("white"), alt.value("#222")))
+        text = base.mark_text(fontSize=10).encode(
+            text=alt.Text("score:Q", format=".2f"),
+            color=alt.condition(
+                "datum.goodness > 0.85 || datum.goodness < 0.12", alt.value("white"), alt.value("#222")
+            ),
+        )
         panels.append((cells + text).properties(width=44 * len(names), height=30 * len(ru.releases), title=side))
     return alt.hconcat(*panels).resolve_scale(color="shared")
 
@@ -112,9 +190,12 @@ def dots(ru: Result | Any) -> Any:
             alt.Chart(_data([r for r in rows if r["side"] == side]))
             .mark_point(filled=True, size=70, opacity=0.85)
             .encode(
-                x=alt.X("score:Q", title=side, scale=alt.Scale(domain=[0, 1])), y=alt.Y("release:N", title=None, sort=_order(ru)), shape=alt.Shape("measure:N", title=f"{side} measure"),
-                color=alt.Color("measure:N", title=f"{side} measure", scale=alt.Scale(scheme="tableau10")), tooltip=["release:N", "measure:N", alt.Tooltip("score:Q", format=".3f")],
-            )  # fmt: skip
+                x=alt.X("score:Q", title=side, scale=alt.Scale(domain=[0, 1])),
+                y=alt.Y("release:N", title=None, sort=_order(ru)),
+                shape=alt.Shape("measure:N", title=f"{side} measure"),
+                color=alt.Color("measure:N", title=f"{side} measure", scale=alt.Scale(scheme="tableau10")),
+                tooltip=["release:N", "measure:N", alt.Tooltip("score:Q", format=".3f")],
+            )
             .properties(width=260, height=max(60, 34 * len(ru.releases)))
         )
     return alt.hconcat(*panels).resolve_scale(color="independent", shape="independent")
@@ -128,9 +209,20 @@ def parallel(ru: Result | Any) -> Any:
     names = [*ru.risk_measures, *ru.utility_measures]
     rows = [{**r, "at": names.index(r["measure"])} for r in _long(ru)]
     x = alt.X("measure:N", title=None, sort=names, axis=alt.Axis(labelAngle=-40))
-    base = alt.Chart(_data(rows)).encode(x=x, y=alt.Y("goodness:Q", title="goodness (1 - risk, utility)", scale=alt.Scale(domain=[0, 1])), color=alt.Color("release:N", sort=_order(ru)))
-    lines = base.mark_line(strokeWidth=2.2).encode(detail="side:N", strokeDash=alt.StrokeDash("front:N", title="on the front", scale=alt.Scale(domain=[True, False], range=[[1, 0], [5, 4]])))
-    return (lines + base.mark_point(filled=True, size=55, opacity=1)).properties(width=max(360, 48 * len(names)), height=260)
+    base = alt.Chart(_data(rows)).encode(
+        x=x,
+        y=alt.Y("goodness:Q", title="goodness (1 - risk, utility)", scale=alt.Scale(domain=[0, 1])),
+        color=alt.Color("release:N", sort=_order(ru)),
+    )
+    lines = base.mark_line(strokeWidth=2.2).encode(
+        detail="side:N",
+        strokeDash=alt.StrokeDash(
+            "front:N", title="on the front", scale=alt.Scale(domain=[True, False], range=[[1, 0], [5, 4]])
+        ),
+    )
+    return (lines + base.mark_point(filled=True, size=55, opacity=1)).properties(
+        width=max(360, 48 * len(names)), height=260
+    )
 
 
 @chart("rumap", "radial")
@@ -148,18 +240,60 @@ def radial(ru: Result | Any) -> Any:
         for step, name in enumerate([*names, names[0]]):
             if (release, name) in found:
                 r = found[release, name]
-                rows.append({"release": _starred(ru, i), "step": step, "x": r * float(np.sin(angle[name])), "y": r * float(np.cos(angle[name])), "measure": name, "goodness": r, "front": bool(ru.front[i])})
+                rows.append(
+                    {
+                        "release": _starred(ru, i),
+                        "step": step,
+                        "x": r * float(np.sin(angle[name])),
+                        "y": r * float(np.cos(angle[name])),
+                        "measure": name,
+                        "goodness": r,
+                        "front": bool(ru.front[i]),
+                    }
+                )
     span = alt.Scale(domain=[-1.35, 1.35])
     axis = {"axis": None, "scale": span}
-    rings = [{"ring": level, "step": k, "x": level * float(np.sin(a)), "y": level * float(np.cos(a))} for level in (0.25, 0.5, 0.75, 1.0) for k, a in enumerate(np.linspace(0, 2 * np.pi, 73))]
-    labels = [{"text": n, "x": 1.16 * float(np.sin(angle[n])), "y": 1.16 * float(np.cos(angle[n])), "side": "risk" if n in ru.risk_measures else "utility"} for n in names]
-    grid = alt.Chart(_data(rings)).mark_line(color="#d8dcdf", strokeWidth=1).encode(x=alt.X("x:Q", **axis), y=alt.Y("y:Q", **axis), order="step:Q", detail="ring:N")
-    lines = alt.Chart(_data(rows)).mark_line(strokeWidth=2).encode(
-        x=alt.X("x:Q", **axis), y=alt.Y("y:Q", **axis), order="step:Q", color=alt.Color("release:N", sort=_order(ru)), strokeDash=alt.StrokeDash("front:N", legend=None, scale=alt.Scale(domain=[True, False], range=[[1, 0], [5, 4]])),
-        tooltip=["release:N", "measure:N", alt.Tooltip("goodness:Q", format=".3f")],
-    )  # fmt: skip
-    words = alt.Chart(_data(labels)).mark_text(fontSize=10).encode(x=alt.X("x:Q", **axis), y=alt.Y("y:Q", **axis), text="text:N", opacity=alt.value(1))
-    return (grid + lines + words).properties(width=420, height=420, title="outward is better: risk measures are turned round")
+    rings = [
+        {"ring": level, "step": k, "x": level * float(np.sin(a)), "y": level * float(np.cos(a))}
+        for level in (0.25, 0.5, 0.75, 1.0)
+        for k, a in enumerate(np.linspace(0, 2 * np.pi, 73))
+    ]
+    labels = [
+        {
+            "text": n,
+            "x": 1.16 * float(np.sin(angle[n])),
+            "y": 1.16 * float(np.cos(angle[n])),
+            "side": "risk" if n in ru.risk_measures else "utility",
+        }
+        for n in names
+    ]
+    grid = (
+        alt.Chart(_data(rings))
+        .mark_line(color="#d8dcdf", strokeWidth=1)
+        .encode(x=alt.X("x:Q", **axis), y=alt.Y("y:Q", **axis), order="step:Q", detail="ring:N")
+    )
+    lines = (
+        alt.Chart(_data(rows))
+        .mark_line(strokeWidth=2)
+        .encode(
+            x=alt.X("x:Q", **axis),
+            y=alt.Y("y:Q", **axis),
+            order="step:Q",
+            color=alt.Color("release:N", sort=_order(ru)),
+            strokeDash=alt.StrokeDash(
+                "front:N", legend=None, scale=alt.Scale(domain=[True, False], range=[[1, 0], [5, 4]])
+            ),
+            tooltip=["release:N", "measure:N", alt.Tooltip("goodness:Q", format=".3f")],
+        )
+    )
+    words = (
+        alt.Chart(_data(labels))
+        .mark_text(fontSize=10)
+        .encode(x=alt.X("x:Q", **axis), y=alt.Y("y:Q", **axis), text="text:N", opacity=alt.value(1))
+    )
+    return (grid + lines + words).properties(
+        width=420, height=420, title="outward is better: risk measures are turned round"
+    )
 
 
 def _complete(ru: Any, side: str) -> tuple[np.ndarray, list[str]]:
@@ -184,21 +318,45 @@ def biplot(ru: Result | Any) -> Any:
     at = _measured(ru)
     table = np.concatenate([risk, utility], axis=1)
     if len(at) < 3 or table.shape[1] < 2:
-        raise InputError("a biplot needs at least three fully measured releases and two measures that vary; use 'map' or 'dots'")
+        raise InputError(
+            "a biplot needs at least three fully measured releases and two measures that vary; use 'map' or 'dots'"
+        )
     scaled = (table - table.mean(axis=0)) / table.std(axis=0, ddof=1)
     left, size, right = np.linalg.svd(scaled, full_matrices=False)
     share = size**2 / (size**2).sum()
     points = left[:, :2] * size[:2]
     arrows = right[:2].T * size[:2] / np.sqrt(len(at) - 1)
     arrows = arrows * (np.abs(points).max() / max(np.abs(arrows).max(), 1e-12)) * 0.8
-    x, y = (alt.X("x:Q", title=f"first component ({share[0]:.0%})"), alt.Y("y:Q", title=f"second component ({share[1]:.0%})" if len(share) > 1 else ""))
-    spokes = [{"x": 0.0, "y": 0.0, "x2": float(a[0]), "y2": float(a[1]), "measure": n, "side": "risk" if k < len(risk_names) else "utility"} for k, (n, a) in enumerate(zip([*risk_names, *utility_names], arrows, strict=True))]
+    x, y = (
+        alt.X("x:Q", title=f"first component ({share[0]:.0%})"),
+        alt.Y("y:Q", title=f"second component ({share[1]:.0%})" if len(share) > 1 else ""),
+    )
+    spokes = [
+        {
+            "x": 0.0,
+            "y": 0.0,
+            "x2": float(a[0]),
+            "y2": float(a[1]),
+            "measure": n,
+            "side": "risk" if k < len(risk_names) else "utility",
+        }
+        for k, (n, a) in enumerate(zip([*risk_names, *utility_names], arrows, strict=True))
+    ]
     colour = alt.Color("side:N", title="measure", scale=alt.Scale(domain=["risk", "utility"], range=[RISK, USE]))
     rules = alt.Chart(_data(spokes)).mark_rule(strokeWidth=1.8).encode(x=x, y=y, x2="x2:Q", y2="y2:Q", color=colour)
-    names = alt.Chart(_data([{**s, "x": s["x2"] * 1.08, "y": s["y2"] * 1.08} for s in spokes])).mark_text(fontSize=10).encode(x=x, y=y, text="measure:N", color=colour)
+    names = (
+        alt.Chart(_data([{**s, "x": s["x2"] * 1.08, "y": s["y2"] * 1.08} for s in spokes]))
+        .mark_text(fontSize=10)
+        .encode(x=x, y=y, text="measure:N", color=colour)
+    )
     rows = [{"x": float(p[0]), "y": float(p[1]), "release": _starred(ru, i)} for i, p in zip(at, points, strict=True)]
     base = alt.Chart(_data(rows)).encode(x=x, y=y)
-    return (rules + names + base.mark_point(filled=True, size=90, color="#333", opacity=1) + base.mark_text(dy=-11, fontWeight="bold").encode(text="release:N")).properties(width=440, height=380)
+    return (
+        rules
+        + names
+        + base.mark_point(filled=True, size=90, color="#333", opacity=1)
+        + base.mark_text(dy=-11, fontWeight="bold").encode(text="release:N")
+    ).properties(width=440, height=380)
 
 
 @chart("rumap", "blocks")
@@ -211,12 +369,27 @@ def blocks(ru: Result | Any) -> Any:
     for side in ("risk", "utility"):
         table, names = _complete(ru, side)
         if len(at) < 3 or len(names) < 2:
-            raise InputError(f"the block view needs at least three fully measured releases and two {side} measures that vary; use 'map'")
+            raise InputError(
+                f"the block view needs at least three fully measured releases and two {side} measures that vary; use 'map'"
+            )
         scaled = (table - table.mean(axis=0)) / table.std(axis=0, ddof=1)
         left, size, _ = np.linalg.svd(scaled, full_matrices=False)
         score = left[:, 0] * size[0]
         axes[side] = score * (1 if float(np.corrcoef(score, table.mean(axis=1))[0, 1]) >= 0 else -1)
         shares[side] = float(size[0] ** 2 / (size**2).sum())
-    rows = [{"utility": float(u), "risk": float(r), "release": _starred(ru, i), "front": bool(ru.front[i])} for i, u, r in zip(at, axes["utility"], axes["risk"], strict=True)]
-    base = alt.Chart(_data(rows)).encode(x=alt.X("utility:Q", title=f"utility block, first component ({shares['utility']:.0%})"), y=alt.Y("risk:Q", title=f"risk block, first component ({shares['risk']:.0%})"))
-    return (base.mark_point(filled=True, size=110, opacity=1).encode(color=alt.Color("front:N", title="on the front", scale=alt.Scale(domain=[True, False], range=[FRONT, OTHER]))) + base.mark_text(dy=-11, fontWeight="bold").encode(text="release:N")).properties(width=430, height=360)
+    rows = [
+        {"utility": float(u), "risk": float(r), "release": _starred(ru, i), "front": bool(ru.front[i])}
+        for i, u, r in zip(at, axes["utility"], axes["risk"], strict=True)
+    ]
+    base = alt.Chart(_data(rows)).encode(
+        x=alt.X("utility:Q", title=f"utility block, first component ({shares['utility']:.0%})"),
+        y=alt.Y("risk:Q", title=f"risk block, first component ({shares['risk']:.0%})"),
+    )
+    return (
+        base.mark_point(filled=True, size=110, opacity=1).encode(
+            color=alt.Color(
+                "front:N", title="on the front", scale=alt.Scale(domain=[True, False], range=[FRONT, OTHER])
+            )
+        )
+        + base.mark_text(dy=-11, fontWeight="bold").encode(text="release:N")
+    ).properties(width=430, height=360)

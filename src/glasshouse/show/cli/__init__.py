@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from typing import Any
 
 USAGE = 2
+INTERRUPTED = 130
 
 
 def main(argv: Sequence[str] | None = None) -> None:
@@ -65,6 +66,8 @@ def _run(arguments: list[str]) -> int:
         return USAGE
     except typer.Abort:
         raise KeyboardInterrupt from None
+    if code == INTERRUPTED:  # some versions of typer turn Ctrl-C into this code themselves
+        raise KeyboardInterrupt
     return int(code or 0)
 
 

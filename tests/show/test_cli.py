@@ -1,0 +1,227 @@
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import xml.etree.ElementTree as ET
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+
+import glasshouse as gh
+from glasshouse.show.cli import main
+from tests.fakes import fake, four_threats, only_fakes, tables  # noqa: F401
+from tests.show.pages import check_page
+
+
+@pytest.fixture
+def files(tmp_path: Path) -> dict[str, str]:
+    original, released = tables(120)
+    paths = {"original": tmp_path / "original.csv", "released": tmp_path / "released.csv", "holdout": tmp_path / "holdout.parquet"}
+    original.write_csv(paths["original"])
+    released.write_csv(paths["released"])
+    tables(60, seed=5)[0].write_parquet(paths["holdout"])
+    return {name: str(path) for name, path in paths.items()}
+
+
+def run(*arguments: str) -> int:
+    with pytest.raises(SystemExit) as stopped:
+        main(list(arguments))
+    return int(stopped.value.code or 0)
+
+
+def test_assess_prints_the_verdict_and_leaves_with_its_code(only_fakes: Any, files: dict[str, str], capsys: pytest.CaptureFixture[str]) -> None:
+    four_threats()
+    assert run("assess", files["original"], files["released"], "--keys", "sex,region", "--target", "income") == 0
+    out, err = capsys.readouterr()
+    assert "PASS" in out and "identity" in out and err == ""
+
+
+@pytest.mark.parametrize(("statuses", "code"), [({}, 0), ({"attribute": "warn"}, 0), ({"attribute": "fail"}, 1), ({"membership": "not_assessed"}, 3)])
+@pytest.mark.parametrize("form", ["text", "json", "md", "junit", "html"])
+def test_the_format_never_changes_the_exit_code(only_fakes: Any, files: dict[str, str], capsys: pytest.CaptureFixture[str], statuses: dict[str, str], code: int, form: str) -> None:
+    four_threats(**statuses)
+    assert run("assess", files["original"], files["released"], "--format", form) == code
+    out = capsys.readouterr().out
+    if form == "json":
+        assert json.loads(out)["schema_version"] == 1
+    if form == "junit":
+        ET.fromstring(out.encode())
+    if form == "html":
+        check_page(out)
+
+
+def test_reports_are_written_and_the_suffix_gives_the_format(only_fakes: Any, files: dict[str, str], tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    four_threats()
+    paths = [tmp_path / "out" / name for name in ("r.html", "r.json", "r.md", "r.xml", "r.txt")]
+    (tmp_path / "out").mkdir()
+    arguments = [a for path in paths for a in ("-o", str(path))]
+    assert run("assess", files["original"], files["released"], *arguments) == 0
+    out, err = capsys.readouterr()
+    assert "PASS" in out and all(f"wrote {path}" in err for path in paths)
+    check_page(paths[0].read_text())
+    json.loads(paths[1].read_text())
+    ET.parse(paths[3])
+    assert "PASS" in paths[4].read_text()
+    assert sorted(p.name for p in (tmp_path / "out").iterdir()) == sorted(p.name for p in paths)
+
+
+def test_json_on_stdout_beside_a_page_in_a_file_and_quiet(only_fakes: Any, files: dict[str, str], tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    four_threats()
+    page = str(tmp_path / "r.html")
+    assert run("assess", files["original"], files["released"], "-o", page, "--format", "json", "--quiet") == 0
+    out, err = capsys.readouterr()
+    assert json.loads(out)["verdict"] == "pass" and err == ""
+    assert run("assess", files["original"], files["released"], "-o", page, "--quiet") == 0
+    assert capsys.readouterr() == ("", "")
+
+
+def test_keys_may_be_a_list_or_repeated(only_fakes: Any, files: dict[str, str], capsys: pytest.CaptureFixture[str]) -> None:
+    four_threats()
+    run("assess", files["original"], files["released"], "--keys", "sex,region", "--key", "age", "--format", "json")
+    assert json.loads(capsys.readouterr().out)["data"]["keys"] == ["sex", "region", "age"]
+
+
+def test_a_policy_file_gates(only_fakes: Any, files: dict[str, str], tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    four_threats(attribute="warn", membership="not_assessed")
+    policy = tmp_path / "policy.toml"
+    for limit, code in (("0.9", 0), ("0.01", 1)):
+        policy.write_text(f'[run]\nkeys = ["sex"]\n[[rule]]\nmeasure = "attribute_measure"\nlimit = {limit}\n')
+        assert run("assess", files["original"], files["released"], "--policy", str(policy)) == code
+    assert "FAIL  attribute_measure.value  0.1 > 0.01" in capsys.readouterr().out
+    policy.write_text('[[rule]]\nmeasure = "membership_measure"\nlimit = 0.5\n')
+    assert run("assess", files["original"], files["released"], "--policy", str(policy)) == 3
+    policy.write_text('[[rule]]\nmeasure = "membership_measur"\nlimit = 0.5\n')
+    assert run("assess", files["original"], files["released"], "--policy", str(policy)) == 2
+    assert "did you mean 'membership_measure'" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["assess"], "Missing argument"),
+        (["asess"], "No such command"),
+        (["assess", "no.csv", "none.csv"], "file not found: no.csv"),
+        (["assess", "{original}", "{released}", "--keys", "sexx"], "did you mean 'sex'"),
+        (["assess", "{original}", "{released}", "--format", "pdf"], "--format 'pdf'"),
+        (["assess", "{original}", "{released}", "--audience", "all"], "internal or external"),
+        (["assess", "{original}", "{released}", "--measures", "fst"], "no measure 'fst'"),
+        (["assess", "{original}", "{released}", "--policy", "none.toml"], "policy file not found"),
+        (["assess", "{original}", "{released}", "-o", "/no/such/folder/r.html"], "cannot write"),
+        (["assess", "{original}", "{released}", "--seed", "x"], "--seed"),
+        (["measure", "nope", "{original}", "{released}"], "no measure 'nope'"),
+        (["explain", "nope"], "no measure 'nope'"),
+        (["policy", "check", "nope"], "policy file not found"),
+        (["policy", "init", "nope"], "no preset 'nope'"),
+        (["calibrate"], "state a risk"),
+        (["calibrate", "--success", "0.1"], "needs --baseline"),
+    ],
+)
+def test_a_mistake_is_one_clear_sentence_and_code_2(only_fakes: Any, files: dict[str, str], capsys: pytest.CaptureFixture[str], arguments: list[str], said: str) -> None:
+    four_threats()
+    assert run(*(a.format(**files) for a in arguments)) == 2
+    out, err = capsys.readouterr()
+    assert out == "" and said in err and "Traceback" not in err and len(err.strip().splitlines()) <= 2
+
+
+def test_an_unexpected_error_is_told_without_data_and_traced_only_on_request(files: dict[str, str], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    def explode(*_: Any, **__: Any) -> None:
+        raise RuntimeError("Anna Kowalska")
+
+    monkeypatch.setattr("glasshouse.judgement.assess.assess", explode)
+    assert run("assess", files["original"], files["released"]) == 2
+    err = capsys.readouterr().err
+    assert "RuntimeError" in err and "--debug" in err and "Kowalska" not in err
+    with pytest.raises(RuntimeError):
+        main(["--debug", "assess", files["original"], files["released"]])
+
+
+def test_measure_explain_measures_and_check(files: dict[str, str], capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    roles = ["--keys", "sex,region", "--target", "income"]
+    assert run("measure", "disco", files["original"], files["released"], *roles, "--format", "json") == 0
+    value = json.loads(capsys.readouterr().out)["value"]
+    assert value == gh.disclosure.disco(files["original"], files["released"], keys=["sex", "region"], target="income").value
+    records = tmp_path / "records.csv"
+    assert run("measure", "disco", files["original"], files["released"], *roles, "--records", str(records), "--option", "confidence=0.9") == 0
+    assert pl.read_csv(records).height == 120
+    assert run("measure", "disco", files["original"], files["released"], *roles, "--option", "confidense=0.9") == 2
+    assert "did you mean 'confidence'" in capsys.readouterr().err
+    assert run("measure", "k_anonymity", files["original"], "--keys", "sex") == 0
+    assert run("measure", "dcr", files["original"], files["released"]) == 3
+    capsys.readouterr()
+    assert run("measures", "--format", "json") == 0
+    assert len(json.loads(capsys.readouterr().out)) == gh.measures().height
+    assert run("explain", "disco") == 0 and "Raab" in capsys.readouterr().out
+    assert run("check", files["original"], files["released"], "--format", "json") == 0
+    assert {c["name"] for c in json.loads(capsys.readouterr().out)["columns"]} == {"age", "sex", "region", "income"}
+
+
+def test_policy_init_and_check(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "policy.toml"
+    assert run("policy", "init", "research", "-o", str(path)) == 0
+    assert run("policy", "init", "public", "-o", str(path)) == 2
+    assert "--force" in capsys.readouterr().err
+    assert run("policy", "check", str(path)) == 0
+    assert "is valid" in capsys.readouterr().out
+    path.write_text('[[rule]]\nmeasure = "disco"\nlimit = 0.1\n')
+    assert run("policy", "check", str(path)) == 0
+    assert "no rule looks at" in capsys.readouterr().err
+
+
+def test_calibrate(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run("calibrate", "--advantage", "0.1", "--success", "0.1", "--baseline", "0.01", "--format", "json") == 0
+    content = json.loads(capsys.readouterr().out)
+    strictest = min(gh.Risk.from_advantage(0.1).rho, gh.Risk.from_success_at_baseline(success=0.1, baseline=0.01).rho)
+    assert content["rho"] == pytest.approx(strictest)
+
+
+def test_an_interrupt_leaves_the_last_good_file(only_fakes: Any, files: dict[str, str], tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    fake("slow", error=KeyboardInterrupt())  # type: ignore[arg-type]
+    folder = tmp_path / "out"
+    folder.mkdir()
+    (folder / "report.html").write_text("the last good report")
+    assert run("assess", files["original"], files["released"], "-o", str(folder / "report.html")) == 2
+    assert "interrupted" in capsys.readouterr().err
+    assert [p.name for p in folder.iterdir()] == ["report.html"] and (folder / "report.html").read_text() == "the last good report"
+
+
+def test_an_interrupt_while_writing_leaves_no_part(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from glasshouse.judgement.writing import write_atomically
+
+    def stop(*_: Any) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(os, "replace", stop)
+    with pytest.raises(KeyboardInterrupt):
+        write_atomically(tmp_path / "report.html", "half")
+    assert list(tmp_path.iterdir()) == []
+
+
+def _process(*arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-c", "from glasshouse.show.cli import main; main()", *arguments]
+    return subprocess.run(command, capture_output=True, text=True, env={**os.environ, **environment}, check=False, timeout=300)
+
+
+def test_two_runs_and_another_thread_count_give_the_same_bytes(files: dict[str, str]) -> None:
+    arguments = ["assess", files["original"], files["released"], "--holdout", files["holdout"], "--keys", "sex,region", "--target", "income", "--format", "json",
+                 "--measures", "disco,rapid,dcr,identical,singling_out,domias,pmse"]  # fmt: skip
+    first = _process(*arguments, "--jobs", "1", NUMBA_NUM_THREADS="1")
+    second = _process(*arguments, "--jobs", "2", NUMBA_NUM_THREADS="2")
+    assert first.stdout == second.stdout and json.loads(first.stdout)["results"]["rapid"]["status"] == "ok", first.stderr
+    assert first.stderr == ""
+
+
+def test_a_pipe_gets_no_colour_and_no_bar(files: dict[str, str]) -> None:
+    done = _process("assess", files["original"], files["released"], "--measures", "fast", FORCE_COLOR="", NO_COLOR="1")
+    assert "\x1b[" not in done.stdout + done.stderr and done.stderr == ""
+    assert _process("--version").stdout.startswith("glasshouse ")
+
+
+@pytest.mark.study
+def test_demo_ends_with_a_verdict_and_a_report(tmp_path: Path) -> None:
+    done = _process("demo", "-o", str(tmp_path / "report.html"))
+    assert done.returncode == 0 and str(tmp_path / "report.html") in done.stdout
+    check_page((tmp_path / "report.html").read_text())
