@@ -36,9 +36,7 @@ def load(folder: Path, name: str = "expected.json") -> dict[str, Any]:
 
 def pair_of(folder: Path, case: dict[str, Any]) -> Pair:
     original, released = (read(folder, name) for name in case["files"])
-    return Pair(
-        original, released, keys=case["args"]["quasi_identifiers"], target=case["args"]["sensitive_attribute"]
-    )
+    return Pair(original, released, keys=case["args"]["quasi_identifiers"], target=case["args"]["sensitive_attribute"])
 
 
 def gain(shares: np.ndarray, truth: np.ndarray) -> np.ndarray:

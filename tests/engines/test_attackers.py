@@ -332,8 +332,12 @@ def test_many_classes_and_many_levels() -> None:
         assert shares.shape == (n, 400)
         np.testing.assert_allclose(shares.sum(axis=1), 1)
         assert set(model.importance()) == {"place", "age"}
+    two = fit("logit", table, label % 2, n_classes=2)
+    assert (two.predict(table) == label % 2).mean() > 0.99
+    number = fit("lm", table, (label % 7).astype(float))
+    assert np.abs(number.predict(table) - label % 7).mean() < 0.01
     with pytest.raises(InputError, match="columns"):
-        fit("logit", table, y % 2, n_classes=2)
+        fit("l1", table, label % 2, n_classes=2)
 
 
 def test_permutation_importance_finds_the_key_that_matters() -> None:

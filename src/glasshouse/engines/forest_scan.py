@@ -28,10 +28,10 @@ def present_codes(column, index, bins, n_levels, bits, tops, present):  # type: 
             count += bins[code] != _ZERO
         return count
     for i in range(index.size):
-        code = np.uint64(column[index[i]])
-        word = code >> _SIX
-        bits[word] |= _ONE << (code & _MASK)
-        tops[word >> _SIX] |= _ONE << (word & _MASK)
+        held = np.uint64(column[index[i]])
+        block = held >> _SIX
+        bits[block] |= _ONE << (held & _MASK)
+        tops[block >> _SIX] |= _ONE << (block & _MASK)
     for top in range((n_levels >> 12) + 1):
         words = tops[top]
         tops[top] = _ZERO

@@ -1,251 +1,289 @@
-"""Linear attackers: least squares, logistic and multinomial regression, and the lasso versions of the latter two.
+"""Linear attackers: least squares, logistic and multinomial regression.
 
 Categories enter by treatment coding: one column per level present in training except the first; a level never seen in
 training has all its columns at zero, i.e. it is predicted as the first level. Columns that others already determine
-are dropped from the right, as statistical packages do, so that predictions do not depend on which of them was kept.
+are dropped from the right, as statistical packages do.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from glasshouse.core.errors import InputError
+from glasshouse.engines import linear_kernel as kernel
 from glasshouse.engines.design import Design
 
 Array = NDArray[Any]
-MAX_COLUMNS = 4_000
+DENSE_COLUMNS = 3_000  # up to here cross-product matrices are formed
+NEWTON_UNKNOWNS = 1_500
 _SEPARATED = "some fitted probabilities are 0 or 1: the keys separate classes perfectly and coefficients are not finite"
+_STOPPED = "the fit stopped before it converged; the keys may separate the classes perfectly"
 
 
-class ModelMatrix:
-    """Treatment coding learnt from the training table; columns scaled inside so that the fits are well conditioned."""
+class Coding:
+    """Treatment coding learnt from the training table; numbers are centred and scaled inside."""
 
     def __init__(self, training: Design, *, drop_aliased: bool = True) -> None:
-        self._blocks: list[tuple[int, Array | None]] = []
         self.names: list[str] = []
         self.key_of: list[int] = []
+        self._lookup: list[Array | None] = []  # column of each level code, None for numbers
+        self._first: list[int] = []
+        self._shift = np.zeros(len(training.names))
+        self._scale = np.ones(len(training.names))
         for j, kind in enumerate(training.kinds):
-            present = None if kind == "numeric" else np.unique(training.codes[:, j])[1:]
-            self._blocks.append((j, present))
-            labels = [""] if present is None else [str(training.levels[j][level]) for level in present]
-            self.names += [f"{training.names[j]}{label}" for label in labels]
-            self.key_of += [j] * len(labels)
-        if len(self.names) > MAX_COLUMNS:
-            raise InputError(
-                f"treatment coding of these keys makes {len(self.names):,} columns, more than {MAX_COLUMNS:,}; use "
-                "'rf' or 'cart', or leave out the key with the most levels"
-            )
-        raw = self._raw(training)
-        self.centre = raw.mean(axis=0)
-        spread = raw.std(axis=0)
-        self.scale = np.where(spread > 1e-12 * np.maximum(1.0, np.abs(self.centre)), spread, 1.0)
-        scaled = (raw - self.centre) / self.scale
-        kept = independent_columns(scaled) if drop_aliased else spread > 1e-12
-        self.kept = np.flatnonzero(kept)
-        self.aliased = [self.names[c] for c in np.flatnonzero(~kept)]
-        self.training = scaled[:, self.kept]
+            self._first.append(len(self.names))
+            if kind == "numeric":
+                numbers = training.column(j)
+                spread = float(numbers.std())
+                self._shift[j] = numbers.mean()
+                self._scale[j] = spread if spread > 1e-12 * max(1.0, abs(float(numbers.mean()))) else 0.0
+                self._lookup.append(None)
+                self.names.append(training.names[j])
+                self.key_of.append(j)
+            else:
+                present = np.unique(training.codes[:, j])[1:]
+                lookup = np.full(len(training.levels[j]), -1, np.int32)
+                lookup[present] = len(self.names) + np.arange(len(present))
+                self._lookup.append(lookup)
+                self.names += [f"{training.names[j]}{training.levels[j][level]}" for level in present]
+                self.key_of += [j] * len(present)
+        self.q = len(self.names)
+        self.kept = np.ones(self.q, np.bool_)
+        self.columns, self.values = self.code(training)
+        share = kernel.project(self.columns, self.values, np.ones((training.n, 1)), self.q)[1:, 0] / training.n
+        square = kernel.project(self.columns, self.values**2, np.ones((training.n, 1)), self.q)[1:, 0] / training.n
+        self.sd = np.sqrt(np.maximum(square - share**2, 0.0))
+        if drop_aliased and self.q <= DENSE_COLUMNS:
+            cross = kernel.gram(self.columns, self.values, np.ones(training.n), self.q)
+            self.kept = kernel.independent(cross, 1e-10)[1:]
+        else:
+            self.kept = self.sd > 0
+        self.columns, self.values = self.code(training)
 
-    def _raw(self, design: Design) -> Array:
-        blocks = [
-            design.column(j)[:, None]
-            if present is None
-            else (design.codes[:, j][:, None] == present[None, :]).astype(np.float64)
-            for j, present in self._blocks
-        ]
-        matrix: Array = np.concatenate(blocks, axis=1)
-        return matrix
+    def code(self, design: Design) -> tuple[Array, Array]:
+        """Column and value of every record's entry for every key; dropped columns have no entry."""
+        columns = np.empty((design.n, len(design.names)), np.int32)
+        values = np.ones((design.n, len(design.names)))
+        for j, lookup in enumerate(self._lookup):
+            if lookup is None:
+                columns[:, j] = self._first[j] if self._scale[j] > 0 else -1
+                values[:, j] = (design.column(j) - self._shift[j]) / (self._scale[j] or 1.0)
+            else:
+                columns[:, j] = lookup[design.codes[:, j]]
+        dropped = ~np.append(self.kept, True)  # the appended entry is what -1 reads
+        columns[dropped[columns]] = -1
+        return columns, values
 
-    def transform(self, design: Design) -> Array:
-        """Scaled columns that were kept."""
-        return np.asarray(((self._raw(design) - self.centre) / self.scale)[:, self.kept])
-
-    def on_raw_scale(self, intercept: float, slopes: Array) -> dict[str, float | None]:
+    def on_raw_scale(self, beta: Array) -> dict[str, float | None]:
         """Coefficients of the columns as they are; None for columns that were dropped."""
-        raw = slopes / self.scale[self.kept]
-        named: dict[str, float | None] = dict.fromkeys(["(Intercept)", *self.names])
-        named["(Intercept)"] = float(intercept - raw @ self.centre[self.kept])
-        named.update({self.names[c]: float(b) for c, b in zip(self.kept, raw, strict=True)})
+        named: dict[str, float | None] = {"(Intercept)": float(beta[0])}
+        intercept = float(beta[0])
+        for c, name in enumerate(self.names):
+            j = self.key_of[c]
+            named[name] = None
+            if self.kept[c]:
+                slope = float(beta[c + 1])
+                if self._lookup[j] is None:
+                    slope /= self._scale[j] or 1.0
+                    intercept -= slope * float(self._shift[j])
+                named[name] = slope
+        named["(Intercept)"] = intercept
         return named
-
-    def importance(self, slopes: Array, n_keys: int) -> Array:
-        """Sum over a key's columns of |coefficient| on the scale of one standard deviation."""
-        total = np.zeros(n_keys)
-        np.add.at(total, np.array(self.key_of, np.int64)[self.kept], np.abs(slopes))
-        return total
-
-
-def independent_columns(scaled: Array, tolerance: float = 1e-7) -> Array:
-    """Which centred columns the ones before them do not determine (Gram-Schmidt on the triangular factor)."""
-    if scaled.shape[1] == 0:
-        return np.zeros(0, np.bool_)
-    triangle: Any = np.linalg.qr(scaled, mode="r")
-    basis = np.zeros((triangle.shape[0], 0))
-    kept = np.zeros(scaled.shape[1], np.bool_)
-    for j in range(scaled.shape[1]):
-        column = triangle[:, j]
-        norm = np.linalg.norm(column)
-        rest = column - basis @ (basis.T @ column)
-        rest -= basis @ (basis.T @ rest)
-        size = np.linalg.norm(rest)
-        if norm > 0 and size > tolerance * norm:
-            kept[j] = True
-            basis = np.column_stack([basis, rest / size])
-    return kept
 
 
 @dataclass
 class LinearModel:
-    """A fitted linear attacker: ``slopes`` [columns, outputs] on scaled columns, ``intercepts`` [outputs]."""
+    """A fitted linear attacker: ``beta`` [1 + columns, outputs], intercept first."""
 
     kind: str  # "numeric" | "binary" | "multinomial"
-    matrix: ModelMatrix
-    intercepts: Array
-    slopes: Array
+    coding: Coding
+    beta: Array
     n_keys: int
     notes: list[str] = field(default_factory=list)
     penalty: float | None = None
 
     def predict(self, design: Design) -> Array:
         """Predicted numbers, or class probabilities [n, classes]."""
-        eta = self.matrix.transform(design) @ self.slopes + self.intercepts
+        eta = kernel.linear_predictor(*self.coding.code(design), self.beta)
         if self.kind == "numeric":
-            return eta[:, 0]
+            return np.asarray(eta[:, 0])
         if self.kind == "binary":
-            second = _logistic(eta[:, 0])
+            second = logistic(eta[:, 0])
             return np.column_stack([1.0 - second, second])
-        return _softmax(eta)
+        return softmax(eta)
 
     def coefficients(self) -> dict[str, Any]:
-        """Coefficients on the raw scale; one dict per non-reference output for several classes."""
-        columns = [
-            self.matrix.on_raw_scale(float(a), self.slopes[:, k]) for k, a in enumerate(np.atleast_1d(self.intercepts))
-        ]
-        return columns[0] if len(columns) == 1 else {str(k): c for k, c in enumerate(columns)}
+        """Coefficients on the raw scale; one dict per output for several classes."""
+        found = [self.coding.on_raw_scale(self.beta[:, k]) for k in range(self.beta.shape[1])]
+        return found[0] if len(found) == 1 else {str(k): c for k, c in enumerate(found)}
 
     def importance(self) -> Array:
-        return self.matrix.importance(np.abs(self.slopes).sum(axis=1), self.n_keys)
+        """Sum over a key's columns of |coefficient| per standard deviation of the column."""
+        total = np.zeros(self.n_keys)
+        np.add.at(total, np.array(self.coding.key_of, np.int64), np.abs(self.beta[1:]).sum(axis=1) * self.coding.sd)
+        return total
 
 
 def fit_lm(training: Design, y: Array) -> LinearModel:
     """Ordinary least squares."""
-    matrix = ModelMatrix(training)
-    centred = y - y.mean()
-    slopes = np.linalg.lstsq(matrix.training, centred, rcond=None)[0] if matrix.training.shape[1] else np.zeros(0)
-    return LinearModel("numeric", matrix, np.array([y.mean()]), slopes[:, None], len(training.names))
+    coding = Coding(training)
+    columns, values, q = coding.columns, coding.values, coding.q
+    mean = float(y.mean())
+    right = kernel.project(columns, values, (y - mean)[:, None], q)[:, 0]
+    beta = np.zeros(q + 1)
+    if q <= DENSE_COLUMNS:
+        used = np.append(True, coding.kept)
+        cross = kernel.gram(columns, values, np.ones(len(y)), q)
+        beta[used] = _solve(cross[np.ix_(used, used)], right[used])
+    else:
+        from scipy.sparse.linalg import LinearOperator, cg
+
+        def times(b: Array) -> Array:
+            return np.asarray(
+                kernel.project(columns, values, kernel.linear_predictor(columns, values, b[:, None]), q)[:, 0]
+            )
+
+        beta = cg(LinearOperator((q + 1, q + 1), matvec=times, dtype=np.float64), right, rtol=1e-10, maxiter=2000)[0]
+    beta[0] += mean
+    return LinearModel("numeric", coding, beta[:, None], len(training.names))
 
 
 def fit_logit(training: Design, y: Array, n_classes: int, *, max_iter: int = 25) -> LinearModel:
     """Unpenalised maximum likelihood: iteratively reweighted least squares for two classes, Newton for more."""
-    matrix = ModelMatrix(training)
+    coding = Coding(training)
+    if n_classes == 2 and coding.q <= DENSE_COLUMNS:
+        beta, notes = _irls(coding, y.astype(np.float64), max_iter)
+        return LinearModel("binary", coding, beta[:, None], len(training.names), notes)
+    beta, notes = _multinomial(coding, y, n_classes)
     if n_classes == 2:
-        intercept, slopes, notes = _irls(matrix.training, y.astype(np.float64), max_iter)
-        return LinearModel("binary", matrix, np.array([intercept]), slopes[:, None], len(training.names), notes)
-    intercepts, slopes, notes = _multinomial(matrix.training, y, n_classes)
-    return LinearModel("multinomial", matrix, intercepts, slopes, len(training.names), notes)
+        return LinearModel("binary", coding, beta[:, 1:], len(training.names), notes)
+    return LinearModel("multinomial", coding, beta, len(training.names), notes)
 
 
-def _irls(x: Array, y: Array, max_iter: int) -> tuple[float, Array, list[str]]:
+def _irls(coding: Coding, y: Array, max_iter: int) -> tuple[Array, list[str]]:
     """Stops when the deviance changes by less than 1e-8 of (|deviance| + 0.1), the rule of the usual glm software."""
-    full = np.column_stack([np.ones(len(x)), x])
+    columns, values, q = coding.columns, coding.values, coding.q
+    used = np.append(True, coding.kept)
     mean = (y + 0.5) / 2.0
     eta = np.log(mean / (1 - mean))
-    deviance, notes = np.inf, []
-    beta = np.zeros(full.shape[1])
+    deviance, notes = np.inf, list[str]()
+    beta = np.zeros(q + 1)
     for _ in range(max_iter):
-        mean = _logistic(eta)
-        # a record far on the wrong side has hardly any weight but a huge working value: it must stay in
+        mean = logistic(eta)
+        # a record far on the wrong side has hardly any weight, but its residual of one must stay in
         weight = np.maximum(mean * (1 - mean), np.finfo(float).eps)
-        root = np.sqrt(weight)
-        working = eta + (y - mean) / weight
-        beta = np.linalg.lstsq(full * root[:, None], working * root, rcond=None)[0]
-        eta = full @ beta
+        working = weight * eta + (y - mean)
+        cross = kernel.gram(columns, values, weight, q)[np.ix_(used, used)]
+        beta[used] = _solve(cross, kernel.project(columns, values, working[:, None], q)[used, 0])
+        eta = kernel.linear_predictor(columns, values, beta[:, None])[:, 0]
         previous, deviance = deviance, 2.0 * float(np.logaddexp(0, np.where(y > 0.5, -eta, eta)).sum())
         if abs(deviance - previous) / (abs(deviance) + 0.1) < 1e-8:
             break
     else:
-        notes.append("the logistic fit did not converge; the keys may separate the classes perfectly")
+        notes.append(_STOPPED)
     if (np.abs(eta) > 30).any():
         notes.append(_SEPARATED)
-    return float(beta[0]), beta[1:], notes
+    return beta, notes
 
 
-def _multinomial(x: Array, y: Array, n_classes: int) -> tuple[Array, Array, list[str]]:
-    """Multinomial logit with the first class as reference; Newton while the Hessian is small, else L-BFGS."""
-    full = np.column_stack([np.ones(len(x)), x])
-    n, q = full.shape
-    free = n_classes - 1
-    target = np.zeros((n, n_classes))
-    target[np.arange(n), y] = 1.0
+class _Multinomial:
+    """Negative log-likelihood of a multinomial logit with the first class as reference, and its derivatives."""
 
-    def loss(flat: Array) -> tuple[float, Array, Array]:
-        eta = np.column_stack([np.zeros(n), full @ flat.reshape(q, free)])
-        top = eta.max(axis=1, keepdims=True)
-        log_sum = top[:, 0] + np.log(np.exp(eta - top).sum(axis=1))
-        shares = np.exp(eta - log_sum[:, None])
-        value = float((log_sum - (eta * target).sum(axis=1)).sum())
-        return value, (full.T @ (shares - target)[:, 1:]).ravel(), shares
+    def __init__(self, coding: Coding, y: Array, n_classes: int) -> None:
+        self.columns, self.values, self.q = coding.columns, coding.values, coding.q
+        self.used = np.append(True, coding.kept)
+        self.y, self.free = y, n_classes - 1
+        self.size = int(self.used.sum())
 
-    beta, notes = np.zeros(q * free), list[str]()
-    if q * free <= 400:
-        beta, converged = _newton(full, loss, beta, free)
+    def full(self, flat: Array) -> Array:
+        """[1 + columns, classes] from the free coefficients."""
+        beta = np.zeros((self.q + 1, self.free + 1))
+        beta[self.used, 1:] = flat.reshape(self.size, self.free)
+        return beta
+
+    def loss(self, flat: Array) -> tuple[float, Array, Array]:
+        """Value, slope, class probabilities."""
+        eta = kernel.linear_predictor(self.columns, self.values, self.full(flat))
+        at = np.arange(len(self.y))
+        top = eta.max(axis=1)
+        total = np.exp(eta - top[:, None]).sum(axis=1)
+        value = float((top + np.log(total) - eta[at, self.y]).sum())
+        shares = np.exp(eta - top[:, None]) / total[:, None]
+        residual = shares.copy()
+        residual[at, self.y] -= 1.0
+        slope = kernel.project(self.columns, self.values, np.ascontiguousarray(residual[:, 1:]), self.q)[self.used]
+        return value, slope.ravel(), shares
+
+    def hessian(self, shares: Array) -> Array:
+        found = np.empty((self.size, self.free, self.size, self.free))
+        for a in range(self.free):
+            for b in range(a, self.free):
+                weight = shares[:, a + 1] * ((1.0 if a == b else 0.0) - shares[:, b + 1])
+                block = kernel.gram(self.columns, self.values, weight, self.q)[np.ix_(self.used, self.used)]
+                found[:, a, :, b] = block
+                found[:, b, :, a] = block
+        return found.reshape(self.size * self.free, self.size * self.free)
+
+
+def _multinomial(coding: Coding, y: Array, n_classes: int) -> tuple[Array, list[str]]:
+    """Newton while the Hessian is small, else a quasi-Newton method."""
+    problem = _Multinomial(coding, y, n_classes)
+    flat = np.zeros(problem.size * problem.free)
+    if len(flat) <= NEWTON_UNKNOWNS:
+        flat, converged = _newton(problem, flat)
     else:
         from scipy.optimize import minimize
 
         found = minimize(
-            lambda b: loss(b)[:2], beta, jac=True, method="L-BFGS-B", options={"maxiter": 500, "ftol": 1e-12}
+            lambda b: problem.loss(b)[:2], flat, jac=True, method="L-BFGS-B", options={"maxiter": 300, "ftol": 1e-8}
         )
-        beta, converged = found.x, bool(found.success)
-    if not converged:
-        notes.append("the multinomial fit stopped before it converged; the keys may separate the classes perfectly")
-    coefficients = beta.reshape(q, free)
-    intercepts = np.concatenate([[0.0], coefficients[0]])
-    slopes = np.column_stack([np.zeros(q - 1), coefficients[1:]])
-    if (np.abs(full @ coefficients) > 30).any():
+        flat, converged = found.x, bool(found.success)
+    notes = [] if converged else [_STOPPED]
+    beta = problem.full(flat)
+    if (np.abs(kernel.linear_predictor(coding.columns, coding.values, beta)) > 30).any():
         notes.append(_SEPARATED)
-    return intercepts, slopes, notes
+    return beta, notes
 
 
-def _newton(
-    full: Array, loss: Callable[[Array], tuple[float, Array, Array]], beta: Array, free: int
-) -> tuple[Array, bool]:
-    q = full.shape[1]
-    value, slope, shares = loss(beta)
-    for _ in range(60):
-        hessian = np.empty((q, free, q, free))
-        for a in range(free):
-            for b in range(a, free):
-                weight = shares[:, a + 1] * ((1.0 if a == b else 0.0) - shares[:, b + 1])
-                block = full.T @ (full * weight[:, None])
-                hessian[:, a, :, b] = block
-                hessian[:, b, :, a] = block
-        flat = hessian.reshape(q * free, q * free)
-        flat[np.diag_indices_from(flat)] += 1e-10 * (1.0 + np.trace(flat) / len(flat))
-        step = np.linalg.solve(flat, slope)
-        length = 1.0
-        while length > 1e-8:
-            trial = loss(beta - length * step)
-            if trial[0] <= value:
-                break
+def _newton(problem: _Multinomial, flat: Array) -> tuple[Array, bool]:
+    value, slope, shares = problem.loss(flat)
+    for _ in range(40):
+        hessian = problem.hessian(shares)
+        hessian[np.diag_indices_from(hessian)] += 1e-10 * (1.0 + np.trace(hessian) / len(hessian))
+        step = _solve(hessian, slope)
+        length, trial = 1.0, problem.loss(flat - step)
+        while trial[0] > value and length > 1e-8:
             length /= 2
-        else:
-            return beta, True
-        beta = beta - length * step
+            trial = problem.loss(flat - length * step)
+        if trial[0] > value:
+            return flat, True
+        flat = flat - length * step
         previous, (value, slope, shares) = value, trial
-        if previous - value <= 1e-12 * (abs(value) + 0.1):
-            return beta, True
-    return beta, False
+        if previous - value <= 1e-8 * (abs(value) + 0.1):
+            return flat, True
+    return flat, False
 
 
-def _logistic(eta: Array) -> Array:
-    return np.where(eta >= 0, 1.0 / (1.0 + np.exp(-np.abs(eta))), np.exp(-np.abs(eta)) / (1.0 + np.exp(-np.abs(eta))))
+def _solve(matrix: Array, right: Array) -> Array:
+    """Solution of a symmetric system; least squares where separation has made it singular."""
+    from scipy.linalg import LinAlgError, cho_factor, cho_solve
+
+    try:
+        return np.asarray(cho_solve(cho_factor(matrix), right))
+    except LinAlgError:
+        return np.asarray(np.linalg.lstsq(matrix, right, rcond=None)[0])
 
 
-def _softmax(eta: Array) -> Array:
+def logistic(eta: Array) -> Array:
+    """1 / (1 + exp(-eta)) without overflow."""
+    small = np.exp(-np.abs(eta))
+    return np.where(eta >= 0, 1.0, small) / (1.0 + small)
+
+
+def softmax(eta: Array) -> Array:
+    """Class probabilities from linear predictors."""
     shifted = np.exp(eta - eta.max(axis=1, keepdims=True))
-    result: Array = shifted / shifted.sum(axis=1, keepdims=True)
-    return result
+    return np.asarray(shifted / shifted.sum(axis=1, keepdims=True))
