@@ -23,7 +23,9 @@ def toy(golden):
 
 
 def of(toy, **options):
-    columns = {side: {m: [row[m] for row in toy["input"]] for m in toy[f"{side}_measures"]} for side in ("risk", "utility")}
+    columns = {
+        side: {m: [row[m] for row in toy["input"]] for m in toy[f"{side}_measures"]} for side in ("risk", "utility")
+    }
     return gh.RUMap.from_scores(**columns, releases=[row["release"] for row in toy["input"]], **options)
 
 
@@ -31,7 +33,13 @@ def of(toy, **options):
 def case(golden):
     frames = {k: pd.read_csv(golden / "utility" / f"case_{k}.csv") for k in ("orig", "synA", "synB", "synC")}
     releases = {"A": frames["synA"], "B": frames["synB"], "C": frames["synC"]}
-    return gh.compare(frames["orig"], releases, keys=KEYS, target="income", options={"rapid": {"trees": 100}, "table_utility": {"replicates": 20}})
+    return gh.compare(
+        frames["orig"],
+        releases,
+        keys=KEYS,
+        target="income",
+        options={"rapid": {"trees": 100}, "table_utility": {"replicates": 20}},
+    )
 
 
 def test_toy_in_compatibility_mode(toy):
@@ -40,9 +48,13 @@ def test_toy_in_compatibility_mode(toy):
     for i, row in enumerate(toy["normalized"]):
         for measure in [*toy["risk_measures"], *toy["utility_measures"]]:
             wanted = row[measure]
-            assert scaled[measure][i] is None if wanted is None else scaled[measure][i] == pytest.approx(wanted, abs=1e-9)
+            assert (
+                scaled[measure][i] is None if wanted is None else scaled[measure][i] == pytest.approx(wanted, abs=1e-9)
+            )
     for row in toy["composites"]:
-        assert ru.composites[row["release"]] == pytest.approx({k: v for k, v in row.items() if k != "release"}, abs=1e-9)
+        assert ru.composites[row["release"]] == pytest.approx(
+            {k: v for k, v in row.items() if k != "release"}, abs=1e-9
+        )
     assert ru.front.tolist() == toy["pareto_composite"]
     assert ru.pareto == ["S1", "S2", "S3", "S4", "S6", "S7"]
     assert list(ru.pareto_all_measures.values()) == toy["pareto_all_measures_complete_rows"]
@@ -96,7 +108,12 @@ def test_a_bad_candidate_does_not_move_the_others(golden):
     frames = {k: pd.read_csv(golden / "utility" / f"case_{k}.csv") for k in ("orig", "synA", "synB")}
     rng = np.random.default_rng(0)
     wreck = frames["orig"].assign(income=rng.uniform(0, 1e6, 1000))
-    options = {"keys": KEYS, "target": "income", "risk": ["identical"], "utility": ["wasserstein", "regression_fidelity"]}
+    options = {
+        "keys": KEYS,
+        "target": "income",
+        "risk": ["identical"],
+        "utility": ["wasserstein", "regression_fidelity"],
+    }
     two = gh.compare(frames["orig"], {"A": frames["synA"], "B": frames["synB"]}, **options)
     three = gh.compare(frames["orig"], {"A": frames["synA"], "B": frames["synB"], "wreck": wreck}, **options)
     for release in "AB":
@@ -122,10 +139,17 @@ def test_views_that_need_more_releases_say_so(toy):
 def test_replicates_risk_is_the_worst_and_utility_the_mean(golden):
     frames = {k: pd.read_csv(golden / "utility" / f"case_{k}.csv") for k in ("orig", "synA", "synB", "synC")}
     ru = gh.compare(
-        frames["orig"], {"both": [frames["synB"], frames["synC"]], "A": frames["synA"]}, keys=KEYS, target="income", risk=["epsilon_identifiability"], utility=["regression_fidelity"]
+        frames["orig"],
+        {"both": [frames["synB"], frames["synC"]], "A": frames["synA"]},
+        keys=KEYS,
+        target="income",
+        risk=["epsilon_identifiability"],
+        utility=["regression_fidelity"],
     )
     raw, single = ru.raw, ru.results["both"]
-    values = {m: [float(r.value) for r in single[m].replicates] for m in ("epsilon_identifiability", "regression_fidelity")}
+    values = {
+        m: [float(r.value) for r in single[m].replicates] for m in ("epsilon_identifiability", "regression_fidelity")
+    }
     assert raw["epsilon_identifiability"][0] == pytest.approx(max(values["epsilon_identifiability"]))
     assert raw["regression_fidelity"][0] == pytest.approx(np.mean(values["regression_fidelity"]))
     scores = ru.scores
@@ -136,23 +160,38 @@ def test_replicates_risk_is_the_worst_and_utility_the_mean(golden):
 def test_overlapping_intervals_are_ties(golden):
     frames = {k: pd.read_csv(golden / "utility" / f"case_{k}.csv") for k in ("orig", "synB")}
     twin = frames["synB"].assign(income=lambda d: d["income"] + np.random.default_rng(0).integers(-150, 150, len(d)))
-    ru = gh.compare(frames["orig"], {"B": frames["synB"], "twin": twin}, keys=KEYS, target="income", risk=["epsilon_identifiability"], utility=["regression_fidelity"])
+    ru = gh.compare(
+        frames["orig"],
+        {"B": frames["synB"], "twin": twin},
+        keys=KEYS,
+        target="income",
+        risk=["epsilon_identifiability"],
+        utility=["regression_fidelity"],
+    )
     assert set(ru.scores["tied_with"]) == {"B", "twin"}
     assert "tied with" in ru.text()
 
 
 def test_weights_and_composites():
-    scores = {"risk": {"a": [0.0, 1.0], "b": [1.0, 0.0], "c": [0.2, 0.4]}, "utility": {"u": [0.3, 0.6]}, "releases": ["x", "y"]}
+    scores = {
+        "risk": {"a": [0.0, 1.0], "b": [1.0, 0.0], "c": [0.2, 0.4]},
+        "utility": {"u": [0.3, 0.6]},
+        "releases": ["x", "y"],
+    }
     families = {"a": "copying", "b": "copying", "c": "attribution"}
-    anchors = {n: (0.0, 1.0) for n in "abcu"}
+    anchors = dict.fromkeys("abcu", (0.0, 1.0))
     family = gh.RUMap.from_scores(**scores, scale="anchored", anchors=anchors, families=families)
     assert family.measure_weights["risk"] == pytest.approx({"a": 0.25, "b": 0.25, "c": 0.5})
     assert family.composites["x"]["risk"] == pytest.approx(0.35)
     worst = gh.RUMap.from_scores(**scores, scale="anchored", anchors=anchors, families=families, composite="worst")
     assert worst.composites["x"]["risk"] == pytest.approx(0.5)  # the copying family, (0 + 1) / 2
-    heavy = gh.RUMap.from_scores(**scores, scale="anchored", anchors=anchors, families=families, weights={"a": 0, "attribution": 0})
+    heavy = gh.RUMap.from_scores(
+        **scores, scale="anchored", anchors=anchors, families=families, weights={"a": 0, "attribution": 0}
+    )
     assert heavy.composites["x"]["risk"] == pytest.approx(1.0)
-    turned = gh.RUMap.from_scores(risk={"k": [5, 1]}, utility={"u": [0, 1]}, releases=["x", "y"], better={"k": "higher"})
+    turned = gh.RUMap.from_scores(
+        risk={"k": [5, 1]}, utility={"u": [0, 1]}, releases=["x", "y"], better={"k": "higher"}
+    )
     assert turned.composites["y"]["risk"] == 1.0
 
 
@@ -190,7 +229,7 @@ def test_sensitivity_and_plain_form(toy):
         ({"risk": {"a": [1, 2]}, "utility": {"u": [1, 2]}, "weights": {"z": 1}}, "no measure or family"),
         ({"risk": {"a": [1, 2]}, "utility": {"u": [1, 2]}, "composite": "best"}, "not known"),
     ],
-)  # fmt: skip
+)
 def test_mistakes_are_explained(arguments, message):
     with pytest.raises(gh.InputError, match=message):
         gh.RUMap.from_scores(**arguments)

@@ -23,9 +23,24 @@ def univariate(pair: gh.Pair, expected: dict) -> None:
         (u.wasserstein, ("wasserstein_exact", "wasserstein_grid1000_type7", "iqr_x")),
         (u.kolmogorov_smirnov, ("ks_stat", "ks_p_asymp")),
         (u.tail_fidelity, ("tail_upper", "tail_lower", "tail_qq_both")),
-        (u.ci_proximity, ("mean_x", "mean_y", "ci_overlap_union", "ci_overlap_karr", "ci_overlap_avgwidth", "rel_error", "ci_proximity")),
+        (
+            u.ci_proximity,
+            (
+                "mean_x",
+                "mean_y",
+                "ci_overlap_union",
+                "ci_overlap_karr",
+                "ci_overlap_avgwidth",
+                "rel_error",
+                "ci_proximity",
+            ),
+        ),
     ]
-    categorical = [(u.hellinger, ("hellinger",)), (u.total_variation, ("tv",)), (u.jensen_shannon, ("jsd_bits", "jsd_nats"))]
+    categorical = [
+        (u.hellinger, ("hellinger",)),
+        (u.total_variation, ("tv",)),
+        (u.jensen_shannon, ("jsd_bits", "jsd_nats")),
+    ]
     for kind, measures in (("numeric", numeric), ("categorical", categorical)):
         for measure, names in measures:
             result = measure(pair, replicates=5)
@@ -36,8 +51,11 @@ def univariate(pair: gh.Pair, expected: dict) -> None:
     aggregate = expected["aggregate"]
     same(u.hellinger(pair, replicates=0).value, aggregate["hellinger_mean"], EXACT, "hellinger_mean")
     for measure, name in (
-        (u.hellinger, "hellinger_utility"), (u.tail_fidelity, "tail_utility"), (u.ci_proximity, "ci_proximity_mean"), (u.wasserstein, "wasserstein_rumap_utility"),
-    ):  # fmt: skip
+        (u.hellinger, "hellinger_utility"),
+        (u.tail_fidelity, "tail_utility"),
+        (u.ci_proximity, "ci_proximity_mean"),
+        (u.wasserstein, "wasserstein_rumap_utility"),
+    ):
         same(measure(pair, replicates=0).details[name], aggregate[name], EXACT, name)
 
 
@@ -74,7 +92,12 @@ def whole_distributions(pair: gh.Pair, expected: dict) -> None:
         found = gh.utility.mmd(pair, columns=columns, kernel=kernel, permutations=0).details
         same(found["mmd_sigma_median"], wanted["mmd_sigma_median"], EXACT, "sigma")
         for form in ("unbiased", "biased"):
-            same(found[f"mmd2_{kernel}"][form], wanted[f"mmd2_{kernel}"][form], {"rel": 1e-9, "abs": 1e-13}, f"{kernel} {form}")
+            same(
+                found[f"mmd2_{kernel}"][form],
+                wanted[f"mmd2_{kernel}"][form],
+                {"rel": 1e-9, "abs": 1e-13},
+                f"{kernel} {form}",
+            )
     if "copula_mean_cvm" in wanted:
         copula = gh.utility.copula_fidelity(pair, columns=columns, replicates=0)
         assert copula.details["copula_cvm_grid50"] == pytest.approx(wanted["copula_cvm_grid50"], **EXACT)
@@ -94,7 +117,9 @@ def regression(result: Result, expected: dict) -> None:
 
 def subgroups(pair: gh.Pair, expected: dict) -> None:
     wanted = expected["subgroup"]
-    result = gh.utility.subgroup_utility(pair, by=wanted["group"], measure="energy_distance", options={"columns": wanted["vars"], "permutations": 0})
+    result = gh.utility.subgroup_utility(
+        pair, by=wanted["group"], measure="energy_distance", options={"columns": wanted["vars"], "permutations": 0}
+    )
     for group, figures in wanted["per_group"].items():
         assert result.details["per_group"][group] == pytest.approx(figures, **EXACT), group
     for name in ("overall", "worst", "ratio"):

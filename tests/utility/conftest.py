@@ -37,12 +37,18 @@ def case_expected(golden: Path) -> dict:
 @pytest.fixture(scope="session")
 def sd_frames(shared: Path) -> dict[str, pd.DataFrame]:
     folder = shared / "golden" / "utility"
-    return {"original": read(folder / "sd2011_orig.csv"), **{k: read(folder / f"sd2011_syn_{k}.csv") for k in ("cart", "indep", "m1", "m2", "m3", "m4", "m5")}}
+    return {
+        "original": read(folder / "sd2011_orig.csv"),
+        **{k: read(folder / f"sd2011_syn_{k}.csv") for k in ("cart", "indep", "m1", "m2", "m3", "m4", "m5")},
+    }
 
 
 @pytest.fixture(scope="session")
 def sd_pairs(sd_frames: dict[str, pd.DataFrame]) -> dict[str, gh.Pair]:
-    return {k: gh.Pair(sd_frames["original"], sd_frames[k], keys=["age", "sex", "edu"], target="income") for k in ("cart", "indep")}
+    return {
+        k: gh.Pair(sd_frames["original"], sd_frames[k], keys=["age", "sex", "edu"], target="income")
+        for k in ("cart", "indep")
+    }
 
 
 @pytest.fixture(scope="session")

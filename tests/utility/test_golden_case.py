@@ -57,16 +57,22 @@ def test_propensity_cart(both):
 
 def test_regressions(both, case_frames):
     pair, expected = both
-    checks.regression(gh.utility.regression_fidelity(pair, formula=expected["regression_lm"]["formula"]), expected["regression_lm"])
+    checks.regression(
+        gh.utility.regression_fidelity(pair, formula=expected["regression_lm"]["formula"]), expected["regression_lm"]
+    )
     release = next(k for k in RELEASES if pair._given["released"] is case_frames[k])
     high = [case_frames[k].assign(high=(case_frames[k]["income"] > 40_000).astype(int)) for k in ("original", release)]
-    checks.regression(gh.utility.regression_fidelity(*high, formula=expected["regression_glm"]["formula"]), expected["regression_glm"])
+    checks.regression(
+        gh.utility.regression_fidelity(*high, formula=expected["regression_glm"]["formula"]), expected["regression_glm"]
+    )
 
 
 def test_train_on_synthetic_test_on_real(both):
     pair, expected = both
     wanted = expected["tstr_ols"]
-    found = gh.utility.tstr(pair, predictors=wanted["predictors"], test_rows=[i for i in range(1000) if i % 10 < 3]).details
+    found = gh.utility.tstr(
+        pair, predictors=wanted["predictors"], test_rows=[i for i in range(1000) if i % 10 < 3]
+    ).details
     for name in ("trtr_r2", "tstr_r2_raw", "tstr_r2_clamped", "ratio"):
         checks.same(found[name], wanted[name], checks.EXACT, name)
 
@@ -86,7 +92,8 @@ def test_expected_total_variation(case_pairs, case_expected):
         checks.same(single.details[column]["expected"], value, checks.EXACT, column)
 
 
-# what the simulation file calls a figure, where it stands, and what a band at 90 % may differ by (60 simulated samples, another original)
+# what the simulation file calls a figure, where it stands, and what a band at 90 % may differ by (60 simulated
+# samples, another original)
 BANDS = {
     "hellinger_mean": ("hellinger", {}, lambda d: (d["null_low"], d["null_high"])),
     "contingency_mean_tv": ("contingency_fidelity", {}, lambda d: (1 - d["null_high"], 1 - d["null_low"])),
@@ -94,7 +101,11 @@ BANDS = {
     "wass_over_iqr": ("wasserstein", {}, lambda d: (d["null_low"], d["null_high"])),
     "twoway_S_pMSE_max": ("table_utility", {}, lambda d: (d["null_low"], d["null_high"])),
     "twoway_S_pMSE_median": ("table_utility", {}, lambda d: (d["median_null_low"], d["median_null_high"])),
-    "reg_overlap": ("regression_fidelity", {"formula": "income ~ age_group + sex + education"}, lambda d: (d["null_low"], d["null_high"])),
+    "reg_overlap": (
+        "regression_fidelity",
+        {"formula": "income ~ age_group + sex + education"},
+        lambda d: (d["null_low"], d["null_high"]),
+    ),
 }
 
 
@@ -111,14 +122,42 @@ def test_null_bands_agree_with_simulation(figure, case_pairs, golden):
 
 
 def test_only_joint_measures_see_that_relations_are_gone(case_pairs):
-    """The lesson of the case study: A passes every marginal measure and fails every joint one; C is too close on all of them."""
-    for name in ("hellinger", "total_variation", "wasserstein", "kolmogorov_smirnov", "ci_proximity", "energy_distance"):
+    """The lesson of the case study: A passes every marginal measure and fails every joint one; C is too close on all
+    of them.
+    """
+    for name in (
+        "hellinger",
+        "total_variation",
+        "wasserstein",
+        "kolmogorov_smirnov",
+        "ci_proximity",
+        "energy_distance",
+    ):
         assert not getattr(gh.utility, name)(case_pairs["A"]).details["lost"], name
-    joint = ("pmse", "table_utility", "association", "regression_fidelity", "tstr", "subgroup_utility", "model_performance", "feature_importance")
+    joint = (
+        "pmse",
+        "table_utility",
+        "association",
+        "regression_fidelity",
+        "tstr",
+        "subgroup_utility",
+        "model_performance",
+        "feature_importance",
+    )
     for name in joint:
         found = getattr(gh.utility, name)(case_pairs["A"]).details
         assert found["lost"] and not found["copy_alarm"], name
-    for name in ("pmse", "table_utility", "hellinger", "wasserstein", "association", "regression_fidelity", "contingency_fidelity", "energy_distance", "mmd"):
+    for name in (
+        "pmse",
+        "table_utility",
+        "hellinger",
+        "wasserstein",
+        "association",
+        "regression_fidelity",
+        "contingency_fidelity",
+        "energy_distance",
+        "mmd",
+    ):
         assert getattr(gh.utility, name)(case_pairs["C"]).details["copy_alarm"], name
 
 

@@ -39,10 +39,18 @@ def test_models(release, sd_frames, sd_expected):
         if name != "vars":
             checks.same(found[name], value / 100 if "PO50" in name else value, checks.ITERATIVE, name)
     complete = [sd_frames[k].dropna() for k in ("original", release)]
-    checks.regression(gh.utility.regression_fidelity(*complete, formula=expected["regression_lm"]["formula"]), expected["regression_lm"])
+    checks.regression(
+        gh.utility.regression_fidelity(*complete, formula=expected["regression_lm"]["formula"]),
+        expected["regression_lm"],
+    )
     wanted = expected["tstr_ols"]
     known = [sd_frames[k].dropna(subset=["income", *wanted["predictors"]]) for k in ("original", release)]
-    found = gh.utility.tstr(*known, target="income", predictors=wanted["predictors"], test_rows=[i for i in range(len(known[0])) if i % 10 < 3]).details
+    found = gh.utility.tstr(
+        *known,
+        target="income",
+        predictors=wanted["predictors"],
+        test_rows=[i for i in range(len(known[0])) if i % 10 < 3],
+    ).details
     for name in ("trtr_r2", "tstr_r2_raw", "ratio"):
         checks.same(found[name], wanted[name], {"rel": 1e-8, "abs": 1e-12}, name)
 
@@ -61,7 +69,9 @@ def test_propensity_with_missing_values(both):
 def test_pairs_null_of_five_releases(sd_frames, sd_expected):
     wanted = sd_expected["sd2011_m5"]["synthpop_1.9-3_pairs_cart"]
     columns = wanted["vars"]
-    result = gh.utility.pmse(sd_frames["original"][columns], [sd_frames[f"m{i}"][columns] for i in range(1, 6)], model="cart", null="pairs")
+    result = gh.utility.pmse(
+        sd_frames["original"][columns], [sd_frames[f"m{i}"][columns] for i in range(1, 6)], model="cart", null="pairs"
+    )
     assert len(result.replicates) == 5
     for name in ("pMSE", "SPECKS", "U", "S_pMSE", "S_SPECKS", "S_U"):
         assert result.details[name] == pytest.approx(wanted[name], rel=0.005), name

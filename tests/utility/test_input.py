@@ -14,7 +14,14 @@ from glasshouse.utility.figures import Figure
 @pytest.fixture(scope="module")
 def pair():
     rng = np.random.default_rng(0)
-    table = pd.DataFrame({"g": rng.choice(list("abc"), 60), "two words": rng.normal(size=60), "k": rng.integers(0, 2, 60), "v": rng.exponential(size=60)})
+    table = pd.DataFrame(
+        {
+            "g": rng.choice(list("abc"), 60),
+            "two words": rng.normal(size=60),
+            "k": rng.integers(0, 2, 60),
+            "v": rng.exponential(size=60),
+        }
+    )
     return gh.Pair(table, table.sample(frac=1, random_state=1), keys=["g"], target="v")
 
 
@@ -46,7 +53,7 @@ def pair():
         ("regression_fidelity", {"formula": "v ~ __import__('os')"}, "not"),
         ("regression_fidelity", {"formula": "v ~ g", "family": "binomial"}, "is a number"),
     ],
-)  # fmt: skip
+)
 def test_mistakes_are_explained(pair, name, options, message):
     with pytest.raises(gh.InputError, match=message):
         getattr(gh.utility, name)(pair, **options)
@@ -54,15 +61,33 @@ def test_mistakes_are_explained(pair, name, options, message):
 
 def test_what_does_not_apply_says_why(pair):
     for name, options in (
-        ("gower_paired", {}), ("pmse", {"null": "pairs"}), ("pmse", {"maxorder": 1, "max_params": 2}), ("pca", {"columns": ["v"]}), ("contingency_fidelity", {}),
-    ):  # fmt: skip
+        ("gower_paired", {}),
+        ("pmse", {"null": "pairs"}),
+        ("pmse", {"maxorder": 1, "max_params": 2}),
+        ("pca", {"columns": ["v"]}),
+        ("contingency_fidelity", {}),
+    ):
         result = getattr(gh.utility, name)(pair, **options)
         assert result.status == "not_applicable" and len(result.reason) > 20, name
     words = pd.DataFrame({"g": ["a", "b"] * 10})
     assert gh.utility.wasserstein(words, words).status == "not_applicable"
 
 
-@pytest.mark.parametrize("name", ["wasserstein", "hellinger", "table_utility", "ci_proximity", "association", "pmse", "energy_distance", "missingness", "tail_fidelity", "outliers"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "wasserstein",
+        "hellinger",
+        "table_utility",
+        "ci_proximity",
+        "association",
+        "pmse",
+        "energy_distance",
+        "missingness",
+        "tail_fidelity",
+        "outliers",
+    ],
+)
 def test_constant_and_empty_columns_give_no_nan(name):
     x = pd.DataFrame({"c": [1.0] * 30, "e": [np.nan] * 30, "g": ["a"] * 29 + ["b"], "v": np.arange(30.0)})
     y = x.assign(v=x["v"] * 2)

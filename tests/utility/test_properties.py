@@ -1,4 +1,6 @@
-"""What all utility measures promise: a copy is best and rings the alarm, a fresh sample does not, and form does not matter."""
+"""What all utility measures promise: a copy is best and rings the alarm, a fresh sample does not, and form does not
+matter.
+"""
 
 from __future__ import annotations
 
@@ -15,10 +17,30 @@ ROLES = {"keys": ["g", "h"], "target": "y"}
 QUICK = {"permutations": 39, "replicates": 40, "n_perm": 10}
 # measures in which an exact copy is told from an honest synthesis; the others have a band that reaches their best value
 ALARM = (
-    "pmse", "specks", "po50", "u_statistic", "wasserstein", "kolmogorov_smirnov", "hellinger", "total_variation", "jensen_shannon", "chi_square", "ci_proximity",
-    "ci_overlap", "tail_fidelity", "table_utility", "contingency_fidelity", "association", "copula_fidelity", "energy_distance", "mmd", "pca", "regression_fidelity",
-    "model_performance", "model_quality",
-)  # fmt: skip
+    "pmse",
+    "specks",
+    "po50",
+    "u_statistic",
+    "wasserstein",
+    "kolmogorov_smirnov",
+    "hellinger",
+    "total_variation",
+    "jensen_shannon",
+    "chi_square",
+    "ci_proximity",
+    "ci_overlap",
+    "tail_fidelity",
+    "table_utility",
+    "contingency_fidelity",
+    "association",
+    "copula_fidelity",
+    "energy_distance",
+    "mmd",
+    "pca",
+    "regression_fidelity",
+    "model_performance",
+    "model_quality",
+)
 
 
 def population(n: int, seed: int) -> pd.DataFrame:
@@ -80,13 +102,19 @@ def test_frame_library_and_row_order_change_nothing(name, original):
         return
     tolerance = {"rel": 1e-6, "abs": 1e-9}
     assert second.value == pytest.approx(first.value, **tolerance)
-    if name not in ("feature_importance", "model_performance", "model_quality"):  # their bands shuffle records of a model's input
+    if name not in (
+        "feature_importance",
+        "model_performance",
+        "model_quality",
+    ):  # their bands shuffle records of a model's input
         for end in ("null_low", "null_high"):
             if first.details.get(end) is not None:
                 assert second.details[end] == pytest.approx(first.details[end], **tolerance), end
 
 
-@pytest.mark.parametrize("name", sorted({*DEFAULT_UTILITY, "total_variation", "jensen_shannon", "chi_square", "contingency_fidelity"}))
+@pytest.mark.parametrize(
+    "name", sorted({*DEFAULT_UTILITY, "total_variation", "jensen_shannon", "chi_square", "contingency_fidelity"})
+)
 def test_relabelling_changes_nothing(name, original):
     release = population(250, 3)
     new = {"low": "z1", "mid": "a9", "high": "m"}
@@ -98,7 +126,21 @@ def test_relabelling_changes_nothing(name, original):
 
 
 # two standard errors below 9 in 10 over the draws made here
-@pytest.mark.parametrize("name", ["pmse", "table_utility", "hellinger", "wasserstein", "kolmogorov_smirnov", "association", "regression_fidelity", "missingness", "contingency_fidelity", "mmd"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "pmse",
+        "table_utility",
+        "hellinger",
+        "wasserstein",
+        "kolmogorov_smirnov",
+        "association",
+        "regression_fidelity",
+        "missingness",
+        "contingency_fidelity",
+        "mmd",
+    ],
+)
 def test_a_fresh_sample_lies_in_the_band(name):
     inside = []
     for seed in range(24):
@@ -121,7 +163,10 @@ def test_the_default_set_tells_independent_columns_from_a_fresh_sample(original)
     rng = np.random.default_rng(7)
     independent = original.apply(lambda column: rng.permutation(column.to_numpy()))
     fresh = population(300, 8)
-    flagged = {k: sum(bool(run(n, gh.Pair(original, t, **ROLES)).details.get("lost")) for n in DEFAULT_UTILITY) for k, t in (("independent", independent), ("fresh", fresh))}
+    flagged = {
+        k: sum(bool(run(n, gh.Pair(original, t, **ROLES)).details.get("lost")) for n in DEFAULT_UTILITY)
+        for k, t in (("independent", independent), ("fresh", fresh))
+    }
     assert flagged["independent"] >= 5
     assert flagged["fresh"] <= 2
 

@@ -26,7 +26,9 @@ def numbers(toy):
 
 @pytest.fixture(scope="module")
 def letters(toy):
-    return gh.Pair(pd.DataFrame({"v": toy["cat"]["X"]}), pd.DataFrame({"v": toy["cat"]["Y"]}), schema={"v": "categorical"})
+    return gh.Pair(
+        pd.DataFrame({"v": toy["cat"]["X"]}), pd.DataFrame({"v": toy["cat"]["Y"]}), schema={"v": "categorical"}
+    )
 
 
 def test_numbers(toy, numbers):
@@ -107,7 +109,12 @@ def test_lost_category_and_invented_category_count():
     y = x[x["g"] != "c"].assign(g=lambda d: d["g"].replace("b", "z"))
     result = gh.utility.regression_fidelity(x, y, formula="v ~ g")
     terms = result.details["terms"]
-    assert terms["g[T.b]"]["ci_overlap_avgwidth"] == terms["g[T.c]"]["ci_overlap_avgwidth"] == terms["g[T.z]"]["ci_overlap_avgwidth"] == 0
+    assert (
+        terms["g[T.b]"]["ci_overlap_avgwidth"]
+        == terms["g[T.c]"]["ci_overlap_avgwidth"]
+        == terms["g[T.z]"]["ci_overlap_avgwidth"]
+        == 0
+    )
     assert result.details["lost_terms"] == 3
     groups = gh.utility.subgroup_utility(x, y, by="g", measure="wasserstein")
     assert groups.value == 0
@@ -138,5 +145,7 @@ def test_weights_move_means_and_shares():
     for name in ("hellinger", "total_variation", "wasserstein", "kolmogorov_smirnov"):
         assert getattr(gh.utility, name)(x, unweighted, weights="w").value == pytest.approx(0, abs=1e-12), name
         assert getattr(gh.utility, name)(x, unweighted, exclude=["w"]).value > 0.1, name
-    assert gh.utility.table_utility(x, unweighted, weights="w", order=1).details["tables"]["g"]["MabsDD"] == pytest.approx(0, abs=1e-12)
+    assert gh.utility.table_utility(x, unweighted, weights="w", order=1).details["tables"]["g"][
+        "MabsDD"
+    ] == pytest.approx(0, abs=1e-12)
     assert any("weights ignored" in w for w in gh.utility.pmse(x, unweighted, weights="w").warnings)

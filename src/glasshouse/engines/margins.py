@@ -1,8 +1,8 @@
 """Many small frequency tables over the same records: every one-, two- or three-way table of a set of coded columns.
 
-The cell engine answers one question about one set of keys in any frame library; here hundreds of low-dimensional tables of the
-same two files are wanted, and again for every resample. So columns are coded once, in memory, and each table is one pass
-of a compiled loop over the codes. Nothing larger than the table itself is made.
+The cell engine answers one question about one set of keys in any frame library; here hundreds of low-dimensional
+tables of the same two files are wanted, and again for every resample. So columns are coded once, in memory, and each
+table is one pass of a compiled loop over the codes. Nothing larger than the table itself is made.
 """
 
 from __future__ import annotations
@@ -45,8 +45,8 @@ class Coded:
 def coded(pair: Pair, columns: Sequence[str], table: str, groups: int | None = 5, missing: str = "level") -> Coded:
     """Columns of one table of a pair: numbers in ``groups`` pooled quantile groups (None: every value its own level).
 
-    ``missing="level"`` makes missing a level of its own, "drop" leaves out records with any of the columns missing. Codes are joint
-    over the tables of the pair. Weights, if any, are scaled to sum to the effective sample size.
+    ``missing="level"`` makes missing a level of its own, "drop" leaves out records with any of the columns missing.
+    Codes are joint over the tables of the pair. Weights, if any, are scaled to sum to the effective sample size.
     """
     key = ("coded", tuple(columns), table, groups, missing)
     return pair.memo(key, lambda: _coded(pair, tuple(columns), table, groups, missing))
@@ -102,7 +102,10 @@ def count_both(x: Coded, y: Coded, which: Sequence[int]) -> tuple[np.ndarray, np
     joint = [strides @ data.codes[list(which)].astype(np.int64) for data in (x, y)]
     distinct, at = np.unique(np.concatenate(joint), return_inverse=True)
     sides = (at[: x.n], at[x.n :])
-    counted = [np.bincount(a, weights=data.weights, minlength=len(distinct)).astype(float) for a, data in zip(sides, (x, y), strict=True)]
+    counted = [
+        np.bincount(a, weights=data.weights, minlength=len(distinct)).astype(float)
+        for a, data in zip(sides, (x, y), strict=True)
+    ]
     return counted[0], counted[1]
 
 

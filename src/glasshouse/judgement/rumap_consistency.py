@@ -12,7 +12,8 @@ FEWEST = 8  # releases; below, both figures are noise
 def cronbach_alpha(values: np.ndarray, drop_constant: bool = True) -> float | None:
     """alpha = k/(k-1) (1 - sum var_i / var(sum)) over complete releases; None when undefined.
 
-    A measure that is equal for all releases is an item without variance; riskutility keeps it (``drop_constant=False``), which pulls alpha down.
+    A measure that is equal for all releases is an item without variance; riskutility keeps it
+    (``drop_constant=False``), which pulls alpha down.
     """
     table = values[np.isfinite(values).all(axis=1)]
     if drop_constant and len(table) > 1:
@@ -29,8 +30,8 @@ def cronbach_alpha(values: np.ndarray, drop_constant: bool = True) -> float | No
 def mcdonald_omega(values: np.ndarray) -> dict[str, Any] | None:
     """omega = (sum lambda)^2 / ((sum lambda)^2 + sum psi) of a one-factor model on correlations; None when undefined.
 
-    Maximum likelihood with uniquenesses of at least 0.005 (Lawley & Maxwell 1971; McDonald 1999). Signs are turned so that the sum of
-    loadings is positive. Needs clearly more releases than measures, and three measures.
+    Maximum likelihood with uniquenesses of at least 0.005 (Lawley & Maxwell 1971; McDonald 1999). Signs are turned so
+    that the sum of loadings is positive. Needs clearly more releases than measures, and three measures.
     """
     table = values[np.isfinite(values).all(axis=1)]
     if len(table) > 1:
@@ -44,13 +45,18 @@ def mcdonald_omega(values: np.ndarray) -> dict[str, Any] | None:
     loadings, unique = one_factor(correlation)
     loadings = loadings * (1 if loadings.sum() >= 0 else -1)
     common = float(loadings.sum()) ** 2
-    return {"omega": common / (common + float(unique.sum())), "loadings": loadings.tolist(), "uniquenesses": unique.tolist()}
+    return {
+        "omega": common / (common + float(unique.sum())),
+        "loadings": loadings.tolist(),
+        "uniquenesses": unique.tolist(),
+    }
 
 
 def one_factor(correlation: np.ndarray, smallest: float = 0.005) -> tuple[np.ndarray, np.ndarray]:
     """Loadings and uniquenesses of the maximum-likelihood one-factor model.
 
-    The likelihood is concentrated over the loadings: f(psi) = sum over all but the largest eigenvalue e of psi^-1/2 R psi^-1/2 of (e - log e) - k + 1.
+    The likelihood is concentrated over the loadings: f(psi) = sum over all but the largest eigenvalue e of psi^-1/2 R
+    psi^-1/2 of (e - log e) - k + 1.
     """
     from scipy.optimize import minimize
 
@@ -72,5 +78,12 @@ def one_factor(correlation: np.ndarray, smallest: float = 0.005) -> tuple[np.nda
         return float((size - np.log(size)).sum()) - k + 1, slope
 
     start = np.clip((1 - 0.5 / k) / np.diag(np.linalg.inv(correlation)), smallest, 1.0)
-    found = minimize(objective, start, jac=True, method="L-BFGS-B", bounds=[(smallest, 1.0)] * k, options={"maxiter": 1000, "ftol": 1e-15, "gtol": 1e-10})
+    found = minimize(
+        objective,
+        start,
+        jac=True,
+        method="L-BFGS-B",
+        bounds=[(smallest, 1.0)] * k,
+        options={"maxiter": 1000, "ftol": 1e-15, "gtol": 1e-10},
+    )
     return loading(found.x), found.x

@@ -1,4 +1,6 @@
-"""Composites, dominance, ties and sensitivity of a risk-utility map. Plain arrays in, plain arrays out; NaN is "not measured"."""
+"""Composites, dominance, ties and sensitivity of a risk-utility map. Plain arrays in, plain arrays out; NaN is "not
+measured".
+"""
 
 from __future__ import annotations
 
@@ -13,11 +15,13 @@ COMPOSITES = ("family", "worst", "mean")
 DRAWS = 500
 
 
-def measure_weights(names: Sequence[str], families: Mapping[str, str], composite: str, weights: Mapping[str, float] | None) -> np.ndarray:
+def measure_weights(
+    names: Sequence[str], families: Mapping[str, str], composite: str, weights: Mapping[str, float] | None
+) -> np.ndarray:
     """The weight of each measure, summing to 1.
 
-    "family" (and "worst"): families count alike, measures share their family's weight. "mean": measures count alike. ``weights`` names
-    measures or families and multiplies those weights.
+    "family" (and "worst"): families count alike, measures share their family's weight. "mean": measures count alike.
+    ``weights`` names measures or families and multiplies those weights.
     """
     if composite not in COMPOSITES:
         raise InputError(f"composite={composite!r} is not known; use one of {listed(COMPOSITES)}")
@@ -39,9 +43,16 @@ def check_weights(weights: Mapping[str, float] | None, names: Sequence[str], fam
 
 
 def composite_of(
-    scaled: np.ndarray, names: Sequence[str], families: Mapping[str, str], composite: str, weights: np.ndarray, worst_is: str
+    scaled: np.ndarray,
+    names: Sequence[str],
+    families: Mapping[str, str],
+    composite: str,
+    weights: np.ndarray,
+    worst_is: str,
 ) -> np.ndarray:
-    """One figure per release from [releases, measures]; measures without a value are left out and the weights of the others scaled up."""
+    """One figure per release from [releases, measures]; measures without a value are left out and the weights of the
+    others scaled up.
+    """
     known = np.isfinite(scaled)
     if composite == "worst":
         by_family = []
@@ -90,27 +101,41 @@ def all_measure_front(goodness: np.ndarray) -> list[bool | None]:
 
 
 def ties(intervals: Mapping[str, np.ndarray], on_front: np.ndarray, eligible: np.ndarray) -> list[list[int]]:
-    """For each release the others whose risk and utility intervals both overlap its own: sampling error cannot order them."""
+    """For each release the others whose risk and utility intervals both overlap its own: sampling error cannot order
+    them.
+    """
     low_r, high_r, low_u, high_u = (intervals[k] for k in ("risk_low", "risk_high", "utility_low", "utility_high"))
     made = []
     for i in range(len(low_r)):
         near = (low_r <= high_r[i]) & (low_r[i] <= high_r) & (low_u <= high_u[i]) & (low_u[i] <= high_u) & eligible
-        made.append([int(j) for j in np.flatnonzero(near) if j != i and (on_front[i] or on_front[j])] if eligible[i] else [])
+        made.append(
+            [int(j) for j in np.flatnonzero(near) if j != i and (on_front[i] or on_front[j])] if eligible[i] else []
+        )
     return made
 
 
 def sensitivity(
-    risk: np.ndarray, utility: np.ndarray, risk_weights: np.ndarray, utility_weights: np.ndarray, eligible: np.ndarray, random_state: RandomState
+    risk: np.ndarray,
+    utility: np.ndarray,
+    risk_weights: np.ndarray,
+    utility_weights: np.ndarray,
+    eligible: np.ndarray,
+    random_state: RandomState,
 ) -> dict[str, np.ndarray]:
-    """How the front depends on the weights: shares of random weightings and of leave-one-measure-out maps in which a release is on it.
+    """How the front depends on the weights: shares of random weightings and of leave-one-measure-out maps in which a
+    release is on it.
 
-    Random weights are Dirichlet around the stated ones (concentration = number of measures, so each varies by about its own size).
+    Random weights are Dirichlet around the stated ones (concentration = number of measures, so each varies by about
+    its own size).
     """
     rng = generator(random_state, "weights")
     stays = np.zeros(len(risk))
     best = np.zeros(len(risk))
     for _ in range(DRAWS):
-        r, u = (_weighted(v, np.isfinite(v), rng.dirichlet(np.maximum(w * len(w), 1e-6))) for v, w in ((risk, risk_weights), (utility, utility_weights)))
+        r, u = (
+            _weighted(v, np.isfinite(v), rng.dirichlet(np.maximum(w * len(w), 1e-6)))
+            for v, w in ((risk, risk_weights), (utility, utility_weights))
+        )
         stays += front(r, u, eligible & np.isfinite(r) & np.isfinite(u))
         gain = np.where(eligible & np.isfinite(r) & np.isfinite(u), u - r, -np.inf)
         if np.isfinite(gain).any():

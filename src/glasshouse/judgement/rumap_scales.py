@@ -1,13 +1,15 @@
 """Scales of the risk-utility map: where 0 and 1 are for each measure, whatever releases are compared.
 
-Min-max scaling over the candidates makes every score relative: with two releases everything is 0 or 1, and one bad candidate reorders
-the others. So each measure is anchored by releases that nobody proposes, the *ghosts*:
+Min-max scaling over the candidates makes every score relative: with two releases everything is 0 or 1, and one bad
+candidate reorders the others. So each measure is anchored by releases that nobody proposes, the *ghosts*:
 
     risk 0     a sample of other people (the holdout), or independent columns when there is none
     risk 1     the original itself
     utility 1  a sample of the population (the holdout, or a bootstrap of the original)
-    utility 0  independent columns; where those are no worse than the sample (marginal measures cannot see them), columns drawn evenly
+    utility 0  independent columns; where those are no worse than the sample (marginal measures cannot see them),
+    columns drawn evenly
                over their range
+
 """
 
 from __future__ import annotations
@@ -23,12 +25,15 @@ from glasshouse.core.result import Result
 from glasshouse.core.streams import RandomState, generator
 from glasshouse.data.pair import Pair
 
+SCALES = ("anchored", "minmax")
 GHOSTS = ("copy", "sample", "independent", "uniform")
 
 
 @dataclass(frozen=True)
 class Anchor:
-    """Value of a measure at 0 and at 1 of its scale, and where they come from; ``reason`` when there is no such scale."""
+    """Value of a measure at 0 and at 1 of its scale, and where they come from; ``reason`` when there is no such
+    scale.
+    """
 
     zero: float | None
     one: float | None
@@ -68,9 +73,11 @@ def ghosts(pair: Pair, random_state: RandomState) -> dict[str, pl.DataFrame]:
     else:
         sample = original[generator(random_state, "bootstrap").integers(0, n, n)]
     return {
-        "copy": original, "sample": sample, "independent": pl.DataFrame(shuffled).select(original.columns),
+        "copy": original,
+        "sample": sample,
+        "independent": pl.DataFrame(shuffled).select(original.columns),
         "uniform": pl.DataFrame(even).select(original.columns),
-    }  # fmt: skip
+    }
 
 
 def risk_anchor(found: Mapping[str, Result], has_holdout: bool, lowest: float | None) -> Anchor:
@@ -85,7 +92,12 @@ def risk_anchor(found: Mapping[str, Result], has_holdout: bool, lowest: float | 
     if zero is None:
         zero, source = lowest, "end of the range"
     if zero is None or abs(copy - zero) < 1e-9:
-        return Anchor(zero, copy, source, "a copy of the original scores no worse than an honest sample, so the measure says nothing on these data")
+        return Anchor(
+            zero,
+            copy,
+            source,
+            "a copy of the original scores no worse than an honest sample, so the measure says nothing on these data",
+        )
     return Anchor(float(zero), float(copy), f"{source} to copy")
 
 
@@ -98,7 +110,12 @@ def utility_anchor(found: Mapping[str, Result], better: str) -> Anchor:
         zero = found[ghost].value
         if zero is not None and _clearly_worse(found[ghost], float(zero), float(one), better):
             return Anchor(float(zero), float(one), f"{spoken} to sample")
-    return Anchor(None, float(one), "", "destroyed data score as well as an honest sample, so the measure says nothing on these data")
+    return Anchor(
+        None,
+        float(one),
+        "",
+        "destroyed data score as well as an honest sample, so the measure says nothing on these data",
+    )
 
 
 def _clearly_worse(ghost: Result, zero: float, one: float, better: str) -> bool:

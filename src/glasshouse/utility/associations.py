@@ -23,7 +23,9 @@ from glasshouse.utility.nulls import Rows, canonical_rows, judged, resampled
 
 @dataclass(frozen=True)
 class Mixed:
-    """Columns of one table: level codes [columns, records] (-1 missing), the numbers behind numeric ones, and weights."""
+    """Columns of one table: level codes [columns, records] (-1 missing), the numbers behind numeric ones, and
+    weights.
+    """
 
     names: tuple[str, ...]
     codes: np.ndarray
@@ -69,8 +71,8 @@ def cramers_v(table: np.ndarray, corrected: bool = False) -> float | None:
 def associations(data: Mixed, method: str = "spearman", corrected: bool = False) -> dict[tuple[int, int], float | None]:
     """Association of every pair of columns over the records that have both values.
 
-    Numbers: Pearson's or Spearman's r (signed). Categories: Cramér's V. Mixed: correlation ratio eta, for two classes the absolute
-    point-biserial correlation. With the Spearman method mixed pairs use ranks as well.
+    Numbers: Pearson's or Spearman's r (signed). Categories: Cramér's V. Mixed: correlation ratio eta, for two classes
+    the absolute point-biserial correlation. With the Spearman method mixed pairs use ranks as well.
     """
     scores: list[np.ndarray | None] = []
     weights = np.ones(data.codes.shape[1]) if data.weights is None else data.weights
@@ -139,9 +141,15 @@ def _cramer_of(data: Mixed, a: int, b: int, corrected: bool) -> float | None:
 
 
 @measure(
-    side="utility", family="dependence", better="lower", range=(0, 2), unit="correlation", group="joint",
-    cite="Pearson (1895); Spearman (1904); Cramér (1946); Bergsma (2013) for the bias correction", limits="pairs of columns only",
-)  # fmt: skip
+    side="utility",
+    family="dependence",
+    better="lower",
+    range=(0, 2),
+    unit="correlation",
+    group="joint",
+    cite="Pearson (1895); Spearman (1904); Cramér (1946); Bergsma (2013) for the bias correction",
+    limits="pairs of columns only",
+)
 def association(
     pair: Pair,
     *,
@@ -152,11 +160,13 @@ def association(
     replicates: int = 30,
     random_state: RandomState = 0,
 ) -> Result:
-    """Mean absolute difference between the association matrices of the original and of the release, for mixed columns.
+    """Mean absolute difference between the association matrices of the original and of the release, for mixed
+    columns.
 
-    Numbers: Spearman's or Pearson's r; categories: Cramér's V (``corrected=True``: bias-corrected); mixed: correlation ratio.
-    ``missing="pairwise"`` uses the records that have both values, "complete" those with a value in every column. A pair that is
-    undefined in one table only (a column became constant) counts with the full association of the other.
+    Numbers: Spearman's or Pearson's r; categories: Cramér's V (``corrected=True``: bias-corrected); mixed:
+    correlation ratio. ``missing="pairwise"`` uses the records that have both values, "complete" those with a value in
+    every column. A pair that is undefined in one table only (a column became constant) counts with the full
+    association of the other.
     """
     if method not in ("spearman", "pearson"):
         raise InputError(f"method {method!r} is not known; use 'spearman' or 'pearson'")
@@ -178,37 +188,78 @@ def association(
     ready = position if missing == "complete" else np.arange(len(keep))
 
     def mean_gap(rows_x: Rows, rows_y: Rows) -> float | None:
-        sides = [found_x if rows is base else associations(x.take(ready[rows]), method, corrected) for rows in (rows_x, rows_y)]
+        sides = [
+            found_x if rows is base else associations(x.take(ready[rows]), method, corrected)
+            for rows in (rows_x, rows_y)
+        ]
         between = _gaps(*sides)
         return float(np.mean(list(between.values()))) if between else None
 
-    null = resampled(pair, mean_gap, replicates=replicates, random_state=random_state, name="association", rows=base, m=y.codes.shape[1])
-    rows = [
-        {"a": names[a], "b": names[b], "kind": _kind(x, a, b, method), "original": found_x[a, b], "released": found_y[a, b], "difference": gap}
+    null = resampled(
+        pair,
+        mean_gap,
+        replicates=replicates,
+        random_state=random_state,
+        name="association",
+        rows=base,
+        m=y.codes.shape[1],
+    )
+    rows: list[dict[str, Any]] = [
+        {
+            "a": names[a],
+            "b": names[b],
+            "kind": _kind(x, a, b, method),
+            "original": found_x[a, b],
+            "released": found_y[a, b],
+            "difference": gap,
+        }
         for (a, b), gap in gaps.items()
     ]
     values = np.array(list(gaps.values()))
     details: dict[str, Any] = {
-        "mean_abs_diff": float(values.mean()), "max_abs_diff": float(values.max()), "median_abs_diff": float(np.median(values)),
-        "frobenius": float(np.sqrt((values**2).sum())), "n_pairs": len(rows),
+        "mean_abs_diff": float(values.mean()),
+        "max_abs_diff": float(values.max()),
+        "median_abs_diff": float(np.median(values)),
+        "frobenius": float(np.sqrt((values**2).sum())),
+        "n_pairs": len(rows),
         "cramers_v": {f"{r['a']}|{r['b']}": [r["original"], r["released"]] for r in rows if r["kind"] == "cramers_v"},
         "pairs": {f"{r['a']}|{r['b']}": r["difference"] for r in rows},
-    }  # fmt: skip
+    }
     numeric = [j for j, levels in enumerate(x.levels) if levels is not None]
     for kind in ("pearson", "spearman") if len(numeric) > 1 else ():
-        both = [associations(Mixed(tuple(names[j] for j in numeric), d.codes[numeric], tuple(d.levels[j] for j in numeric),
-                                   tuple(d.sizes[j] for j in numeric), d.weights), kind) for d in (x, y)]  # fmt: skip
+        both = [
+            associations(
+                Mixed(
+                    tuple(names[j] for j in numeric),
+                    d.codes[numeric],
+                    tuple(d.levels[j] for j in numeric),
+                    tuple(d.sizes[j] for j in numeric),
+                    d.weights,
+                ),
+                kind,
+            )
+            for d in (x, y)
+        ]
         own = list(_gaps(*both).values())
         details[f"{kind}_absdiff"] = float(np.mean(own)) if own else None
     worst = max(rows, key=lambda r: r["difference"])
     mean = details["mean_abs_diff"]
     return judged(
-        mean, null, "lower", utility=1 - min(1.0, mean), details=details, table=rows, plot_data={"pairs": rows},
-        sentence=f"Associations between columns differ by {number(mean, 3)} on average, most for {worst['a']} and {worst['b']} ({number(worst['difference'], 3)})",
-    )  # fmt: skip
+        mean,
+        null,
+        "lower",
+        utility=1 - min(1.0, mean),
+        details=details,
+        table=rows,
+        plot_data={"pairs": rows},
+        sentence=f"Associations between columns differ by {number(mean, 3)} on average, most for {worst['a']} and "
+        f"{worst['b']} ({number(worst['difference'], 3)})",
+    )
 
 
-def _gaps(x: dict[tuple[int, int], float | None], y: dict[tuple[int, int], float | None]) -> dict[tuple[int, int], float]:
+def _gaps(
+    x: dict[tuple[int, int], float | None], y: dict[tuple[int, int], float | None]
+) -> dict[tuple[int, int], float]:
     made = {}
     for key, first in x.items():
         second = y[key]

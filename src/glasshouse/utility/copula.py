@@ -18,7 +18,9 @@ from glasshouse.utility.nulls import Null, Rows, canonical_rows, judged, resampl
 
 
 def numbers(pair: Pair, names: Sequence[str], table: str) -> tuple[np.ndarray, np.ndarray]:
-    """Values [records, columns] of the records complete in all columns, and which records those are. Special codes are missing."""
+    """Values [records, columns] of the records complete in all columns, and which records those are. Special codes
+    are missing.
+    """
     made = np.stack([np.where(pair.special_mask(c, table), np.nan, pair.values(c, table)) for c in names], axis=1)
     keep = np.isfinite(made).all(axis=1)
     return made[keep], keep
@@ -44,11 +46,21 @@ def empirical_copula(u: np.ndarray, v: np.ndarray, grid: np.ndarray) -> np.ndarr
 
 
 @measure(
-    side="utility", family="dependence", better="higher", needs=("numeric",), group="joint", cite="Rémillard & Scaillet (2009), Cramér-von Mises distance of copulas",
+    side="utility",
+    family="dependence",
+    better="higher",
+    needs=("numeric",),
+    group="joint",
+    cite="Rémillard & Scaillet (2009), Cramér-von Mises distance of copulas",
     limits="low contrast: independent columns can score 0.95; read it against its band",
-)  # fmt: skip
+)
 def copula_fidelity(
-    pair: Pair, *, columns: Sequence[str] | None = None, grid: int = 50, replicates: int = 50, random_state: RandomState = 0
+    pair: Pair,
+    *,
+    columns: Sequence[str] | None = None,
+    grid: int = 50,
+    replicates: int = 50,
+    random_state: RandomState = 0,
 ) -> Result:
     """Do numeric columns depend on each other as in the original, whatever their marginal distributions?
 
@@ -59,7 +71,9 @@ def copula_fidelity(
     require_numeric(pair, names)
     (x, keep), (y, _) = (numbers(pair, names, table) for table in ("original", "released"))
     if min(len(x), len(y)) < 2:
-        raise NotApplicable("fewer than two records are complete in the numeric columns; choose fewer with columns=[...]")
+        raise NotApplicable(
+            "fewer than two records are complete in the numeric columns; choose fewer with columns=[...]"
+        )
     points = np.linspace(0, 1, grid)
     pairs = list(combinations(range(len(names)), 2))
 
@@ -78,15 +92,34 @@ def copula_fidelity(
         sides = [ours if rows is base else copulas(x[position[rows]]) for rows in (rows_x, rows_y)]
         return float(distances(*sides).mean())
 
-    raw = resampled(pair, mean_cvm, replicates=replicates, random_state=random_state, name="copula", rows=base, m=len(y))
-    null = None if raw is None else Null(*(1 / (1 + 100 * v) for v in (raw.high, raw.low, raw.centre)), raw.how)
+    raw = resampled(
+        pair, mean_cvm, replicates=replicates, random_state=random_state, name="copula", rows=base, m=len(y)
+    )
+    null = None
+    if raw is not None:
+        low, high, centre = (1 / (1 + 100 * v) for v in (raw.high, raw.low, raw.centre))
+        null = Null(low, high, centre, raw.how)
     mean = float(found.mean())
     score = 1 / (1 + 100 * mean)
     named = {f"{names[a]}|{names[b]}": float(v) for (a, b), v in zip(pairs, found, strict=True)}
     return judged(
-        score, null, "higher", utility=score,
-        details={"copula_mean_cvm": mean, "copula_utility": score, "copula_cvm_grid50" if grid == 50 else "copula_cvm": named, "n_x": len(x), "n_y": len(y)},
-        sentence=f"Rank dependence of numeric columns is kept to {number(score, 3)}", warnings=ignored_weights(pair, "copula_fidelity"),
-        plot_data={"matrix": [{"a": names[a], "b": names[b], "value": float(v)} for (a, b), v in zip(pairs, found, strict=True)]},
+        score,
+        null,
+        "higher",
+        utility=score,
+        details={
+            "copula_mean_cvm": mean,
+            "copula_utility": score,
+            "copula_cvm_grid50" if grid == 50 else "copula_cvm": named,
+            "n_x": len(x),
+            "n_y": len(y),
+        },
+        sentence=f"Rank dependence of numeric columns is kept to {number(score, 3)}",
+        warnings=ignored_weights(pair, "copula_fidelity"),
+        plot_data={
+            "matrix": [
+                {"a": names[a], "b": names[b], "value": float(v)} for (a, b), v in zip(pairs, found, strict=True)
+            ]
+        },
         table=[{"pair": k, "cvm": v} for k, v in named.items()],
-    )  # fmt: skip
+    )

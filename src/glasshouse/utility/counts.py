@@ -1,4 +1,6 @@
-"""Columns as counts over their joint levels, in the data and in resamples of the original. Every marginal measure works on these."""
+"""Columns as counts over their joint levels, in the data and in resamples of the original. Every marginal measure
+works on these.
+"""
 
 from __future__ import annotations
 
@@ -18,10 +20,11 @@ CHUNK = 4_000_000  # counts alive at a time in a resampling run
 
 @dataclass(frozen=True)
 class Counted:
-    """One column: ``levels`` (numbers, or None for categories) and its counts (weighted: sums of weights) in both tables.
+    """One column: ``levels`` (numbers, or None for categories) and its counts (weighted: sums of weights) in both
+    tables.
 
-    ``codes`` are the original's level codes, -1 missing. ``n_x`` and ``n_y`` are effective sample sizes, (sum w)^2 / sum w^2 with
-    weights; ``dropped_x`` and ``dropped_y`` count records without a value.
+    ``codes`` are the original's level codes, -1 missing. ``n_x`` and ``n_y`` are effective sample sizes, (sum w)^2 /
+    sum w^2 with weights; ``dropped_x`` and ``dropped_y`` count records without a value.
     """
 
     name: str
@@ -40,7 +43,9 @@ Statistic = Callable[[Counted, np.ndarray, np.ndarray], np.ndarray]
 
 
 def counted(pair: Pair, column: str, groups: int | None = None) -> Counted:
-    """Counts of a column; ``groups`` cuts a numeric column at pooled quantiles first. Special codes are missing values here."""
+    """Counts of a column; ``groups`` cuts a numeric column at pooled quantiles first. Special codes are missing
+    values here.
+    """
     return pair.memo(("counted", column, groups), lambda: _counted(pair, column, groups))
 
 
@@ -66,9 +71,17 @@ def _counted(pair: Pair, column: str, groups: int | None) -> Counted:
         dropped[table], kept[table] = int((~present).sum()), codes
     labels = [str(label) for label in coded.levels] if levels is None else []
     return Counted(
-        column, levels, labels, kept["original"], found["original"], found["released"], sizes["original"], sizes["released"],
-        dropped["original"], dropped["released"],
-    )  # fmt: skip
+        column,
+        levels,
+        labels,
+        kept["original"],
+        found["original"],
+        found["released"],
+        sizes["original"],
+        sizes["released"],
+        dropped["original"],
+        dropped["released"],
+    )
 
 
 def effective_size(weights: np.ndarray) -> float:
@@ -87,9 +100,17 @@ def evaluate(columns: Sequence[Counted], statistic: Statistic) -> np.ndarray:
 
 
 def mean_null(
-    pair: Pair, columns: Sequence[Counted], statistic: Statistic, *, replicates: int, random_state: RandomState, name: str
+    pair: Pair,
+    columns: Sequence[Counted],
+    statistic: Statistic,
+    *,
+    replicates: int,
+    random_state: RandomState,
+    name: str,
 ) -> tuple[Null | None, list[Null | None]]:
-    """Bands of the mean of a statistic over columns and of each column. Rows are resampled whole, so columns keep their dependence."""
+    """Bands of the mean of a statistic over columns and of each column. Rows are resampled whole, so columns keep
+    their dependence.
+    """
     if replicates < 1 or not columns:
         return None, [None] * len(columns)
     fresh, correct = np.empty((replicates, len(columns))), np.empty((replicates, len(columns)))
@@ -99,7 +120,9 @@ def mean_null(
         for j, column in enumerate(columns):
             cut = slice(edges[j], edges[j + 1])
             fresh[span, j] = _defined(statistic, column, drawn_x[:, cut], drawn_y[:, cut])
-            correct[span, j] = _defined(statistic, column, np.broadcast_to(column.x, (len(drawn_z), len(column.x))), drawn_z[:, cut])
+            correct[span, j] = _defined(
+                statistic, column, np.broadcast_to(column.x, (len(drawn_z), len(column.x))), drawn_z[:, cut]
+            )
     how = f"{replicates} resamples of the original"
     each = [band(fresh[:, j], correct[:, j], how) for j in range(len(columns))]
     return band(_row_means(fresh), _row_means(correct), how), each
@@ -130,7 +153,9 @@ def _resamples(
     total = sum(sizes)
     offsets = np.cumsum([0, *sizes[:-1]])
     # one trailing slot swallows missing values
-    coded = np.stack([np.where(c.codes < 0, total, c.codes + o) for c, o in zip(columns, offsets, strict=True)], axis=1).astype(np.int32)
+    coded = np.stack(
+        [np.where(c.codes < 0, total, c.codes + o) for c, o in zip(columns, offsets, strict=True)], axis=1
+    ).astype(np.int32)
 
     def count(rows: np.ndarray, weighted: bool) -> np.ndarray:
         taken = coded[rows].ravel()
@@ -142,8 +167,13 @@ def _resamples(
         drawn = []
         for r in range(first, min(first + step, replicates)):
             rng = generator(random_state, "null", name, r)
-            sides = [draw(pair, base, size, rng) for size in (pair.n("original"), pair.n("released"), pair.n("released"))]
+            sides = [
+                draw(pair, base, size, rng) for size in (pair.n("original"), pair.n("released"), pair.n("released"))
+            ]
             if weights is not None and not weigh_y:
                 sides[0] = base[rng.integers(0, len(base), pair.n("original"))]
-            drawn.append([count(rows, weighted) for rows, weighted in zip(sides, (True, weigh_y, weigh_y), strict=True)])
-        yield first, *(np.stack([d[side] for d in drawn]) for side in range(3))
+            drawn.append(
+                [count(rows, weighted) for rows, weighted in zip(sides, (True, weigh_y, weigh_y), strict=True)]
+            )
+        stacked = [np.stack([d[side] for d in drawn]) for side in range(3)]
+        yield first, stacked[0], stacked[1], stacked[2]

@@ -1,7 +1,9 @@
-"""The utility measures run by default: marginals, and enough joint measures to see a release whose relations are gone.
+"""The utility measures run by default: marginals, and enough joint measures to see a release whose relations are
+gone.
 
-Of the measures of the field only those that look at several columns at once can tell a release of independent columns from a perfect one:
-two-way tables, associations, a propensity model with two-way terms, regressions, and models trained on the release.
+Of the measures of the field only those that look at several columns at once can tell a release of independent columns
+from a perfect one: two-way tables, associations, a propensity model with two-way terms, regressions, and models
+trained on the release.
 """
 
 from __future__ import annotations

@@ -67,7 +67,9 @@ def homogeneity(x: np.ndarray, y: np.ndarray) -> np.ndarray:
     total = np.zeros(x.shape[:-1])
     for counts, size in ((x, n), (y, m)):
         expected = pooled * size
-        total = total + np.divide((counts - expected) ** 2, expected, out=np.zeros_like(expected), where=expected > 0).sum(axis=-1)
+        total = total + np.divide(
+            (counts - expected) ** 2, expected, out=np.zeros_like(expected), where=expected > 0
+        ).sum(axis=-1)
     return total
 
 
@@ -111,5 +113,7 @@ def spread(counts: np.ndarray, levels: np.ndarray, n: float) -> tuple[float, flo
 
 
 def expected_tv(p: np.ndarray, n: float, m: float) -> float:
-    """Expected TV of a fresh sample, 1/2 sum sqrt(2/pi p (1-p) (1/n + 1/m)): the closed form of mostlyai-qa's expected accuracy."""
+    """Expected TV of a fresh sample, 1/2 sum sqrt(2/pi p (1-p) (1/n + 1/m)): the closed form of mostlyai-qa's
+    expected accuracy.
+    """
     return float(0.5 * np.sqrt(2 / np.pi * p * (1 - p) * (1 / n + 1 / m)).sum())

@@ -1,7 +1,8 @@
-"""Whole-distribution distances of the numeric columns: energy distance and maximum mean discrepancy, exact in bounded memory.
+"""Whole-distribution distances of the numeric columns: energy distance and maximum mean discrepancy, exact in bounded
+memory.
 
-Both are averages of a function of all pairwise distances. The pairs are visited tile by tile; a tile is reduced at once to the sums
-that every permutation of the labels needs, so no n-by-n matrix ever exists.
+Both are averages of a function of all pairwise distances. The pairs are visited tile by tile; a tile is reduced at
+once to the sums that every permutation of the labels needs, so no n-by-n matrix ever exists.
 """
 
 from __future__ import annotations
@@ -33,11 +34,13 @@ def standardised(x: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return (x - pooled.mean(axis=0)) / sd, (y - pooled.mean(axis=0)) / sd
 
 
-def pair_sums(points: np.ndarray, labels: np.ndarray, kernel: Callable[[np.ndarray], np.ndarray]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def pair_sums(
+    points: np.ndarray, labels: np.ndarray, kernel: Callable[[np.ndarray], np.ndarray]
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Sums of kernel(distance) over ordered pairs of different records: inside label 0, inside label 1, between.
 
-    ``labels`` [records, p] holds p labellings (0 original, 1 release) at once. Each tile of the distance matrix is turned into its
-    kernel and multiplied by the labellings; two matrix products replace p passes.
+    ``labels`` [records, p] holds p labellings (0 original, 1 release) at once. Each tile of the distance matrix is
+    turned into its kernel and multiplied by the labellings; two matrix products replace p passes.
     """
     from scipy.spatial.distance import cdist
 
@@ -70,34 +73,54 @@ def _labellings(n: int, m: int, permutations: int, rng: np.random.Generator) -> 
     return labels
 
 
-def _ready(pair: Pair, columns: Sequence[str] | None, standardise: bool) -> tuple[tuple[str, ...], np.ndarray, np.ndarray]:
+def _ready(
+    pair: Pair, columns: Sequence[str] | None, standardise: bool
+) -> tuple[tuple[str, ...], np.ndarray, np.ndarray]:
     names = chosen(pair, columns, pair.numeric, "numeric")
     require_numeric(pair, names)
     (x, _), (y, _) = (numbers(pair, names, table) for table in ("original", "released"))
     if min(len(x), len(y)) < 2:
-        raise NotApplicable("fewer than two records are complete in the numeric columns; choose fewer with columns=[...]")
+        raise NotApplicable(
+            "fewer than two records are complete in the numeric columns; choose fewer with columns=[...]"
+        )
     # sorted, so that permutations do not depend on the order of the file
     x, y = (v[np.lexsort(v.T[::-1])] for v in (x, y))
     return (names, *standardised(x, y)) if standardise else (names, x, y)
 
 
 @measure(
-    side="utility", family="dependence", better="lower", range=(None, None), needs=("numeric",), unit="distance", cost="pairs", group="joint",
-    cite="Székely & Rizzo (2013), Energy statistics", limits="numeric columns only; n^2 time; even independent columns score low: read it against its band",
-)  # fmt: skip
+    side="utility",
+    family="dependence",
+    better="lower",
+    range=(None, None),
+    needs=("numeric",),
+    unit="distance",
+    cost="pairs",
+    group="joint",
+    cite="Székely & Rizzo (2013), Energy statistics",
+    limits="numeric columns only; n^2 time; even independent columns score low: read it against its band",
+)
 def energy_distance(
-    pair: Pair, *, columns: Sequence[str] | None = None, standardise: bool = True, permutations: int = 99, random_state: RandomState = 0
+    pair: Pair,
+    *,
+    columns: Sequence[str] | None = None,
+    standardise: bool = True,
+    permutations: int = 99,
+    random_state: RandomState = 0,
 ) -> Result:
     """Distance between the joint distributions of the numeric columns, exact over all pairs of records.
 
-    E = 2 E|X-Y| - E|X-X'| - E|Y-Y'| on columns standardised by the pooled mean and standard deviation. The headline is the U form
-    (a record is not its own neighbour; unbiased, may be negative); ``energy_V`` is the V form. The band and ``p`` come from
-    permutations of the labels, all evaluated in the same pass over tiles of the distance matrix. Complete records.
+    E = 2 E|X-Y| - E|X-X'| - E|Y-Y'| on columns standardised by the pooled mean and standard deviation. The headline
+    is the U form (a record is not its own neighbour; unbiased, may be negative); ``energy_V`` is the V form. The band
+    and ``p`` come from permutations of the labels, all evaluated in the same pass over tiles of the distance matrix.
+    Complete records.
     """
     names, x, y = _ready(pair, columns, standardise)
     n, m = len(x), len(y)
     points = np.concatenate([x, y])
-    inside_x, inside_y, across = pair_sums(points, _labellings(n, m, permutations, generator(random_state, "energy_distance")), lambda d: d)
+    inside_x, inside_y, across = pair_sums(
+        points, _labellings(n, m, permutations, generator(random_state, "energy_distance")), lambda d: d
+    )
     cross = 2 * across / (n * m)
     u = cross - inside_x / (n * (n - 1)) - inside_y / (m * (m - 1))
     v = cross - inside_x / n**2 - inside_y / m**2
@@ -106,18 +129,39 @@ def energy_distance(
     normalised = clipped / within if within > 0 else 0.0
     null, p = _permutation_null(u, v, n, m)
     return judged(
-        float(u[0]), null, "lower", utility=float(np.exp(-clipped)),
-        details={"energy_U": u[0], "energy_V": v[0], "energy_U_clipped": clipped, "energy_normalized": normalised,
-                 "energy_utility": float(np.exp(-clipped)), "scipy_energy": float(np.sqrt(max(0.0, v[0]))) if len(names) == 1 else None, "p": p, "n_x": n, "n_y": m},
-        sentence=f"The joint distributions of {len(names)} numeric columns are an energy distance of {number(float(u[0]), 3)} apart" + ("" if p is None else f" (permutation p {p:.2g})"),
+        float(u[0]),
+        null,
+        "lower",
+        utility=float(np.exp(-clipped)),
+        details={
+            "energy_U": u[0],
+            "energy_V": v[0],
+            "energy_U_clipped": clipped,
+            "energy_normalized": normalised,
+            "energy_utility": float(np.exp(-clipped)),
+            "scipy_energy": float(np.sqrt(max(0.0, v[0]))) if len(names) == 1 else None,
+            "p": p,
+            "n_x": n,
+            "n_y": m,
+        },
+        sentence=f"The joint distributions of {len(names)} numeric columns are an energy distance of "
+        f"{number(float(u[0]), 3)} apart" + ("" if p is None else f" (permutation p {p:.2g})"),
         warnings=_notes(pair, "energy_distance", n, m),
-    )  # fmt: skip
+    )
 
 
 @measure(
-    side="utility", family="dependence", better="lower", range=(None, 2), needs=("numeric",), unit="MMD^2", cost="pairs", group="joint",
-    cite="Gretton et al. (2012); random features: Rahimi & Recht (2007)", limits="numeric columns only; n^2 time unless features= is given",
-)  # fmt: skip
+    side="utility",
+    family="dependence",
+    better="lower",
+    range=(None, 2),
+    needs=("numeric",),
+    unit="MMD^2",
+    cost="pairs",
+    group="joint",
+    cite="Gretton et al. (2012); random features: Rahimi & Recht (2007)",
+    limits="numeric columns only; n^2 time unless features= is given",
+)
 def mmd(
     pair: Pair,
     *,
@@ -128,11 +172,13 @@ def mmd(
     permutations: int = 99,
     random_state: RandomState = 0,
 ) -> Result:
-    """Maximum mean discrepancy of the numeric columns: the largest difference of means over smooth functions of a record.
+    """Maximum mean discrepancy of the numeric columns: the largest difference of means over smooth functions of a
+    record.
 
-    Kernel exp(-d^2 / (2 s^2)) ("gaussian") or 1 / (1 + d^2 / (2 s^2)) ("rq"), s the median distance between pooled standardised records.
-    The headline is the unbiased MMD^2; ``ratio`` divides it by the 95 % point of label permutations and ``p`` is their p-value.
-    ``features=500`` approximates the Gaussian kernel by random features in linear time, and says so; the same features serve all permutations.
+    Kernel exp(-d^2 / (2 s^2)) ("gaussian") or 1 / (1 + d^2 / (2 s^2)) ("rq"), s the median distance between pooled
+    standardised records. The headline is the unbiased MMD^2; ``ratio`` divides it by the 95 % point of label
+    permutations and ``p`` is their p-value. ``features=500`` approximates the Gaussian kernel by random features in
+    linear time, and says so; the same features serve all permutations.
     """
     if kernel not in ("gaussian", "rq"):
         raise InputError(f"kernel {kernel!r} is not known; use 'gaussian' or 'rq'")
@@ -145,8 +191,12 @@ def mmd(
     labels = _labellings(n, m, permutations, generator(random_state, "mmd"))
     if features is not None:
         if kernel != "gaussian":
-            raise InputError("random features exist for the Gaussian kernel only; use kernel='gaussian' or features=None")
-        inside_x, inside_y, across = _feature_sums(points, labels, sigma, int(features), generator(random_state, "mmd features"))
+            raise InputError(
+                "random features exist for the Gaussian kernel only; use kernel='gaussian' or features=None"
+            )
+        inside_x, inside_y, across = _feature_sums(
+            points, labels, sigma, int(features), generator(random_state, "mmd features")
+        )
     else:
         inside_x, inside_y, across = pair_sums(points, labels, lambda d: _kernel(d, sigma, kernel))
     unbiased = inside_x / (n * (n - 1)) + inside_y / (m * (m - 1)) - 2 * across / (n * m)
@@ -156,13 +206,26 @@ def mmd(
     score = 1 - np.sqrt(max(0.0, float(biased[0])) / 2)
     both = {"unbiased": unbiased[0], "biased": biased[0]}
     return judged(
-        float(unbiased[0]), null, "lower", utility=float(score),
-        details={"mmd_sigma_median": sigma, f"mmd2_{kernel}": both, "mmd2_unbiased": unbiased[0], "mmd2_biased": biased[0], "p": p,
-                 "ratio": None if not tail or tail <= 0 else float(unbiased[0]) / tail, f"mmd_utility_{kernel}": float(np.exp(-max(0.0, float(unbiased[0])) / sigma**2)),
-                 "method": "exact" if features is None else f"{features} random features", "n_x": n, "n_y": m},
-        sentence=f"The joint distributions of {len(names)} numeric columns differ by MMD² = {number(float(unbiased[0]), 3)}" + ("" if p is None else f" (permutation p {p:.2g})"),
+        float(unbiased[0]),
+        null,
+        "lower",
+        utility=float(score),
+        details={
+            "mmd_sigma_median": sigma,
+            f"mmd2_{kernel}": both,
+            "mmd2_unbiased": unbiased[0],
+            "mmd2_biased": biased[0],
+            "p": p,
+            "ratio": None if not tail or tail <= 0 else float(unbiased[0]) / tail,
+            f"mmd_utility_{kernel}": float(np.exp(-max(0.0, float(unbiased[0])) / sigma**2)),
+            "method": "exact" if features is None else f"{features} random features",
+            "n_x": n,
+            "n_y": m,
+        },
+        sentence=f"The joint distributions of {len(names)} numeric columns differ by MMD² = "
+        f"{number(float(unbiased[0]), 3)}" + ("" if p is None else f" (permutation p {p:.2g})"),
         warnings=_notes(pair, "mmd", n, m if features is None else 0),
-    )  # fmt: skip
+    )
 
 
 def _kernel(distance: np.ndarray, sigma: float, kind: str) -> np.ndarray:
@@ -173,18 +236,24 @@ def _kernel(distance: np.ndarray, sigma: float, kind: str) -> np.ndarray:
 def _permutation_null(u: np.ndarray, v: np.ndarray, n: int, m: int) -> tuple[Null | None, float | None]:
     """Band and p-value (+1 correction) from the permuted labels behind the first value.
 
-    Permuted labels give the fresh-sample law. In V form it is (1/n + 1/m) times a weighted sum of chi-squares, and (1/m) times the same
-    for correct synthesis; so the second follows from the first without drawing again.
+    Permuted labels give the fresh-sample law. In V form it is (1/n + 1/m) times a weighted sum of chi-squares, and
+    (1/m) times the same for correct synthesis; so the second follows from the first without drawing again.
     """
     fresh = u[1:]
     if fresh.size < 19:
         return None, None
     correct = v[1:] * (n / (n + m)) - (v[1:] - u[1:])
-    return band(fresh, correct, f"{fresh.size} permutations"), float((1 + (fresh >= u[0] - 1e-15).sum()) / (1 + fresh.size))
+    return band(fresh, correct, f"{fresh.size} permutations"), float(
+        (1 + (fresh >= u[0] - 1e-15).sum()) / (1 + fresh.size)
+    )
 
 
-def _feature_sums(points: np.ndarray, labels: np.ndarray, sigma: float, features: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Kernel sums from phi(x) = sqrt(2/D) cos(Wx + b), a block of records at a time; self pairs are taken out, so the result is unbiased."""
+def _feature_sums(
+    points: np.ndarray, labels: np.ndarray, sigma: float, features: int, rng: np.random.Generator
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Kernel sums from phi(x) = sqrt(2/D) cos(Wx + b), a block of records at a time; self pairs are taken out, so the
+    result is unbiased.
+    """
     directions = rng.normal(0, 1 / sigma, (points.shape[1], features))
     shifts = rng.uniform(0, 2 * np.pi, features)
     p = labels.shape[1]
@@ -206,8 +275,8 @@ def _feature_sums(points: np.ndarray, labels: np.ndarray, sigma: float, features
 def median_distance(points: np.ndarray) -> float:
     """Exact median of all pairwise distances by bisection on counts: tiles are counted, never stored.
 
-    Small inputs are sorted directly. Otherwise each pass counts the distances below a grid of cuts and keeps the cell with the middle
-    one, until the cell holds few enough to sort.
+    Small inputs are sorted directly. Otherwise each pass counts the distances below a grid of cuts and keeps the cell
+    with the middle one, until the cell holds few enough to sort.
     """
     from scipy.spatial.distance import cdist, pdist
 
@@ -241,5 +310,7 @@ def median_distance(points: np.ndarray) -> float:
 def _notes(pair: Pair, name: str, n: int, m: int) -> list[str]:
     notes: list[Any] = ignored_weights(pair, name)
     if m and n + m > LARGE:
-        notes.append(f"{n + m:,} records: all pairs were visited" + ("; features=500 is linear in time" if name == "mmd" else ""))
+        notes.append(
+            f"{n + m:,} records: all pairs were visited" + ("; features=500 is linear in time" if name == "mmd" else "")
+        )
     return notes

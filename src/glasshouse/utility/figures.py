@@ -44,9 +44,11 @@ class Figure(float):
 
 
 def with_columns(result: Result, columns: Mapping[str, tuple[float | None, Mapping[str, Any]]]) -> Result:
-    """The result with one figure per column in front of its details; the figures beside it are also rows of ``to_frame``.
+    """The result with one figure per column in front of its details; the figures beside it are also rows of
+    ``to_frame``.
 
-    ``columns[name]`` is the column's own figure and what stands beside it. A column without a figure stays in, as None.
+    ``columns[name]`` is the column's own figure and what stands beside it. A column without a figure stays in, as
+    None.
     """
     figures: dict[str, Any] = {}
     rows = []
@@ -60,7 +62,9 @@ def with_columns(result: Result, columns: Mapping[str, tuple[float | None, Mappi
     return result
 
 
-def chosen(pair: Pair, columns: Sequence[str] | str | None, default: Sequence[str], kind: str, minimum: int = 1) -> tuple[str, ...]:
+def chosen(
+    pair: Pair, columns: Sequence[str] | str | None, default: Sequence[str], kind: str, minimum: int = 1
+) -> tuple[str, ...]:
     """The columns a measure looks at: the ones named, or the default; NotApplicable when there are too few."""
     names = tuple(default) if columns is None else (columns,) if isinstance(columns, str) else tuple(columns)
     for name in names:
@@ -69,7 +73,9 @@ def chosen(pair: Pair, columns: Sequence[str] | str | None, default: Sequence[st
     if len(set(names)) != len(names):
         raise InputError("columns names a column twice")
     if len(names) < minimum:
-        found = f"{len(names)} of the {minimum} {kind} columns it needs" if minimum > 1 else f"no {kind} column to compare"
+        found = (
+            f"{len(names)} of the {minimum} {kind} columns it needs" if minimum > 1 else f"no {kind} column to compare"
+        )
         raise NotApplicable(f"there is {found}; name the columns with columns=[...] or give their kind in schema=")
     return names
 

@@ -1,7 +1,8 @@
 """Model formulas in the field's notation: ``income ~ age + C(sex) * education + log(hours)``.
 
-Understood: column names (in backticks if they hold spaces or signs), ``C(x)`` for a category, ``log(x)``, ``sqrt(x)``, ``x**2`` of numbers,
-``a:b`` for an interaction, ``a*b`` for both with their interaction, ``- 1`` or ``+ 0`` for no intercept. Nothing is evaluated as code.
+Understood: column names (in backticks if they hold spaces or signs), ``C(x)`` for a category, ``log(x)``,
+``sqrt(x)``, ``x**2`` of numbers, ``a:b`` for an interaction, ``a*b`` for both with their interaction, ``- 1`` or ``+
+0`` for no intercept. Nothing is evaluated as code.
 """
 
 from __future__ import annotations
@@ -17,7 +18,9 @@ from glasshouse.data.pair import Pair
 from glasshouse.engines.design import MISSING
 
 FUNCTIONS: dict[str, Callable[[np.ndarray], np.ndarray]] = {"log": np.log, "sqrt": np.sqrt}
-_FACTOR = re.compile(r"^(?:(?P<call>[A-Za-z]\w*)\((?P<inner>[^()]*)\)|(?P<name>`[^`]+`|[^\s`*:+()~]+))(?:\*\*(?P<power>\d))?$")
+_FACTOR = re.compile(
+    r"^(?:(?P<call>[A-Za-z]\w*)\((?P<inner>[^()]*)\)|(?P<name>`[^`]+`|[^\s`*:+()~]+))(?:\*\*(?P<power>\d))?$"
+)
 
 
 @dataclass(frozen=True)
@@ -86,13 +89,17 @@ def _factor(text: str, pair: Pair) -> Factor:
     text = text.strip()
     found = _FACTOR.match(text)
     if not found:
-        raise InputError(f"{text!r} in the formula is not understood; use names, C(x), log(x), sqrt(x), x**2, a:b or a*b")
+        raise InputError(
+            f"{text!r} in the formula is not understood; use names, C(x), log(x), sqrt(x), x**2, a:b or a*b"
+        )
     call, power = found["call"], int(found["power"] or 1)
     column = (found["inner"] if call else found["name"]).strip().strip("`")
     if call not in (None, "C", *FUNCTIONS):
         raise InputError(f"function {call!r} in the formula is not known; use C, log or sqrt")
     if column not in pair.columns:
-        raise InputError(f"column {column!r} in the formula is not shared by original and release{closest(column, pair.columns)}")
+        raise InputError(
+            f"column {column!r} in the formula is not shared by original and release{closest(column, pair.columns)}"
+        )
     numeric = pair.is_numeric(column)
     if not numeric and (call in FUNCTIONS or power > 1):
         raise InputError(f"column {column!r} is {pair.schema[column].kind}; {text!r} needs a number")
@@ -101,7 +108,9 @@ def _factor(text: str, pair: Pair) -> Factor:
 
 @dataclass(frozen=True)
 class ModelFrame:
-    """One table under a formula: named columns of the design, the response, its classes (None: a number), weights, rows used."""
+    """One table under a formula: named columns of the design, the response, its classes (None: a number), weights,
+    rows used.
+    """
 
     names: tuple[str, ...]
     design: np.ndarray
@@ -112,7 +121,8 @@ class ModelFrame:
 
 
 def model_frames(formula: Formula, pair: Pair, tables: Sequence[str]) -> list[ModelFrame]:
-    """The same columns for every table: levels are those of all tables, the first one the original has is the reference.
+    """The same columns for every table: levels are those of all tables, the first one the original has is the
+    reference.
 
     Records with a missing value in any column of the formula are left out.
     """
@@ -120,10 +130,16 @@ def model_frames(formula: Formula, pair: Pair, tables: Sequence[str]) -> list[Mo
     for table in tables:
         present = np.ones(pair.n(table), bool)
         for name in formula.columns:
-            present &= (pair.codes(name).of(table) >= 0) & ~pair.special_mask(name, table) if pair.is_numeric(name) else pair.codes(name).of(table) >= 0
+            present &= (
+                (pair.codes(name).of(table) >= 0) & ~pair.special_mask(name, table)
+                if pair.is_numeric(name)
+                else pair.codes(name).of(table) >= 0
+            )
         kept[table] = np.flatnonzero(present)
     coding = {f.text: _levels(f, pair, kept, tables) for term in formula.terms for f in term}
-    if not formula.intercept:  # the first category then keeps its reference level, or the model would force its mean to zero
+    if (
+        not formula.intercept
+    ):  # the first category then keeps its reference level, or the model would force its mean to zero
         first = next((t[0] for t in formula.terms if len(t) == 1 and coding[t[0].text] is not None), None)
         if first is not None:
             coding[first.text] = _levels(first, pair, kept, tables, full=True)
@@ -144,12 +160,25 @@ def model_frames(formula: Formula, pair: Pair, tables: Sequence[str]) -> list[Mo
             names += labels
         response, classes = _response(formula.response, pair, table, rows)
         weights = pair.weight_values(table)
-        made.append(ModelFrame(tuple(names), np.concatenate(blocks, axis=1), response, classes, None if weights is None else weights[rows], rows))
+        made.append(
+            ModelFrame(
+                tuple(names),
+                np.concatenate(blocks, axis=1),
+                response,
+                classes,
+                None if weights is None else weights[rows],
+                rows,
+            )
+        )
     return made
 
 
-def _levels(factor: Factor, pair: Pair, kept: dict[str, np.ndarray], tables: Sequence[str], full: bool = False) -> np.ndarray | None:
-    """Codes of the levels that get a column: present in some table, the reference left out unless ``full``; None for a number."""
+def _levels(
+    factor: Factor, pair: Pair, kept: dict[str, np.ndarray], tables: Sequence[str], full: bool = False
+) -> np.ndarray | None:
+    """Codes of the levels that get a column: present in some table, the reference left out unless ``full``; None for
+    a number.
+    """
     if pair.is_numeric(factor.column) and factor.call != "C":
         return None
     codes = pair.codes(factor.column)
@@ -160,11 +189,15 @@ def _levels(factor: Factor, pair: Pair, kept: dict[str, np.ndarray], tables: Seq
     return present[present != base[0]] if base.size else present[1:]
 
 
-def _columns(factor: Factor, pair: Pair, table: str, rows: np.ndarray, levels: np.ndarray | None) -> tuple[np.ndarray, list[str]]:
+def _columns(
+    factor: Factor, pair: Pair, table: str, rows: np.ndarray, levels: np.ndarray | None
+) -> tuple[np.ndarray, list[str]]:
     if levels is not None:
         codes = pair.codes(factor.column)
         shown = [_shown(codes.levels[i]) for i in levels]
-        return (codes.of(table)[rows][:, None] == levels[None, :]).astype(float), [f"{factor.text}[T.{s}]" for s in shown]
+        return (codes.of(table)[rows][:, None] == levels[None, :]).astype(float), [
+            f"{factor.text}[T.{s}]" for s in shown
+        ]
     return _numbers(factor, pair, table, rows)[:, None], [factor.text]
 
 
@@ -172,7 +205,10 @@ def _numbers(factor: Factor, pair: Pair, table: str, rows: np.ndarray) -> np.nda
     values = pair.values(factor.column, table)[rows]
     if factor.call in FUNCTIONS:
         if (values <= 0).any() if factor.call == "log" else (values < 0).any():
-            raise InputError(f"{factor.text} is undefined: column {factor.column!r} has values that are too small in the {table} table")
+            raise InputError(
+                f"{factor.text} is undefined: column {factor.column!r} has values that are too small in the "
+                f"{table} table"
+            )
         values = FUNCTIONS[str(factor.call)](values)
     made: np.ndarray = values**factor.power
     return made

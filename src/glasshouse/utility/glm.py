@@ -1,4 +1,4 @@
-"""Least squares and logistic regression with standard errors: what analysts fit, and what the propensity score needs."""
+"""Least squares and logistic regression with standard errors: what analysts fit and what propensity scores need."""
 
 from __future__ import annotations
 
@@ -7,7 +7,10 @@ from dataclasses import dataclass
 import numpy as np
 
 MAX_ITERATIONS = 50
-SEPARATED = "some fitted probabilities are 0 or 1: the predictors separate the classes somewhere, and coefficients are not finite"
+SEPARATED = (
+    "some fitted probabilities are 0 or 1: the predictors separate the classes somewhere, and coefficients are "
+    "not finite"
+)
 
 
 @dataclass(frozen=True)
@@ -98,14 +101,16 @@ def _deviance(eta: np.ndarray, y: np.ndarray, w: np.ndarray) -> float:
 
 
 def independent_columns(scaled: np.ndarray, tolerance: float = 1e-7) -> np.ndarray:
-    """Which columns the ones before them do not determine: a column counts when more than ``tolerance`` of its length is new.
+    """Which columns the ones before them do not determine: a column counts when more than ``tolerance`` of its length
+    is new.
 
-    Gram-Schmidt on the triangular factor, so its cost after one factorisation does not depend on the number of records.
+    Gram-Schmidt on the triangular factor, so its cost after one factorisation does not depend on the number of
+    records.
     """
     n, k = scaled.shape
     if k == 0 or n == 0:
         return np.zeros(k, bool)
-    triangle = np.linalg.qr(scaled, mode="r")
+    triangle: np.ndarray = np.asarray(np.linalg.qr(scaled, mode="r"))
     basis = np.zeros((triangle.shape[0], k))
     kept, size = np.zeros(k, bool), 0
     for j in range(k):

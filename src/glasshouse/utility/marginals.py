@@ -16,23 +16,29 @@ from glasshouse.utility import distances
 from glasshouse.utility.counts import Counted, Statistic, counted, evaluate, mean_null
 from glasshouse.utility.figures import chosen, require_numeric, with_columns
 from glasshouse.utility.nulls import judged
+from glasshouse.utility.pictures import plot_columns
 
 KNOWN_LIMIT = "blind to relations between columns: independent columns score as well as a perfect synthesis"
-PLOT_LEVELS = 25
-RARE = 5
 
 
 @measure(
-    side="utility", family="marginals", better="lower", range=(0, None), needs=("numeric",), unit="spread of the original",
-    cite="Kantorovich (1942); exact one-dimensional form as in Ramdas, Trillos & Cuturi (2017)", limits=KNOWN_LIMIT,
-)  # fmt: skip
+    side="utility",
+    family="marginals",
+    better="lower",
+    range=(0, None),
+    needs=("numeric",),
+    unit="spread of the original",
+    cite="Kantorovich (1942); exact one-dimensional form as in Ramdas, Trillos & Cuturi (2017)",
+    limits=KNOWN_LIMIT,
+)
 def wasserstein(
     pair: Pair, *, columns: Sequence[str] | None = None, replicates: int = 100, random_state: RandomState = 0
 ) -> Result:
     """How far numbers would have to be moved to turn the release's distribution into the original's.
 
-    W1 = integral |F_X - F_Y|, exact, in the units of the column. The headline is the mean over columns of W1 / IQR of the
-    original (standard deviation where the IQR is 0, then the range). Missing values and special codes are dropped per column.
+    W1 = integral |F_X - F_Y|, exact, in the units of the column. The headline is the mean over columns of W1 / IQR of
+    the original (standard deviation where the IQR is 0, then the range). Missing values and special codes are dropped
+    per column.
     """
     names = chosen(pair, columns, pair.numeric, "numeric")
     require_numeric(pair, names)
@@ -46,15 +52,28 @@ def wasserstein(
         iqr, scale = scales[column.name]
         raw, grid = value * scale, _grid_distance(column)
         return raw, {
-            "wasserstein_exact": raw, "wasserstein_scaled": value, "wasserstein_grid1000_type7": grid, "grid_scaled": grid / scale,
-            "iqr_x": iqr, "scale": scale,
-        }  # fmt: skip
+            "wasserstein_exact": raw,
+            "wasserstein_scaled": value,
+            "wasserstein_grid1000_type7": grid,
+            "grid_scaled": grid / scale,
+            "iqr_x": iqr,
+            "scale": scale,
+        }
 
     result = _over_columns(
-        pair, made, scaled, beside, "wasserstein", replicates, random_state,
-        lambda mean: (f"Numeric columns are {number(mean, 3)} of the original's spread (IQR) away on average", 1 - min(1.0, mean)),
+        pair,
+        made,
+        scaled,
+        beside,
+        "wasserstein",
+        replicates,
+        random_state,
+        lambda mean: (
+            f"Numeric columns are {number(mean, 3)} of the original's spread (IQR) away on average",
+            1 - min(1.0, mean),
+        ),
         {"mean": "wass_over_iqr"},
-    )  # fmt: skip
+    )
     grids = [c["grid_scaled"] for c in result.details["columns"].values() if c["figure"] is not None]
     if grids:  # riskutility's score, from 1000 quantiles instead of the exact integral
         result.details["wasserstein_rumap_utility"] = 1 - min(1.0, sum(grids) / len(grids))
@@ -62,16 +81,21 @@ def wasserstein(
 
 
 @measure(
-    side="utility", family="marginals", better="lower", needs=("numeric",), unit="distance",
-    cite="Smirnov (1948)", limits=KNOWN_LIMIT,
-)  # fmt: skip
+    side="utility",
+    family="marginals",
+    better="lower",
+    needs=("numeric",),
+    unit="distance",
+    cite="Smirnov (1948)",
+    limits=KNOWN_LIMIT,
+)
 def kolmogorov_smirnov(
     pair: Pair, *, columns: Sequence[str] | None = None, replicates: int = 100, random_state: RandomState = 0
 ) -> Result:
     """The largest gap between the distribution functions of a numeric column in the original and in the release.
 
-    D = max |F_X - F_Y|, averaged over columns. ``ks_p_asymp`` per column is the asymptotic p-value of two independent samples
-    (conservative with ties); 1 - D is SDMetrics' KSComplement.
+    D = max |F_X - F_Y|, averaged over columns. ``ks_p_asymp`` per column is the asymptotic p-value of two independent
+    samples (conservative with ties); 1 - D is SDMetrics' KSComplement.
     """
     names = chosen(pair, columns, pair.numeric, "numeric")
     require_numeric(pair, names)
@@ -85,38 +109,77 @@ def kolmogorov_smirnov(
         return value, {"ks_stat": value, "ks_p_asymp": p}
 
     return _over_columns(
-        pair, [counted(pair, c) for c in names], lambda c, x, y: distances.kolmogorov_smirnov(x, y), beside, "kolmogorov_smirnov",
-        replicates, random_state, lambda mean: (f"Distribution functions of numeric columns differ by {number(mean, 3)} at most, on average", 1 - mean),
+        pair,
+        [counted(pair, c) for c in names],
+        lambda c, x, y: distances.kolmogorov_smirnov(x, y),
+        beside,
+        "kolmogorov_smirnov",
+        replicates,
+        random_state,
+        lambda mean: (
+            f"Distribution functions of numeric columns differ by {number(mean, 3)} at most, on average",
+            1 - mean,
+        ),
         {"mean": "ks_mean"},
-    )  # fmt: skip
+    )
 
 
 @measure(
-    side="utility", family="marginals", better="lower", unit="distance", cite="Hellinger (1909); Gomatam, Karr & Sanil (2005)", limits=KNOWN_LIMIT
+    side="utility",
+    family="marginals",
+    better="lower",
+    unit="distance",
+    cite="Hellinger (1909); Gomatam, Karr & Sanil (2005)",
+    limits=KNOWN_LIMIT,
 )
 def hellinger(
-    pair: Pair, *, columns: Sequence[str] | None = None, groups: int = 5, replicates: int = 100, random_state: RandomState = 0
+    pair: Pair,
+    *,
+    columns: Sequence[str] | None = None,
+    groups: int = 5,
+    replicates: int = 100,
+    random_state: RandomState = 0,
 ) -> Result:
-    """Distance between the category shares of the original and of the release, 0 (equal) to 1 (no category in common).
+    """Distance between the category shares of the original and of the release, 0 (equal) to 1 (no category in
+    common).
 
-    H = sqrt(1/2 sum (sqrt p - sqrt q)^2) over the union of levels, averaged over the categorical columns. Missing values are
-    dropped per column. Numeric columns named in ``columns`` are compared in ``groups`` pooled quantile groups.
+    H = sqrt(1/2 sum (sqrt p - sqrt q)^2) over the union of levels, averaged over the categorical columns. Missing
+    values are dropped per column. Numeric columns named in ``columns`` are compared in ``groups`` pooled quantile
+    groups.
     """
     return _frequencies(
-        pair, columns, groups, distances.hellinger, "hellinger", replicates, random_state,
+        pair,
+        columns,
+        groups,
+        distances.hellinger,
+        "hellinger",
+        replicates,
+        random_state,
         lambda mean: (f"Category shares are a Hellinger distance of {number(mean, 3)} apart on average", 1 - mean),
         {"mean": "hellinger_mean", "utility": "hellinger_utility"},
-    )  # fmt: skip
+    )
 
 
-@measure(side="utility", family="marginals", better="lower", unit="share", cite="Karr et al. (2006); mostlyai-qa accuracy (expected value)", limits=KNOWN_LIMIT)
+@measure(
+    side="utility",
+    family="marginals",
+    better="lower",
+    unit="share",
+    cite="Karr et al. (2006); mostlyai-qa accuracy (expected value)",
+    limits=KNOWN_LIMIT,
+)
 def total_variation(
-    pair: Pair, *, columns: Sequence[str] | None = None, groups: int = 5, replicates: int = 100, random_state: RandomState = 0
+    pair: Pair,
+    *,
+    columns: Sequence[str] | None = None,
+    groups: int = 5,
+    replicates: int = 100,
+    random_state: RandomState = 0,
 ) -> Result:
     """The share of records that would have to change category to make the release's shares those of the original.
 
-    TV = 1/2 sum |p - q| over the union of levels, averaged over the categorical columns. ``expected`` per column is the closed form
-    for a fresh sample, 1/2 sum sqrt(2/pi p(1-p)(1/n+1/m)). 1 - TV is SDMetrics' TVComplement.
+    TV = 1/2 sum |p - q| over the union of levels, averaged over the categorical columns. ``expected`` per column is
+    the closed form for a fresh sample, 1/2 sum sqrt(2/pi p(1-p)(1/n+1/m)). 1 - TV is SDMetrics' TVComplement.
     """
 
     def beside(column: Counted, value: float) -> dict[str, Any]:
@@ -124,37 +187,72 @@ def total_variation(
         return {"tv": value, "expected": expected, "expected_correct": expected / np.sqrt(2)}
 
     return _frequencies(
-        pair, columns, groups, distances.total_variation, "tv", replicates, random_state,
-        lambda mean: (f"{100 * mean:.2g} % of records would have to change category, on average over columns", 1 - mean),
-        {"mean": "tv_mean"}, beside,
-    )  # fmt: skip
+        pair,
+        columns,
+        groups,
+        distances.total_variation,
+        "tv",
+        replicates,
+        random_state,
+        lambda mean: (
+            f"{100 * mean:.2g} % of records would have to change category, on average over columns",
+            1 - mean,
+        ),
+        {"mean": "tv_mean"},
+        beside,
+    )
 
 
 @measure(side="utility", family="marginals", better="lower", unit="bits", cite="Lin (1991)", limits=KNOWN_LIMIT)
 def jensen_shannon(
-    pair: Pair, *, columns: Sequence[str] | None = None, groups: int = 5, replicates: int = 100, random_state: RandomState = 0
+    pair: Pair,
+    *,
+    columns: Sequence[str] | None = None,
+    groups: int = 5,
+    replicates: int = 100,
+    random_state: RandomState = 0,
 ) -> Result:
     """Jensen-Shannon divergence between category shares, in bits: 0 (equal) to 1 (no category in common).
 
-    JSD = 1/2 KL(p||m) + 1/2 KL(q||m) with m = (p+q)/2, averaged over the categorical columns. ``jsd_nats`` per column is the
-    same in nats (0 to ln 2), the unit of some other packages.
+    JSD = 1/2 KL(p||m) + 1/2 KL(q||m) with m = (p+q)/2, averaged over the categorical columns. ``jsd_nats`` per column
+    is the same in nats (0 to ln 2), the unit of some other packages.
     """
     return _frequencies(
-        pair, columns, groups, distances.jensen_shannon_bits, "jsd_bits", replicates, random_state,
+        pair,
+        columns,
+        groups,
+        distances.jensen_shannon_bits,
+        "jsd_bits",
+        replicates,
+        random_state,
         lambda mean: (f"Category shares diverge by {number(mean, 3)} bits on average", 1 - mean),
-        {"mean": "jsd_mean"}, lambda c, value: {"jsd_bits": value, "jsd_nats": value * np.log(2)},
-    )  # fmt: skip
+        {"mean": "jsd_mean"},
+        lambda c, value: {"jsd_bits": value, "jsd_nats": value * np.log(2)},
+    )
 
 
-@measure(side="utility", family="marginals", better="lower", unit="effect", cite="Pearson (1900); Cramér (1946)", limits=KNOWN_LIMIT)
+@measure(
+    side="utility",
+    family="marginals",
+    better="lower",
+    unit="effect",
+    cite="Pearson (1900); Cramér (1946)",
+    limits=KNOWN_LIMIT,
+)
 def chi_square(
-    pair: Pair, *, columns: Sequence[str] | None = None, groups: int = 5, replicates: int = 100, random_state: RandomState = 0
+    pair: Pair,
+    *,
+    columns: Sequence[str] | None = None,
+    groups: int = 5,
+    replicates: int = 100,
+    random_state: RandomState = 0,
 ) -> Result:
     """Chi-square comparison of category shares, as an effect size from 0 (equal shares) to 1.
 
-    Per column: the chi-square of the 2 x K table of both files (``chi2``, ``df``, ``p``), so that levels which only the release has
-    count as well, and the effect sqrt(chi2 / N), averaged over columns. Beside it the goodness of fit to the original's shares on the
-    original's levels (``pearson_chi2_on_original_support``, ``df_pearson``) and the number of invented levels (``n_cells_new``).
+    Per column: the chi-square of the 2 x K table of both files (``chi2``, ``df``, ``p``), so that levels which only
+    the release has count as well, and the effect sqrt(chi2 / N), averaged over columns. Beside it the goodness of fit
+    to the original's shares on the original's levels (``pearson_chi2_on_original_support``, ``df_pearson``) and the
+    number of invented levels (``n_cells_new``).
     """
 
     def effect(x: np.ndarray, y: np.ndarray) -> np.ndarray:
@@ -171,22 +269,36 @@ def chi_square(
         df = int(((x + y) > 0).sum()) - 1
         expected = x[seen] / x.sum() * y.sum()
         return {
-            "chi2": statistic, "df": df, "p": float(chi2.sf(statistic, df)) if df else 1.0,
-            "pearson_chi2_on_original_support": float(((y[seen] - expected) ** 2 / expected).sum()), "df_pearson": int(seen.sum()) - 1,
+            "chi2": statistic,
+            "df": df,
+            "p": float(chi2.sf(statistic, df)) if df else 1.0,
+            "pearson_chi2_on_original_support": float(((y[seen] - expected) ** 2 / expected).sum()),
+            "df_pearson": int(seen.sum()) - 1,
             "n_cells_new": int(((x == 0) & (y > 0)).sum()),
-        }  # fmt: skip
+        }
 
     return _frequencies(
-        pair, columns, groups, effect, "effect", replicates, random_state,
+        pair,
+        columns,
+        groups,
+        effect,
+        "effect",
+        replicates,
+        random_state,
         lambda mean: (f"Category shares differ by a chi-square effect of {number(mean, 3)} on average", 1 - mean),
-        {"mean": "effect_mean"}, beside,
-    )  # fmt: skip
+        {"mean": "effect_mean"},
+        beside,
+    )
 
 
 def _grid_distance(column: Counted) -> float:
-    """Mean absolute difference of type-7 quantiles at 1000 equally spaced probabilities, for comparison with other packages."""
+    """Mean absolute difference of type-7 quantiles at 1000 equally spaced probabilities, for comparison with other
+    packages.
+    """
     at = np.linspace(0, 1, 1000)
-    sides = [distances.quantiles(c, _numbers(column), at, n) for c, n in ((column.x, column.n_x), (column.y, column.n_y))]
+    sides = [
+        distances.quantiles(c, _numbers(column), at, n) for c, n in ((column.x, column.n_x), (column.y, column.n_y))
+    ]
     return float(np.abs(sides[0] - sides[1]).mean())
 
 
@@ -196,9 +308,17 @@ def _numbers(column: Counted) -> np.ndarray:
 
 
 def _frequencies(
-    pair: Pair, columns: Sequence[str] | None, groups: int, distance: Any, figure: str, replicates: int, random_state: RandomState,
-    speak: Any, golden: Mapping[str, str], beside: Any = None,
-) -> Result:  # fmt: skip
+    pair: Pair,
+    columns: Sequence[str] | None,
+    groups: int,
+    distance: Any,
+    figure: str,
+    replicates: int,
+    random_state: RandomState,
+    speak: Any,
+    golden: Mapping[str, str],
+    beside: Any = None,
+) -> Result:
     names = chosen(pair, columns, pair.categorical, "categorical")
     made = [counted(pair, c, groups if pair.is_numeric(c) else None) for c in names]
 
@@ -206,24 +326,42 @@ def _frequencies(
         parts = {figure: value, "n_levels": int(((column.x + column.y) > 0).sum())}
         return value, parts | (beside(column, value) if beside else {})
 
-    return _over_columns(pair, made, lambda c, x, y: distance(x, y), around, figure, replicates, random_state, speak, golden)
+    return _over_columns(
+        pair, made, lambda c, x, y: distance(x, y), around, figure, replicates, random_state, speak, golden
+    )
 
 
 def _over_columns(
-    pair: Pair, columns: Sequence[Counted], statistic: Statistic, beside: Any, name: str, replicates: int, random_state: RandomState,
-    speak: Any, golden: Mapping[str, str],
-) -> Result:  # fmt: skip
+    pair: Pair,
+    columns: Sequence[Counted],
+    statistic: Statistic,
+    beside: Any,
+    name: str,
+    replicates: int,
+    random_state: RandomState,
+    speak: Any,
+    golden: Mapping[str, str],
+) -> Result:
     """The mean of a statistic over columns, its null band, and each column's figure with its own band."""
     values = evaluate(columns, statistic)
     null, each = mean_null(
-        pair, [c for c, v in zip(columns, values, strict=True) if np.isfinite(v)], statistic,
-        replicates=replicates, random_state=random_state, name=name,
-    )  # fmt: skip
+        pair,
+        [c for c, v in zip(columns, values, strict=True) if np.isfinite(v)],
+        statistic,
+        replicates=replicates,
+        random_state=random_state,
+        name=name,
+    )
     bands = iter(each)
     table: dict[str, tuple[float | None, dict[str, Any]]] = {}
     empty = []
     for column, value in zip(columns, values.tolist(), strict=True):
-        counts = {"n_x": round(column.n_x, 6), "n_y": round(column.n_y, 6), "dropped_x": column.dropped_x, "dropped_y": column.dropped_y}
+        counts = {
+            "n_x": round(column.n_x, 6),
+            "n_y": round(column.n_y, 6),
+            "dropped_x": column.dropped_x,
+            "dropped_y": column.dropped_y,
+        }
         if not np.isfinite(value):
             empty.append(column.name)
             table[column.name] = (None, counts)
@@ -240,34 +378,13 @@ def _over_columns(
         details[golden["utility"]] = utility
     warnings = [f"column {c!r} has no value in one of the tables and is left out of the mean" for c in empty]
     result = judged(
-        mean, null, "lower", utility=utility, details=details, sentence=sentence, warnings=warnings, plot_data={"columns": plot_columns(columns)}
+        mean,
+        null,
+        "lower",
+        utility=utility,
+        details=details,
+        sentence=sentence,
+        warnings=warnings,
+        plot_data={"columns": plot_columns(columns)},
     )
     return with_columns(result, table)
-
-
-def plot_columns(columns: Sequence[Counted], bins: int = 30) -> dict[str, Any]:
-    """Aggregates for charts: shares per level, or of numbers in equal-width bins between pooled 0.5 % and 99.5 % points."""
-    made: dict[str, Any] = {}
-    for column in columns:
-        if not column.x.sum() or not column.y.sum():
-            continue
-        p, q = column.x / column.x.sum(), column.y / column.y.sum()
-        if column.levels is None:
-            # a level of a few people is nobody's business in a picture
-            rare = column.x * (column.n_x / column.x.sum()) < RARE
-            order = [i for i in np.argsort(-p, kind="stable") if not rare[i]][:PLOT_LEVELS]
-            rest = np.setdiff1d(np.arange(len(p)), order)
-            labels, sides = [column.labels[i] for i in order], [list(v[order]) for v in (p, q)]
-            if p[rest].sum() + q[rest].sum() > 0:
-                labels.append("(all others)")
-                sides = [[*shown, v[rest].sum()] for shown, v in zip(sides, (p, q), strict=True)]
-            made[column.name] = {"kind": "bars", "labels": labels, "x": sides[0], "y": sides[1]}
-            continue
-        low, high = distances.quantiles(column.x + column.y, column.levels, np.array([0.005, 0.995]), column.n_x + column.n_y)
-        edges = np.linspace(low, high, bins + 1) if high > low else np.array([low - 0.5, low + 0.5])
-        at = np.clip(np.searchsorted(edges, column.levels, side="right") - 1, 0, len(edges) - 2)
-        made[column.name] = {
-            "kind": "density", "edges": edges, "x": np.bincount(at, weights=p, minlength=len(edges) - 1),
-            "y": np.bincount(at, weights=q, minlength=len(edges) - 1),
-        }  # fmt: skip
-    return made

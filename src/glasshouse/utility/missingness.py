@@ -21,14 +21,20 @@ WORST_PATTERNS = 10
 
 
 @measure(
-    side="utility", family="marginals", better="lower", unit="share", cite="synthpop compare(); pattern comparison after Rubin (1976)",
+    side="utility",
+    family="marginals",
+    better="lower",
+    unit="share",
+    cite="synthpop compare(); pattern comparison after Rubin (1976)",
     limits="says that values are missing alike, not that they are missing for the same people",
-)  # fmt: skip
-def missingness(pair: Pair, *, columns: Sequence[str] | None = None, replicates: int = 200, random_state: RandomState = 0) -> Result:
+)
+def missingness(
+    pair: Pair, *, columns: Sequence[str] | None = None, replicates: int = 200, random_state: RandomState = 0
+) -> Result:
     """Do the same columns have missing values, as often and in the same combinations?
 
-    The headline is the total variation distance between the distributions of missing-value patterns (which columns are missing
-    together). Per column: |share_Y - share_X| of missing values. Special codes are missing values here.
+    The headline is the total variation distance between the distributions of missing-value patterns (which columns
+    are missing together). Per column: |share_Y - share_X| of missing values. Special codes are missing values here.
     """
     names = chosen(pair, columns, pair.columns, "shared")
     absent, weights = {}, {}
@@ -58,21 +64,35 @@ def missingness(pair: Pair, *, columns: Sequence[str] | None = None, replicates:
         table[name] = (gap, {"missing_x": sides["original"], "missing_y": sides["released"], "similarity": 1 - gap})
     order = np.argsort(-np.abs(shares - counts["released"] / counts["released"].sum()), kind="stable")[:WORST_PATTERNS]
     worst = [
-        {"missing": [names[involved[j]] for j in np.flatnonzero(patterns[i])],
-         "share_x": float(shares[i]), "share_y": float(counts["released"][i] / counts["released"].sum())}
+        {
+            "missing": [names[involved[j]] for j in np.flatnonzero(patterns[i])],
+            "share_x": float(shares[i]),
+            "share_y": float(counts["released"][i] / counts["released"].sum()),
+        }
         for i in order
-    ]  # fmt: skip
+    ]
     details = {
-        "pattern_tv": value, "mean_difference": float(np.mean([g for g, _ in table.values()])), "n_patterns": len(patterns),
-        "columns_with_missing": len(involved), "expected_tv": distances.expected_tv(shares, n, m), "patterns": worst,
-    }  # fmt: skip
+        "pattern_tv": value,
+        "mean_difference": float(np.mean([g for g, _ in table.values()])),
+        "n_patterns": len(patterns),
+        "columns_with_missing": len(involved),
+        "expected_tv": distances.expected_tv(shares, n, m),
+        "patterns": worst,
+    }
     result = judged(
-        value, null, "lower", utility=1 - value, details=details, sentence=f"Missing-value patterns differ for {percent(value, 2)} of the records"
+        value,
+        null,
+        "lower",
+        utility=1 - value,
+        details=details,
+        sentence=f"Missing-value patterns differ for {percent(value, 2)} of the records",
     )
     return with_columns(result, table)
 
 
-def _patterns(absent: dict[str, np.ndarray], weights: dict[str, np.ndarray]) -> tuple[np.ndarray, dict[str, np.ndarray]]:
+def _patterns(
+    absent: dict[str, np.ndarray], weights: dict[str, np.ndarray]
+) -> tuple[np.ndarray, dict[str, np.ndarray]]:
     """Distinct patterns over both tables and their (weighted) counts in each."""
     if absent["original"].shape[1] == 0:
         return np.zeros((1, 0), bool), {w: np.array([weights[w].sum()]) for w in absent}

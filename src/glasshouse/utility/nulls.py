@@ -1,13 +1,14 @@
 """Null bands: what a perfect synthesiser would score at these sizes, so that a value can be read in both directions.
 
 A perfect synthesiser draws from the population (a *fresh sample*) or from a model that equals the original's own
-distribution (*correct synthesis*, a bootstrap of the original). The band runs from the 5 % to the 95 % point over both:
+distribution (*correct synthesis*, a bootstrap of the original). The band runs from the 5 % to the 95 % point over
+both:
 
     fresh    statistic(X*, Y*)    X* and Y* drawn independently from the original
     correct  statistic(X, Y*)     Y* drawn from the original
 
-Worse than the band is lost utility. Better than the band is a copy alarm: no honest synthesis comes that close to the original
-(Raab, Nowok & Dibben 2021 on expected values of utility measures; Snoke et al. 2018).
+Worse than the band is lost utility. Better than the band is a copy alarm: no honest synthesis comes that close to the
+original (Raab, Nowok & Dibben 2021 on expected values of utility measures; Snoke et al. 2018).
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from typing import Any, Literal
 import numpy as np
 
 from glasshouse.core.plain import number
-from glasshouse.core.result import Result
+from glasshouse.core.result import Result, Verdict
 from glasshouse.core.streams import RandomState, generator
 from glasshouse.data.pair import Pair
 
@@ -75,7 +76,8 @@ def resampled(
 ) -> Null | None:
     """Band of ``statistic(x_rows, y_rows)``, both sets of rows taken from the original.
 
-    ``rows`` are the original's usable rows in canonical order (default: all), ``n`` and ``m`` the sizes the statistic really has.
+    ``rows`` are the original's usable rows in canonical order (default: all), ``n`` and ``m`` the sizes the statistic
+    really has.
     """
     if replicates < 1:
         return None
@@ -91,7 +93,9 @@ def resampled(
 
 
 def draw(pair: Pair, rows: np.ndarray, size: int, rng: np.random.Generator) -> np.ndarray:
-    """``size`` of the rows with replacement. An unweighted release of a weighted original stands for the weighted population."""
+    """``size`` of the rows with replacement. An unweighted release of a weighted original stands for the weighted
+    population.
+    """
     weights = pair.weight_values("original")
     if weights is None or pair.weight_values("released") is not None:
         return rows[rng.integers(0, len(rows), size)]
@@ -100,7 +104,8 @@ def draw(pair: Pair, rows: np.ndarray, size: int, rng: np.random.Generator) -> n
 
 
 def canonical_rows(pair: Pair, keep: np.ndarray | None = None) -> np.ndarray:
-    """Rows of the original sorted by content, so that resamples depend neither on the order of the file nor on what categories are called.
+    """Rows of the original sorted by content, so that resamples depend neither on the order of the file nor on what
+    categories are called.
 
     Categories are ranked by how often they occur; equally frequent ones fall back on their order.
     """
@@ -151,5 +156,5 @@ def judged(
         tail = f"{reach}: utility is lost."
     else:
         tail = f"{reach}: no loss beyond sampling noise."
-    verdict = "warn" if reading["copy_alarm"] or reading["lost"] else "pass"
+    verdict: Verdict = "warn" if reading["copy_alarm"] or reading["lost"] else "pass"
     return Result(value, details=figures, sentence=f"{sentence}; {tail}", warnings=warnings, verdict=verdict, **more)

@@ -21,9 +21,17 @@ TEST_SHARE = 0.3
 
 
 @measure(
-    side="utility", family="predictive", better="higher", range=(0, None), needs=("target",), unit="ratio", cost="attackers", group="joint",
-    cite="Esteban, Hyland & Rätsch (2017), train on synthetic, test on real", limits="one target at a time; without a holdout the release has seen the test records",
-)  # fmt: skip
+    side="utility",
+    family="predictive",
+    better="higher",
+    range=(0, None),
+    needs=("target",),
+    unit="ratio",
+    cost="attackers",
+    group="joint",
+    cite="Esteban, Hyland & Rätsch (2017), train on synthetic, test on real",
+    limits="one target at a time; without a holdout the release has seen the test records",
+)
 def tstr(
     pair: Pair,
     *,
@@ -37,11 +45,12 @@ def tstr(
 ) -> Result:
     """Train on the release, test on real records: what share of the original's predictive power is left?
 
-    TRTR trains on the original, TSTR on the release, both are tested on the same real records: the holdout if there is one, else 30 % of the
-    original (or ``test_rows``). Metric R^2 (numbers) or AUC (classes, one against the rest). The headline is TSTR / TRTR, for AUC
-    (TSTR - 0.5) / (TRTR - 0.5). Predictors: the keys, or all other columns. ``equal_sizes`` trains both on the same number of records.
-    ``model``: "linear" or any attacker ("rf", "cart", "gbm", ...) or estimator. The band draws the linear model's coefficients from their
-    sampling law; it is left out for other models.
+    TRTR trains on the original, TSTR on the release, both are tested on the same real records: the holdout if there
+    is one, else 30 % of the original (or ``test_rows``). Metric R^2 (numbers) or AUC (classes, one against the rest).
+    The headline is TSTR / TRTR, for AUC (TSTR - 0.5) / (TRTR - 0.5). Predictors: the keys, or all other columns.
+    ``equal_sizes`` trains both on the same number of records. ``model``: "linear" or any attacker ("rf", "cart",
+    "gbm", ...) or estimator. The band draws the linear model's coefficients from their sampling law; it is left out
+    for other models.
     """
     made = task(pair, pair.target, predictors)
     train, asked, test = _split(pair, made, test_rows, random_state)
@@ -57,30 +66,67 @@ def tstr(
     synthetic = score(made, predictions(made, model, "released", released, asked, test, random_state, n_jobs), truth)
     value = ratio(made, synthetic, real)
     if value is None:
-        raise NotApplicable("models trained on the original itself predict this target no better than guessing, so there is nothing to keep; choose other predictors")
-    null = _tstr_null(made, real, train, asked, test, draws, random_state) if isinstance(model, str) and model == "linear" else None
+        raise NotApplicable(
+            "models trained on the original itself predict this target no better than guessing, so there is "
+            "nothing to keep; choose other predictors"
+        )
+    null = (
+        _tstr_null(made, real, train, asked, test, draws, random_state)
+        if isinstance(model, str) and model == "linear"
+        else None
+    )
     metric = made.metric
     warnings = ignored_weights(pair, "tstr")
     if asked == "original":
-        warnings.append("no holdout: the release was made from the test records too, which flatters it; pass holdout= for an honest test")
+        warnings.append(
+            "no holdout: the release was made from the test records too, which flatters it; pass holdout= for an "
+            "honest test"
+        )
     return judged(
-        value, null, "higher", utility=min(1.0, value),
-        details={f"trtr_{metric}": real, f"tstr_{metric}": synthetic, f"tstr_{metric}_raw": synthetic, f"tstr_{metric}_clamped": max(0.0, synthetic or 0.0), "ratio": value,
-                 "tstr_ratio": value, "target": made.target, "predictors": list(made.predictors), "model": model if isinstance(model, str) else type(model).__name__,
-                 "metric": metric, "tested_on": asked, "n_test": len(truth), "n_train_original": n_train if train is None else len(train),
-                 "n_train_released": len(made.response["released"]) if released is None else len(released)},
-        sentence=f"Models of {made.target} trained on the release reach {number(value, 3)} of the predictive power of the original ({metric.upper()} {number(synthetic, 3)} against {number(real, 3)})",
-        warnings=warnings, plot_data={"bars": [{"training": "original", "metric": metric, "value": real}, {"training": "released", "metric": metric, "value": synthetic}]},
-    )  # fmt: skip
+        value,
+        null,
+        "higher",
+        utility=min(1.0, value),
+        details={
+            f"trtr_{metric}": real,
+            f"tstr_{metric}": synthetic,
+            f"tstr_{metric}_raw": synthetic,
+            f"tstr_{metric}_clamped": max(0.0, synthetic or 0.0),
+            "ratio": value,
+            "tstr_ratio": value,
+            "target": made.target,
+            "predictors": list(made.predictors),
+            "model": model if isinstance(model, str) else type(model).__name__,
+            "metric": metric,
+            "tested_on": asked,
+            "n_test": len(truth),
+            "n_train_original": n_train if train is None else len(train),
+            "n_train_released": len(made.response["released"]) if released is None else len(released),
+        },
+        sentence=f"Models of {made.target} trained on the release reach {number(value, 3)} of the predictive power "
+        f"of the original ({metric.upper()} {number(synthetic, 3)} against {number(real, 3)})",
+        warnings=warnings,
+        plot_data={
+            "bars": [
+                {"training": "original", "metric": metric, "value": real},
+                {"training": "released", "metric": metric, "value": synthetic},
+            ]
+        },
+    )
 
 
-def _split(pair: Pair, made: Task, test_rows: Sequence[int] | None, random_state: RandomState) -> tuple[np.ndarray | None, str, np.ndarray | None]:
+def _split(
+    pair: Pair, made: Task, test_rows: Sequence[int] | None, random_state: RandomState
+) -> tuple[np.ndarray | None, str, np.ndarray | None]:
     """(training rows of the original, table tested on, its test rows); rows count records that have a target value."""
     if test_rows is not None:
         n = len(made.response["original"])
         test = np.asarray(test_rows, np.int64)
         if test.size == 0 or test.min() < 0 or test.max() >= n or len(np.unique(test)) == n:
-            raise InputError(f"test_rows must be positions between 0 and {n - 1} of records with a target value, and leave some to train on")
+            raise InputError(
+                f"test_rows must be positions between 0 and {n - 1} of records with a target value, and leave some "
+                "to train on"
+            )
         return np.setdiff1d(np.arange(n), test), "original", test
     if pair.has_holdout:
         return None, "holdout", None
@@ -95,9 +141,17 @@ def _split(pair: Pair, made: Task, test_rows: Sequence[int] | None, random_state
 
 
 def _tstr_null(
-    made: Task, real: float | None, train: np.ndarray | None, asked: str, test: np.ndarray | None, draws: int, random_state: RandomState
+    made: Task,
+    real: float | None,
+    train: np.ndarray | None,
+    asked: str,
+    test: np.ndarray | None,
+    draws: int,
+    random_state: RandomState,
 ) -> Null | None:
-    """Ratios when the release's coefficients are those of the whole original plus sampling error (correct), or twice the error (fresh)."""
+    """Ratios when the release's coefficients are those of the whole original plus sampling error (correct), or twice
+    the error (fresh).
+    """
     if not draws:
         return None
     matrix = made.matrices["original"]
@@ -107,19 +161,30 @@ def _tstr_null(
     truth = made.response[asked] if test is None else made.response[asked][test]
     n, m = len(matrix), len(made.response["released"])
     rng = generator(random_state, "tstr null")
-    fresh, correct = [], []
+    fresh: list[float | None] = []
+    correct: list[float | None] = []
     for _ in range(draws):
         noise = [np.stack([root @ rng.standard_normal(root.shape[1]) for root in fit.roots], axis=1) for _ in range(2)]
         for group, shift in ((correct, np.sqrt(n / m) * noise[0]), (fresh, np.sqrt(n / m) * noise[0] + noise[1])):
             predicted = questions @ (fit.coefficients + shift)
-            group.append(ratio(made, score(made, predicted[:, 0] if made.n_classes is None else predicted, truth), real))
+            group.append(
+                ratio(made, score(made, predicted[:, 0] if made.n_classes is None else predicted, truth), real)
+            )
     return band(fresh, correct, f"{draws} draws from the sampling law of the original's coefficients")  # type: ignore[arg-type]
 
 
 @measure(
-    side="utility", family="predictive", better="higher", range=(-1, 1), needs=("target",), unit="rank correlation", cost="attackers", group="joint",
-    cite="Breiman (2001) on permutation importance; rank comparison as in riskutility", limits="few predictors make a coarse rank correlation",
-)  # fmt: skip
+    side="utility",
+    family="predictive",
+    better="higher",
+    range=(-1, 1),
+    needs=("target",),
+    unit="rank correlation",
+    cost="attackers",
+    group="joint",
+    cite="Breiman (2001) on permutation importance; rank comparison as in riskutility",
+    limits="few predictors make a coarse rank correlation",
+)
 def feature_importance(
     pair: Pair,
     *,
@@ -132,8 +197,9 @@ def feature_importance(
 ) -> Result:
     """Do models learn from the release that the same columns matter?
 
-    One model is trained on the original, one on the release; both are asked about the same real records (holdout, else the original), each predictor
-    is shuffled in turn, and the rise of the error is its importance. The headline is Spearman's correlation of the two rankings.
+    One model is trained on the original, one on the release; both are asked about the same real records (holdout,
+    else the original), each predictor is shuffled in turn, and the rise of the error is its importance. The headline
+    is Spearman's correlation of the two rankings.
     """
     from glasshouse.engines.attackers import fit
 
@@ -146,7 +212,9 @@ def feature_importance(
         table = made.designs[training] if rows is None else made.designs[training].take(rows)
         response = made.response[training] if rows is None else made.response[training][rows]
         grown = fit(model, table, response, n_classes=made.n_classes, random_state=random_state, n_jobs=n_jobs)
-        rises = grown.permutation_importance(made.designs[asked], made.response[asked], repeats=repeats, random_state=random_state)
+        rises = grown.permutation_importance(
+            made.designs[asked], made.response[asked], repeats=repeats, random_state=random_state
+        )
         found = np.zeros(len(made.predictors))
         for name, rise in rises.items():
             base = name.removesuffix("_missing") if name not in made.predictors else name
@@ -155,7 +223,10 @@ def feature_importance(
 
     x, y = importance("original", None), importance("released", None)
     if x.std() == 0:
-        raise NotApplicable("no predictor matters even in the original, so there is no ranking to keep; choose other predictors or another model")
+        raise NotApplicable(
+            "no predictor matters even in the original, so there is no ranking to keep; choose other predictors "
+            "or another model"
+        )
     value = _rank_correlation(x, y) or 0.0  # a release in which nothing matters has kept nothing of the ranking
     n, m = len(made.response["original"]), len(made.response["released"])
     fresh, correct = [], []
@@ -165,15 +236,27 @@ def feature_importance(
         fresh.append(_rank_correlation(first, second))
         correct.append(_rank_correlation(x, second))
     null = band(fresh, correct, f"{replicates} resamples of the original") if replicates else None  # type: ignore[arg-type]
-    rows = [{"column": c, "original": float(a), "released": float(b)} for c, a, b in zip(made.predictors, x, y, strict=True)]
+    rows = [
+        {"column": c, "original": float(a), "released": float(b)} for c, a, b in zip(made.predictors, x, y, strict=True)
+    ]
     shares = [v / v.sum() if v.sum() > 0 else np.zeros_like(v) for v in (np.maximum(x, 0), np.maximum(y, 0))]
     return judged(
-        value, null, "higher", utility=(1 + value) / 2,
-        details={"spearman": value, "pearson": float(np.corrcoef(x, y)[0, 1]) if x.std() > 0 and y.std() > 0 else None,
-                 "mean_abs_diff": float(np.abs(shares[0] - shares[1]).mean()), "importance": {r["column"]: [r["original"], r["released"]] for r in rows}, "asked": asked},
-        sentence=f"Models rank the columns that predict {made.target} alike to {number(value, 3)} (Spearman)", warnings=ignored_weights(pair, "feature_importance"),
-        table=rows, plot_data={"importance": rows},
-    )  # fmt: skip
+        value,
+        null,
+        "higher",
+        utility=(1 + value) / 2,
+        details={
+            "spearman": value,
+            "pearson": float(np.corrcoef(x, y)[0, 1]) if x.std() > 0 and y.std() > 0 else None,
+            "mean_abs_diff": float(np.abs(shares[0] - shares[1]).mean()),
+            "importance": {r["column"]: [r["original"], r["released"]] for r in rows},
+            "asked": asked,
+        },
+        sentence=f"Models rank the columns that predict {made.target} alike to {number(value, 3)} (Spearman)",
+        warnings=ignored_weights(pair, "feature_importance"),
+        table=rows,
+        plot_data={"importance": rows},
+    )
 
 
 def _rank_correlation(a: np.ndarray, b: np.ndarray) -> float | None:
@@ -183,111 +266,3 @@ def _rank_correlation(a: np.ndarray, b: np.ndarray) -> float | None:
 
     a, b = ranks(a), ranks(b)
     return float(np.corrcoef(a, b)[0, 1]) if a.std() > 0 and b.std() > 0 else None
-
-
-def cross_validated(made: Task, table: str, model: str | Any, folds: int, random_state: RandomState, n_jobs: int | None, rows: np.ndarray | None = None) -> float | None:
-    """Out-of-fold R^2 or AUC of a model within one table (or some of its rows)."""
-    rows = np.arange(len(made.response[table])) if rows is None else rows
-    # sorted by content, so that folds do not depend on the order of the file
-    order = rows[np.lexsort([made.response[table][rows], *made.designs[table].codes[rows].T[::-1]])]
-    fold = generator(random_state, "folds").permutation(len(order)) % folds
-    parts, truths = [], []
-    for k in range(folds):
-        train, test = order[fold != k], order[fold == k]
-        if not len(test) or not len(train):
-            return None
-        parts.append(predictions(made, model, table, train, table, test, random_state, n_jobs))
-        truths.append(made.response[table][test])
-    return score(made, np.concatenate(parts), np.concatenate(truths))
-
-
-@measure(
-    side="utility", family="predictive", better="lower", needs=("target",), unit="R2 or AUC", cost="attackers", group="joint",
-    cite="riskutility compare_model_performance; Stone (1974) for cross-validation", limits="alike performance need not mean alike models: see tstr and regression_fidelity",
-)  # fmt: skip
-def model_performance(
-    pair: Pair, *, predictors: Sequence[str] | None = None, models: Sequence[Any] = ("linear", "cart"), folds: int = 5, replicates: int = 10,
-    random_state: RandomState = 0, n_jobs: int | None = None,
-) -> Result:  # fmt: skip
-    """Do models perform alike when they are developed and cross-validated inside the release and inside the original?
-
-    Per model the difference of cross-validated R^2 (numbers) or AUC (classes) between the tables, in absolute value; the headline is the
-    mean over models.
-    """
-    made, names, scores = _performance(pair, predictors, models, folds, random_state, n_jobs)
-    gaps = [abs(s["released"] - s["original"]) for s in scores.values()]
-    null = _performance_null(made, models, folds, replicates, random_state, n_jobs, lambda a, b: abs(a - b), lambda gap: gap / 2, "model_performance")
-    value = float(np.mean(gaps))
-    return judged(
-        value, null, "lower", utility=1 - min(1.0, value), details={"models": scores, "metric": made.metric, "target": made.target},
-        sentence=f"Cross-validated {made.metric.upper()} of {made.target} differs by {number(value, 3)} between release and original", warnings=ignored_weights(pair, "model_performance"),
-        table=[{"model": k, **v} for k, v in scores.items()], plot_data={"bars": [{"training": t, "metric": k, "value": v[t]} for k, v in scores.items() for t in ("original", "released")]},
-    )  # fmt: skip
-
-
-@measure(
-    side="utility", family="predictive", better="higher", needs=("target",), unit="ratio", cost="attackers", group="joint",
-    cite="riskutility mqs, with the direction of both ratios mended", limits="says how predictable the release is within itself; tstr asks whether that carries over to real records",
-)  # fmt: skip
-def model_quality(
-    pair: Pair, *, predictors: Sequence[str] | None = None, models: Sequence[Any] = ("linear", "cart"), folds: int = 5, replicates: int = 10,
-    random_state: RandomState = 0, n_jobs: int | None = None,
-) -> Result:  # fmt: skip
-    """Is the target as predictable inside the release as inside the original?
-
-    Per model the ratio of unexplained parts, (1 - s_Y) / (1 - s_X) with s the cross-validated R^2 or AUC: above 1 the release is noisier, below 1 it is
-    smoother than life. The headline is the mean of exp(-|log ratio|): 1 is alike.
-    """
-    made, names, scores = _performance(pair, predictors, models, folds, random_state, n_jobs)
-
-    def alike(a: float, b: float) -> float:
-        return float(np.exp(-abs(np.log(max(1 - b, 1e-9) / max(1 - a, 1e-9)))))
-
-    for figures in scores.values():
-        figures["error_ratio"] = max(1 - figures["released"], 1e-9) / max(1 - figures["original"], 1e-9)
-    value = float(np.mean([alike(s["original"], s["released"]) for s in scores.values()]))
-    null = _performance_null(made, models, folds, replicates, random_state, n_jobs, alike, np.sqrt, "model_quality")
-    return judged(
-        value, null, "higher", utility=value, details={"models": scores, "metric": made.metric, "target": made.target},
-        sentence=f"{made.target} is as predictable inside the release as inside the original to {number(value, 3)}", warnings=ignored_weights(pair, "model_quality"),
-        table=[{"model": k, **v} for k, v in scores.items()], plot_data={"bars": [{"training": t, "metric": k, "value": v[t]} for k, v in scores.items() for t in ("original", "released")]},
-    )  # fmt: skip
-
-
-def _performance(
-    pair: Pair, predictors: Sequence[str] | None, models: Sequence[Any], folds: int, random_state: RandomState, n_jobs: int | None
-) -> tuple[Task, list[str], dict[str, dict[str, float]]]:
-    if folds < 2:
-        raise InputError(f"folds must be at least 2, not {folds}")
-    made = task(pair, pair.target, predictors)
-    names = [m if isinstance(m, str) else type(m).__name__ for m in models]
-    scores: dict[str, dict[str, float]] = {}
-    for name, model in zip(names, models, strict=True):
-        found = {t: cross_validated(made, t, model, folds, random_state, n_jobs) for t in ("original", "released")}
-        if found["original"] is not None and found["released"] is not None:
-            scores[name] = {t: float(v) for t, v in found.items() if v is not None}
-    if not scores:
-        raise NotApplicable("no model could be scored in both tables; the target may be constant in the release")
-    return made, names, scores
-
-
-def _performance_null(
-    made: Task, models: Sequence[Any], folds: int, replicates: int, random_state: RandomState, n_jobs: int | None, compare: Any, shrink: Any, name: str
-) -> Null | None:
-    """Cross-validation within disjoint halves of the original: two honest samples, of half the size.
-
-    The gap of two halves is sqrt 2 that of two whole samples, and twice that of correct synthesis; ``shrink`` takes it there, so that the band does
-    not call an honest release a copy.
-    """
-    if replicates < 5:
-        return None
-    n = len(made.response["original"])
-    found = []
-    for r in range(replicates):
-        mixed = generator(random_state, "null", name, r).permutation(n)
-        halves = [np.sort(mixed[: n // 2]), np.sort(mixed[n // 2 :])]
-        pairs = [[cross_validated(made, "original", model, folds, random_state, n_jobs, rows) for rows in halves] for model in models]
-        known = [compare(a, b) for a, b in pairs if a is not None and b is not None]
-        if known:
-            found.append(float(np.mean(known)))
-    return band(found, [float(shrink(v)) for v in found], f"{replicates} splits of the original into halves")

@@ -1,7 +1,8 @@
 """Models that predict the target from other columns: fitted to one table, asked about another.
 
-``linear`` (least squares, or one logistic regression per class) is solved on the normal equations, so that it takes a fraction of a second
-on tens of thousands of records and its sampling law gives the null band. Every other name is an attacker of the engine.
+``linear`` (least squares, or one logistic regression per class) is solved on the normal equations, so that it takes a
+fraction of a second on tens of thousands of records and its sampling law gives the null band. Every other name is an
+attacker of the engine.
 """
 
 from __future__ import annotations
@@ -21,7 +22,9 @@ from glasshouse.utility.glm import logistic
 
 @dataclass(frozen=True)
 class Task:
-    """One target and its predictors in every table: coded predictors, the response, which records have one, and its classes."""
+    """One target and its predictors in every table: coded predictors, the response, which records have one, and its
+    classes.
+    """
 
     target: str
     predictors: tuple[str, ...]
@@ -36,7 +39,9 @@ class Task:
 
 
 def task(pair: Pair, target: str | None, predictors: Sequence[str] | None) -> Task:
-    """The prediction task of a pair. Records without a target value are left out; missing predictors are a level, or median and flag."""
+    """The prediction task of a pair. Records without a target value are left out; missing predictors are a level, or
+    median and flag.
+    """
     if target is None:
         raise NotApplicable("needs a target to predict; name it with target=")
     names = tuple(predictors) if predictors else tuple(c for c in (pair.keys or pair.columns) if c != target)
@@ -81,7 +86,11 @@ def _treatment(shape: Design, codes: Sequence[np.ndarray]) -> list[tuple[int, np
 def _matrix(table: Design, columns: list[tuple[int, np.ndarray | None]]) -> np.ndarray:
     blocks = [np.ones((table.n, 1))]
     for j, levels in columns:
-        blocks.append(table.column(j)[:, None] if levels is None else (table.codes[:, j][:, None] == levels[None, :]).astype(float))
+        blocks.append(
+            table.column(j)[:, None]
+            if levels is None
+            else (table.codes[:, j][:, None] == levels[None, :]).astype(float)
+        )
     return np.concatenate(blocks, axis=1)
 
 
@@ -98,9 +107,11 @@ class Linear:
 
 
 def fit_linear(matrix: np.ndarray, response: np.ndarray, n_classes: int | None, spread: bool = False) -> Linear:
-    """Least squares, or a logistic regression of each class against the rest (on the logit scale, which orders records as well).
+    """Least squares, or a logistic regression of each class against the rest (on the logit scale, which orders
+    records as well).
 
-    Columns that are constant or aliased in training get the smallest coefficients that fit: an unseen level then predicts as the reference.
+    Columns that are constant or aliased in training get the smallest coefficients that fit: an unseen level then
+    predicts as the reference.
     """
     if n_classes is None:
         gram = matrix.T @ matrix
@@ -127,35 +138,54 @@ def fit_linear(matrix: np.ndarray, response: np.ndarray, n_classes: int | None, 
             curve = np.ones(len(y))
         columns.append(beta)
         if spread:
-            roots.append(symmetric_root(np.linalg.pinv(matrix.T @ (matrix * curve[:, None]), rcond=1e-11, hermitian=True)))
+            roots.append(
+                symmetric_root(np.linalg.pinv(matrix.T @ (matrix * curve[:, None]), rcond=1e-11, hermitian=True))
+            )
     return Linear(np.stack(columns, axis=1), tuple(roots))
 
 
 def symmetric_root(covariance: np.ndarray) -> np.ndarray:
-    """The symmetric root: unlike a factor made of eigenvectors it does not flip signs with the last digit of its input."""
+    """The symmetric root: unlike a factor made of eigenvectors it does not flip signs with the last digit of its
+    input.
+    """
     size, vectors = np.linalg.eigh(covariance)
     made: np.ndarray = (vectors * np.sqrt(np.maximum(size, 0.0))) @ vectors.T
     return made
 
 
 def predictions(
-    made: Task, model: str | Any, training: str, rows: np.ndarray | None, asked: str, asked_rows: np.ndarray | None, random_state: RandomState, n_jobs: int | None
+    made: Task,
+    model: str | Any,
+    training: str,
+    rows: np.ndarray | None,
+    asked: str,
+    asked_rows: np.ndarray | None,
+    random_state: RandomState,
+    n_jobs: int | None,
 ) -> np.ndarray:
-    """Predictions [records] of a number, or scores [records, classes] (one column for two classes), for ``asked`` from a fit to ``training``."""
+    """Predictions [records] of a number, or scores [records, classes] (one column for two classes), for ``asked``
+    from a fit to ``training``.
+    """
     response = made.response[training] if rows is None else made.response[training][rows]
     if isinstance(model, str) and model == "linear":
-        matrix, questions = (made.matrices[t] if r is None else made.matrices[t][r] for t, r in ((training, rows), (asked, asked_rows)))
+        matrix, questions = (
+            made.matrices[t] if r is None else made.matrices[t][r] for t, r in ((training, rows), (asked, asked_rows))
+        )
         found = fit_linear(matrix, response, made.n_classes).predict(questions)
         return found[:, 0] if made.n_classes is None else found
     from glasshouse.engines.attackers import fit_and_predict
 
-    table, questions_of = (made.designs[t] if r is None else made.designs[t].take(r) for t, r in ((training, rows), (asked, asked_rows)))
-    answers, _ = fit_and_predict(model, table, response, [questions_of], n_classes=made.n_classes, random_state=random_state, n_jobs=n_jobs)
+    table, questions_of = (
+        made.designs[t] if r is None else made.designs[t].take(r) for t, r in ((training, rows), (asked, asked_rows))
+    )
+    answers, _ = fit_and_predict(
+        model, table, response, [questions_of], n_classes=made.n_classes, random_state=random_state, n_jobs=n_jobs
+    )
     return answers[0] if made.n_classes is None or made.n_classes > 2 else answers[0][:, 1:]
 
 
 def score(made: Task, predicted: np.ndarray, truth: np.ndarray) -> float | None:
-    """R^2 of a number; AUC of two classes; mean one-against-rest AUC of more, over the classes the test records have."""
+    """R^2 of a number; AUC of two classes; mean one-against-rest AUC of more, over the classes tested."""
     if made.n_classes is None:
         whole = float(((truth - truth.mean()) ** 2).sum())
         return 1 - float(((truth - predicted) ** 2).sum()) / whole if whole > 0 else None
@@ -177,7 +207,9 @@ def auc(scores: np.ndarray, positive: np.ndarray) -> float | None:
 
 
 def ratio(made: Task, of_release: float | None, of_original: float | None) -> float | None:
-    """TSTR / TRTR above what guessing gives (0 for R^2, 1/2 for AUC), not below 0; None when the original itself predicts nothing."""
+    """TSTR / TRTR above what guessing gives (0 for R^2, 1/2 for AUC), not below 0; None when the original itself
+    predicts nothing.
+    """
     if of_release is None or of_original is None:
         return None
     floor = 0.0 if made.n_classes is None else 0.5

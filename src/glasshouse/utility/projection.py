@@ -1,4 +1,6 @@
-"""Common axes: is the release spread along the same directions as the original? And, for perturbed records, how far each moved."""
+"""Common axes: is the release spread along the same directions as the original? And, for perturbed records, how far
+each moved.
+"""
 
 from __future__ import annotations
 
@@ -27,17 +29,29 @@ def _axes(values: np.ndarray, mean: np.ndarray, sd: np.ndarray) -> tuple[np.ndar
 
 
 @measure(
-    side="utility", family="dependence", better="higher", needs=("numeric",), unit="cosine", group="joint",
-    cite="Krzanowski (1979), Between-groups comparison of principal components", limits="linear structure of numeric columns only",
-)  # fmt: skip
+    side="utility",
+    family="dependence",
+    better="higher",
+    needs=("numeric",),
+    unit="cosine",
+    group="joint",
+    cite="Krzanowski (1979), Between-groups comparison of principal components",
+    limits="linear structure of numeric columns only",
+)
 def pca(
-    pair: Pair, *, columns: Sequence[str] | None = None, components: int = 2, replicates: int = 50, random_state: RandomState = 0
+    pair: Pair,
+    *,
+    columns: Sequence[str] | None = None,
+    components: int = 2,
+    replicates: int = 50,
+    random_state: RandomState = 0,
 ) -> Result:
     """Do the main axes of the release point where those of the original point?
 
-    Principal components of the original, standardised by its own means and standard deviations; the release is scaled by the same
-    figures and projected on the same axes. The headline is the mean squared cosine of the angles between the planes of the first
-    ``components`` axes of both tables (Krzanowski's similarity: 1 same plane, 0 perpendicular). Complete records.
+    Principal components of the original, standardised by its own means and standard deviations; the release is scaled
+    by the same figures and projected on the same axes. The headline is the mean squared cosine of the angles between
+    the planes of the first ``components`` axes of both tables (Krzanowski's similarity: 1 same plane, 0
+    perpendicular). Complete records.
     """
     names = chosen(pair, columns, pair.numeric, "numeric", 2)
     require_numeric(pair, names)
@@ -46,7 +60,9 @@ def pca(
     k = min(components, len(names) - 1)
     (x, keep), (y, _) = (numbers(pair, names, table) for table in ("original", "released"))
     if min(len(x), len(y)) < 3:
-        raise NotApplicable("fewer than three records are complete in the numeric columns; choose fewer with columns=[...]")
+        raise NotApplicable(
+            "fewer than three records are complete in the numeric columns; choose fewer with columns=[...]"
+        )
     mean, sd = x.mean(axis=0), x.std(axis=0, ddof=1)
     sd = np.where(sd > 0, sd, 1.0)
     (size_x, axes_x), (size_y, axes_y) = (_axes(v, mean, sd) for v in (x, y))
@@ -67,13 +83,26 @@ def pca(
     share_x, share_y = size_x / size_x.sum(), size_y / max(size_y.sum(), 1e-300)
     projected = {name: (v - mean) / sd @ axes_x[:, :2] for name, v in (("original", x), ("released", y))}
     return judged(
-        value, null, "higher", utility=value,
-        details={"explained_x": share_x, "explained_y": share_y, "explained_difference": float(np.abs(share_x - share_y).sum() / 2),
-                 "angles_degrees": np.degrees(np.arccos(np.clip(np.linalg.svd(axes_x[:, :k].T @ axes_y[:, :k], compute_uv=False), 0, 1))),
-                 "loadings": {c: axes_x[j, :k] for j, c in enumerate(names)}, "components": k, "n_x": len(x), "n_y": len(y)},
-        sentence=f"The first {k} principal axes agree to {number(value, 3)} (1 = the same directions)", warnings=ignored_weights(pair, "pca"),
+        value,
+        null,
+        "higher",
+        utility=value,
+        details={
+            "explained_x": share_x,
+            "explained_y": share_y,
+            "explained_difference": float(np.abs(share_x - share_y).sum() / 2),
+            "angles_degrees": np.degrees(
+                np.arccos(np.clip(np.linalg.svd(axes_x[:, :k].T @ axes_y[:, :k], compute_uv=False), 0, 1))
+            ),
+            "loadings": {c: axes_x[j, :k] for j, c in enumerate(names)},
+            "components": k,
+            "n_x": len(x),
+            "n_y": len(y),
+        },
+        sentence=f"The first {k} principal axes agree to {number(value, 3)} (1 = the same directions)",
+        warnings=ignored_weights(pair, "pca"),
         plot_data={"plane": _plane(projected)},
-    )  # fmt: skip
+    )
 
 
 def _plane(projected: dict[str, np.ndarray], bins: int = 24) -> list[dict[str, Any]]:
@@ -85,19 +114,34 @@ def _plane(projected: dict[str, np.ndarray], bins: int = 24) -> list[dict[str, A
     for table, points in projected.items():
         shares = np.histogram2d(points[:, 0], points[:, 1], bins=edges)[0] / len(points)
         for i, j in zip(*np.nonzero(shares), strict=True):
-            made.append({"table": table, "x1": edges[0][i], "x2": edges[0][i + 1], "y1": edges[1][j], "y2": edges[1][j + 1], "share": shares[i, j]})
+            made.append(
+                {
+                    "table": table,
+                    "x1": edges[0][i],
+                    "x2": edges[0][i + 1],
+                    "y1": edges[1][j],
+                    "y2": edges[1][j + 1],
+                    "share": shares[i, j],
+                }
+            )
     return made
 
 
 @measure(
-    side="utility", family="dependence", better="lower", needs=("row_paired",), unit="Gower distance", cite="Gower (1971)",
+    side="utility",
+    family="dependence",
+    better="lower",
+    needs=("row_paired",),
+    unit="Gower distance",
+    cite="Gower (1971)",
     limits="for perturbed records only; a small value means that records were hardly changed, which is a risk",
-)  # fmt: skip
+)
 def gower_paired(pair: Pair, *, columns: Sequence[str] | None = None) -> Result:
-    """How far perturbation moved each record: mean Gower distance between row i of the original and row i of the release.
+    """How far perturbation moved each record: mean Gower distance between row i of the original and row i of the
+    release.
 
-    Per column |x - y| / pooled range (numbers) or 0/1 (categories), averaged over the columns in which at least one of the two has
-    a value; a value against a missing one counts 1. Needs ``row_paired=True``.
+    Per column |x - y| / pooled range (numbers) or 0/1 (categories), averaged over the columns in which at least one
+    of the two has a value; a value against a missing one counts 1. Needs ``row_paired=True``.
     """
     names = chosen(pair, columns, pair.columns, "shared")
     total, known = np.zeros(pair.n("original")), np.zeros(pair.n("original"))
@@ -121,7 +165,16 @@ def gower_paired(pair: Pair, *, columns: Sequence[str] | None = None) -> Result:
     weights = pair.weight_values("original")
     value = float(np.average(distance, weights=weights))
     return Result(
-        value, details={**by_column, "gower_row_paired": value, "utility": 1 - value, "unchanged": float((distance == 0).mean()), "copy_alarm": value == 0.0},
-        sentence=f"Records were moved by a Gower distance of {number(value, 3)} on average; {100 * float((distance == 0).mean()):.1f} % were not changed at all.",
-        records=lambda: {"gower": distance}, flag="gower",
-    )  # fmt: skip
+        value,
+        details={
+            **by_column,
+            "gower_row_paired": value,
+            "utility": 1 - value,
+            "unchanged": float((distance == 0).mean()),
+            "copy_alarm": value == 0.0,
+        },
+        sentence=f"Records were moved by a Gower distance of {number(value, 3)} on average; "
+        f"{100 * float((distance == 0).mean()):.1f} % were not changed at all.",
+        records=lambda: {"gower": distance},
+        flag="gower",
+    )

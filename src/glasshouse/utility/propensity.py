@@ -3,129 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from itertools import combinations
 from typing import Any
 
 import numpy as np
 
-from glasshouse.core.errors import InputError, NotApplicable
 from glasshouse.core.measure import measure
 from glasshouse.core.plain import number, percent
 from glasshouse.core.result import Result
-from glasshouse.core.streams import RandomState, generator
+from glasshouse.core.streams import RandomState
 from glasshouse.data.pair import Pair
-from glasshouse.utility.figures import chosen, ignored_weights
-from glasshouse.utility.nulls import Null, band, judged
-from glasshouse.utility.propensity_models import MODELS, Fit, Settings, make_fitter, stacked
-from glasshouse.utility.table_statistics import score_order
+from glasshouse.utility.figures import ignored_weights
+from glasshouse.utility.nulls import judged
+from glasshouse.utility.propensity_models import Fit, Settings
+from glasshouse.utility.propensity_scores import Told, told
 
-NULLS = ("expectation", "permutation", "pairs", "none")
-CITE = "Woo, Reiter, Oganian & Karr (2009); Snoke, Raab, Nowok, Dibben & Slavkovic (2018), General and specific utility measures for synthetic data"
+CITE = (
+    "Woo, Reiter, Oganian & Karr (2009); Snoke, Raab, Nowok, Dibben & Slavkovic (2018), General and specific utility "
+    "measures for synthetic data"
+)
 LIMIT = "a logit without two-way terms is blind to lost relations; a tree needs its permutation null"
-# how each figure shrinks from a fresh sample to correct synthesis: pMSE with the variance, the others with its root
-POWER = {"pMSE": 1.0, "SPECKS": 0.5, "PO50": 0.5, "AUC": 0.5}
-IDEAL = {"pMSE": 0.0, "SPECKS": 0.0, "PO50": 0.0, "AUC": 0.5}
-
-
-def figures(fit: Fit) -> dict[str, float]:
-    """pMSE, SPECKS, PO50, U and AUC of one set of scores; PO50 as a share above one half."""
-    scores, labels = np.round(fit.scores, 12), fit.labels > 0
-    c = float(labels.mean())
-    specks, u = score_order(scores, (~labels).astype(float), labels.astype(float))
-    high = scores > c
-    # balanced over both tables, so that unequal sizes do not move the ideal value
-    right = 0.5 * (float(high[labels].mean()) + float((~high)[~labels].mean()))
-    half = scores > 0.5
-    synthpop = float((half & labels).sum() + (~half & ~labels).sum()) / len(labels)
-    return {
-        "pMSE": float(((fit.scores - c) ** 2).mean()), "SPECKS": specks, "PO50": right - 0.5, "PO50_synthpop": synthpop - 0.5,
-        "U": u, "AUC": u / (float(labels.sum()) * float((~labels).sum())), "c": c, "N": float(len(labels)),
-    }  # fmt: skip
-
-
-@dataclass(frozen=True)
-class Told:
-    """One release against the original: figures of the fit, and what they would be for a perfect synthesiser."""
-
-    fit: Fit
-    figures: dict[str, float]
-    draws: dict[str, np.ndarray]  # fresh-sample draws by permutation, empty with the closed form
-    pairs: dict[str, float]  # means over pairs of releases
-
-    def null(self, name: str, how: str) -> Null | None:
-        """Band of one figure: closed form for the pMSE of a logit, else from permuted labels."""
-        c, size = self.figures["c"], self.figures["N"]
-        if name == "pMSE" and how == "expectation" and self.fit.rank:
-            from scipy.stats import chi2
-
-            unit, k = (1 - c) ** 2 * c / size, self.fit.rank
-            return Null(float(chi2.ppf(0.05, k)) * unit, float(chi2.ppf(0.95, k)) * unit / (1 - c), k * unit / (1 - c), "closed form")
-        fresh = self.draws.get(name)
-        if fresh is not None and fresh.size:
-            correct = IDEAL[name] + (fresh - IDEAL[name]) * (1 - c) ** POWER[name]
-            return band(fresh, correct, f"{fresh.size} permutations")
-        return None
-
-    def ratios(self) -> dict[str, float | None]:
-        """pmse_ratio (1 = correct synthesis), pmse_z, the null mean behind them, and the ratios against pairs of releases."""
-        c, size, value = self.figures["c"], self.figures["N"], self.figures["pMSE"]
-        expected = spread = None
-        if self.fit.rank:
-            expected = self.fit.rank * (1 - c) ** 2 * c / size
-            spread = np.sqrt(2 * self.fit.rank) * (1 - c) ** 2 * c / size
-        if "pMSE" in self.draws and self.draws["pMSE"].size:
-            # permuted labels are the fresh-sample value; times (1 - c), one half at equal sizes, it is that of correct synthesis
-            expected, spread = float(self.draws["pMSE"].mean()) * (1 - c), float(self.draws["pMSE"].std(ddof=1)) * (1 - c)
-        if "pMSE" in self.pairs:
-            expected, spread = self.pairs["pMSE"] / 2, None
-        ratio = None if not expected else value / expected
-        z = None if not spread or expected is None else (value - expected) / spread
-        found: dict[str, float | None] = {"pMSE_null": expected, "pmse_ratio": ratio, "pmse_z": z, "S_pMSE_ratio": ratio, "S_pMSE": ratio, "z": z}
-        for name, mean in self.pairs.items():
-            if name != "pMSE":
-                found[f"S_{name}"] = 2 * self.figures[name] / mean if mean else None
-        return found
-
-
-def told(pair: Pair, columns: Sequence[str] | None, settings: Settings, null: str | None, n_perm: int, random_state: RandomState) -> tuple[list[Told], str]:
-    """Every release of the pair against the original, and the kind of null in force."""
-    if settings.model not in MODELS:
-        raise InputError(f"model {settings.model!r} is not known; use 'logit', 'cart' or 'forest'")
-    how = null or ("expectation" if settings.model == "logit" else "permutation")
-    if how not in NULLS:
-        raise InputError(f"null={how!r} is not known; use 'expectation', 'permutation', 'pairs' or 'none'")
-    if how == "expectation" and settings.model != "logit":
-        raise InputError(f"the expected pMSE is known for model='logit' only; use null='permutation' with model={settings.model!r}")
-    if how == "pairs" and pair.m < 2:
-        raise NotApplicable("the pairs null compares releases with each other and needs several of them: pass released=[first, second, ...]")
-    names = chosen(pair, columns, pair.columns, "shared")
-    key = ("propensity", names, settings, how, n_perm, random_state if isinstance(random_state, int) else None)
-    if isinstance(random_state, np.random.Generator):
-        return _told(pair, names, settings, how, n_perm, random_state), how
-    return pair.memo(key, lambda: _told(pair, names, settings, how, n_perm, random_state)), how
-
-
-def _told(pair: Pair, names: tuple[str, ...], settings: Settings, how: str, n_perm: int, random_state: RandomState) -> list[Told]:
-    tables = ["released", *(f"released{i}" for i in range(1, pair.m))]
-    pairs: dict[str, float] = {}
-    if how == "pairs":
-        between = []
-        for first, second in combinations(tables, 2):
-            data = stacked(pair, names, first, second)
-            between.append(figures(make_fitter(data, settings, random_state)(data.labels)))
-        pairs = {name: float(np.mean([b[name] for b in between])) for name in ("pMSE", "SPECKS", "PO50", "U")}
-    made = []
-    for table in tables:
-        data = stacked(pair, names, "original", table)
-        fitter = make_fitter(data, settings, random_state)
-        fit = fitter(data.labels)
-        draws: dict[str, np.ndarray] = {}
-        if how == "permutation":
-            shuffled = [figures(fitter(generator(random_state, "permutation", k).permutation(data.labels))) for k in range(n_perm)]
-            draws = {name: np.array([s[name] for s in shuffled]) for name in POWER}
-        made.append(Told(fit, figures(fit), draws, pairs))
-    return made
 
 
 def _report(
@@ -138,29 +34,74 @@ def _report(
         null = one.null(name, how)
         details: dict[str, Any] = {k: v for k, v in one.figures.items() if k not in ("c", "N")} | one.ratios()
         details |= {
-            "km1": one.fit.rank, "df": one.fit.rank, "n_leaves": one.fit.n_leaves, "maxorder": one.fit.maxorder, "model": settings.model, "null": how,
-            "accuracy": 0.5 + one.figures["PO50"], "importance": one.fit.importance,
-        }  # fmt: skip
+            "km1": one.fit.rank,
+            "df": one.fit.rank,
+            "n_leaves": one.fit.n_leaves,
+            "maxorder": one.fit.maxorder,
+            "model": settings.model,
+            "null": how,
+            "accuracy": 0.5 + one.figures["PO50"],
+            "importance": one.fit.importance,
+        }
         warnings = [*one.fit.notes, *ignored_weights(pair, measure_name)]
         if settings.model == "forest" and one.figures["AUC"] < 0.4:
-            warnings.append(f"out-of-fold AUC {one.figures['AUC']:.2f} is far below one half: records of the release are near twins of original records")
+            warnings.append(
+                f"out-of-fold AUC {one.figures['AUC']:.2f} is far below one half: records of the release are near "
+                "twins of original records"
+            )
         made = judged(
-            value, null, "lower", utility=score(one), details={k: v for k, v in details.items() if v is not None}, sentence=sentence(one), warnings=warnings,
+            value,
+            null,
+            "lower",
+            utility=score(one),
+            details={k: v for k, v in details.items() if v is not None},
+            sentence=sentence(one),
+            warnings=warnings,
             plot_data={"scores": _histogram(one.fit), "importance": one.fit.importance},
-        )  # fmt: skip
+        )
         results.append(made)
     if len(results) == 1:
         return results[0]
-    listed = {k: [r.details.get(k) for r in results] for k in ("pMSE", "SPECKS", "PO50", "U", "AUC", "pmse_ratio", "pmse_z", "S_pMSE", "S_SPECKS", "S_PO50", "S_U", "n_leaves") if k in results[0].details}
+    listed: dict[str, Any] = {
+        k: [r.details.get(k) for r in results]
+        for k in (
+            "pMSE",
+            "SPECKS",
+            "PO50",
+            "U",
+            "AUC",
+            "pmse_ratio",
+            "pmse_z",
+            "S_pMSE",
+            "S_SPECKS",
+            "S_PO50",
+            "S_U",
+            "n_leaves",
+        )
+        if k in results[0].details
+    }
     values = [float(r.value) for r in results if r.value is not None]
     worst = max(results, key=lambda r: r.value or 0.0)
     for r in results:
         r._set(name=measure_name)
     return Result(
-        float(np.mean(values)), details={**listed, "model": settings.model, "null": how, "releases": len(results), "release_min": min(values), "release_max": max(values),
-        "utility": float(np.mean([r.details["utility"] for r in results])), "copy_alarm": any(r.details.get("copy_alarm") for r in results)},
-        sentence=f"Mean of {len(results)} releases; the worst: {worst.sentence}", warnings=worst.warnings, replicates=results, verdict=worst.verdict, plot_data=worst.plot_data,
-    )  # fmt: skip
+        float(np.mean(values)),
+        details={
+            **listed,
+            "model": settings.model,
+            "null": how,
+            "releases": len(results),
+            "release_min": min(values),
+            "release_max": max(values),
+            "utility": float(np.mean([r.details["utility"] for r in results])),
+            "copy_alarm": any(r.details.get("copy_alarm") for r in results),
+        },
+        sentence=f"Mean of {len(results)} releases; the worst: {worst.sentence}",
+        warnings=worst.warnings,
+        replicates=results,
+        verdict=worst.verdict,
+        plot_data=worst.plot_data,
+    )
 
 
 def _histogram(fit: Fit, bins: int = 40) -> list[dict[str, Any]]:
@@ -169,7 +110,9 @@ def _histogram(fit: Fit, bins: int = 40) -> list[dict[str, Any]]:
     for label, table in ((0, "original"), (1, "released")):
         own = fit.scores[fit.labels == label]
         shares = np.histogram(np.clip(own, 0, 1), bins=edges)[0] / max(len(own), 1)
-        made += [{"table": table, "x1": edges[i], "x2": edges[i + 1], "share": shares[i]} for i in np.flatnonzero(shares)]
+        made += [
+            {"table": table, "x1": edges[i], "x2": edges[i + 1], "share": shares[i]} for i in np.flatnonzero(shares)
+        ]
     return made
 
 
@@ -181,32 +124,80 @@ def _ratio_score(one: Told) -> float | None:
 def _spoken_ratio(one: Told) -> str:
     ratios = one.ratios()
     base = f"A model told released from original records with pMSE {number(one.figures['pMSE'], 3)}"
-    return base if ratios["pmse_ratio"] is None else f"{base}, {number(ratios['pmse_ratio'], 3)} times what correct synthesis gives"
+    return (
+        base
+        if ratios["pmse_ratio"] is None
+        else f"{base}, {number(ratios['pmse_ratio'], 3)} times what correct synthesis gives"
+    )
 
 
-@measure(side="utility", family="propensity", better="lower", range=(0, 0.25), unit="mean squared score", replicates="own", cost="attackers", group="joint", cite=CITE, limits=LIMIT)
+@measure(
+    side="utility",
+    family="propensity",
+    better="lower",
+    range=(0, 0.25),
+    unit="mean squared score",
+    replicates="own",
+    cost="attackers",
+    group="joint",
+    cite=CITE,
+    limits=LIMIT,
+)
 def pmse(
-    pair: Pair, *, model: str = "logit", maxorder: int | None = None, null: str | None = None, columns: Sequence[str] | None = None, n_perm: int = 20,
-    max_params: int = 400, cp: float = 1e-3, minbucket: int = 5, trees: int = 100, random_state: RandomState = 0, n_jobs: int | None = None,
-) -> Result:  # fmt: skip
+    pair: Pair,
+    *,
+    model: str = "logit",
+    maxorder: int | None = None,
+    null: str | None = None,
+    columns: Sequence[str] | None = None,
+    n_perm: int = 20,
+    max_params: int = 400,
+    cp: float = 1e-3,
+    minbucket: int = 5,
+    trees: int = 100,
+    random_state: RandomState = 0,
+    n_jobs: int | None = None,
+) -> Result:
     """How far the propensity scores of released and original records stray from chance.
 
-    pMSE = mean (p_i - c)^2 over the stacked records, c the share released. ``pmse_ratio`` = pMSE / E0 and ``pmse_z`` = (pMSE - E0) / SD0
-    with E0 = (k-1)(1-c)^2 c / N, SD0 = sqrt(2(k-1)) (1-c)^2 c / N for a logit (``null="expectation"``), or from permuted labels (halved) or
-    pairs of releases. The ratio is 1 for correct synthesis, 2 for a fresh sample, and clearly below 1 for copies. ``S_pMSE`` is synthpop's name
-    for this ratio; other packages give that name to the z score. ``maxorder`` 0: main effects, 1: all two-way terms, None: two-way where affordable.
-    The forest is scored out of fold, so its AUC falls below one half for near copies.
+    pMSE = mean (p_i - c)^2 over the stacked records, c the share released. ``pmse_ratio`` = pMSE / E0 and ``pmse_z``
+    = (pMSE - E0) / SD0 with E0 = (k-1)(1-c)^2 c / N, SD0 = sqrt(2(k-1)) (1-c)^2 c / N for a logit
+    (``null="expectation"``), or from permuted labels (halved) or pairs of releases. The ratio is 1 for correct
+    synthesis, 2 for a fresh sample, and clearly below 1 for copies. ``S_pMSE`` is synthpop's name for this ratio;
+    other packages give that name to the z score. ``maxorder`` 0: main effects, 1: all two-way terms, None: two-way
+    where affordable. The forest is scored out of fold, so its AUC falls below one half for near copies.
     """
     settings = Settings(model, maxorder, max_params, cp, minbucket, trees, n_jobs)
     found, how = told(pair, columns, settings, null, n_perm, random_state)
     return _report(pair, found, how, settings, "pMSE", _ratio_score, _spoken_ratio, "pmse")
 
 
-@measure(side="utility", family="propensity", better="lower", unit="distance", replicates="own", cost="attackers", group="joint", cite="Bowen, Liu & Su (2021), SPECKS", limits=LIMIT)
+@measure(
+    side="utility",
+    family="propensity",
+    better="lower",
+    unit="distance",
+    replicates="own",
+    cost="attackers",
+    group="joint",
+    cite="Bowen, Liu & Su (2021), SPECKS",
+    limits=LIMIT,
+)
 def specks(
-    pair: Pair, *, model: str = "logit", maxorder: int | None = None, null: str | None = "permutation", columns: Sequence[str] | None = None, n_perm: int = 20,
-    max_params: int = 400, cp: float = 1e-3, minbucket: int = 5, trees: int = 100, random_state: RandomState = 0, n_jobs: int | None = None,
-) -> Result:  # fmt: skip
+    pair: Pair,
+    *,
+    model: str = "logit",
+    maxorder: int | None = None,
+    null: str | None = "permutation",
+    columns: Sequence[str] | None = None,
+    n_perm: int = 20,
+    max_params: int = 400,
+    cp: float = 1e-3,
+    minbucket: int = 5,
+    trees: int = 100,
+    random_state: RandomState = 0,
+    n_jobs: int | None = None,
+) -> Result:
     """Kolmogorov-Smirnov distance between the propensity scores of released and original records, 0 (alike) to 1.
 
     No p-value: the scores come from a model fitted to the same data. The band comes from permuted labels.
@@ -214,40 +205,108 @@ def specks(
     settings = Settings(model, maxorder, max_params, cp, minbucket, trees, n_jobs)
     found, how = told(pair, columns, settings, null, n_perm, random_state)
     return _report(
-        pair, found, how, settings, "SPECKS", lambda one: 1 - one.figures["SPECKS"],
-        lambda one: f"Propensity scores of released and original records are {number(one.figures['SPECKS'], 3)} apart", "specks",
-    )  # fmt: skip
+        pair,
+        found,
+        how,
+        settings,
+        "SPECKS",
+        lambda one: 1 - one.figures["SPECKS"],
+        lambda one: f"Propensity scores of released and original records are {number(one.figures['SPECKS'], 3)} apart",
+        "specks",
+    )
 
 
-@measure(side="utility", family="propensity", better="lower", range=(-0.5, 0.5), unit="share", replicates="own", cost="attackers", group="joint", cite=CITE, limits=LIMIT)
+@measure(
+    side="utility",
+    family="propensity",
+    better="lower",
+    range=(-0.5, 0.5),
+    unit="share",
+    replicates="own",
+    cost="attackers",
+    group="joint",
+    cite=CITE,
+    limits=LIMIT,
+)
 def po50(
-    pair: Pair, *, model: str = "logit", maxorder: int | None = None, null: str | None = "permutation", columns: Sequence[str] | None = None, n_perm: int = 20,
-    max_params: int = 400, cp: float = 1e-3, minbucket: int = 5, trees: int = 100, random_state: RandomState = 0, n_jobs: int | None = None,
-) -> Result:  # fmt: skip
+    pair: Pair,
+    *,
+    model: str = "logit",
+    maxorder: int | None = None,
+    null: str | None = "permutation",
+    columns: Sequence[str] | None = None,
+    n_perm: int = 20,
+    max_params: int = 400,
+    cp: float = 1e-3,
+    minbucket: int = 5,
+    trees: int = 100,
+    random_state: RandomState = 0,
+    n_jobs: int | None = None,
+) -> Result:
     """Share of records a model puts into the right table, above one half: 0 is guessing, 0.5 is perfect separation.
 
-    The cut is c, the share released, and both tables count alike, so unequal sizes do not move the ideal; ``PO50_synthpop`` cuts at 0.5.
+    The cut is c, the share released, and both tables count alike, so unequal sizes do not move the ideal;
+    ``PO50_synthpop`` cuts at 0.5.
     """
     settings = Settings(model, maxorder, max_params, cp, minbucket, trees, n_jobs)
     found, how = told(pair, columns, settings, null, n_perm, random_state)
     return _report(
-        pair, found, how, settings, "PO50", lambda one: 1 - 2 * abs(one.figures["PO50"]),
-        lambda one: f"A model puts {percent(0.5 + one.figures['PO50'])} of the records into the right table (50 % is guessing)", "po50",
-    )  # fmt: skip
+        pair,
+        found,
+        how,
+        settings,
+        "PO50",
+        lambda one: 1 - 2 * abs(one.figures["PO50"]),
+        lambda one: (
+            f"A model puts {percent(0.5 + one.figures['PO50'])} of the records into the right table (50 % is guessing)"
+        ),
+        "po50",
+    )
 
 
-@measure(side="utility", family="propensity", better="lower", unit="AUC", replicates="own", cost="attackers", group="joint", cite="Raab, Nowok & Dibben (2021); Mann & Whitney (1947)", limits=LIMIT)
+@measure(
+    side="utility",
+    family="propensity",
+    better="lower",
+    unit="AUC",
+    replicates="own",
+    cost="attackers",
+    group="joint",
+    cite="Raab, Nowok & Dibben (2021); Mann & Whitney (1947)",
+    limits=LIMIT,
+)
 def u_statistic(
-    pair: Pair, *, model: str = "logit", maxorder: int | None = None, null: str | None = "permutation", columns: Sequence[str] | None = None, n_perm: int = 20,
-    max_params: int = 400, cp: float = 1e-3, minbucket: int = 5, trees: int = 100, random_state: RandomState = 0, n_jobs: int | None = None,
-) -> Result:  # fmt: skip
-    """Chance that a released record scores higher than an original one (AUC), from the Mann-Whitney statistic U; 0.5 is ideal.
+    pair: Pair,
+    *,
+    model: str = "logit",
+    maxorder: int | None = None,
+    null: str | None = "permutation",
+    columns: Sequence[str] | None = None,
+    n_perm: int = 20,
+    max_params: int = 400,
+    cp: float = 1e-3,
+    minbucket: int = 5,
+    trees: int = 100,
+    random_state: RandomState = 0,
+    n_jobs: int | None = None,
+) -> Result:
+    """Chance that a released record scores higher than an original one (AUC), from the Mann-Whitney statistic U; 0.5
+    is ideal.
 
     AUC = U / (n m). ``details["U"]`` is the raw statistic.
     """
     settings = Settings(model, maxorder, max_params, cp, minbucket, trees, n_jobs)
     found, how = told(pair, columns, settings, null, n_perm, random_state)
     return _report(
-        pair, found, how, settings, "AUC", lambda one: 1 - 2 * abs(one.figures["AUC"] - 0.5),
-        lambda one: f"A released record scores higher than an original one with chance {number(one.figures['AUC'], 3)} (0.5 is ideal)", "u_statistic",
-    )  # fmt: skip
+        pair,
+        found,
+        how,
+        settings,
+        "AUC",
+        lambda one: 1 - 2 * abs(one.figures["AUC"] - 0.5),
+        lambda one: (
+            f"A released record scores higher than an original one with chance {number(one.figures['AUC'], 3)} "
+            "(0.5 is ideal)"
+        ),
+        "u_statistic",
+    )

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from itertools import combinations
+from typing import Any
 
 import numpy as np
 
@@ -56,7 +57,9 @@ class Stacked:
 
 
 def stacked(pair: Pair, columns: Sequence[str], first: str, second: str) -> Stacked:
-    """The columns of two tables of the pair as one design. Rows are sorted by content, so permutations do not depend on file order."""
+    """The columns of two tables of the pair as one design. Rows are sorted by content, so permutations do not depend
+    on file order.
+    """
     names: list[str] = []
     kinds: list[str] = []
     levels: list[object] = []
@@ -77,7 +80,8 @@ def stacked(pair: Pair, columns: Sequence[str], first: str, second: str) -> Stac
                 moved = np.searchsorted(numbers, as_numbers(coded.levels)) if coded.levels else np.zeros(0, int)
                 array = np.where(absent, np.searchsorted(numbers, 0.0), np.append(moved, 0)[array])
                 flags.append((name, absent))
-            kind, own = "numeric", numbers
+            kind = "numeric"
+            own: Any = numbers
         else:
             kind, own = "ordinal" if coded.ordered else "categorical", list(coded.levels)
             if absent.any():
@@ -96,7 +100,11 @@ def stacked(pair: Pair, columns: Sequence[str], first: str, second: str) -> Stac
     codes = np.column_stack(arrays).astype(np.int32)
     labels = np.concatenate([np.zeros(pair.n(first), np.int8), np.ones(pair.n(second), np.int8)])
     order = np.lexsort([labels, *codes.T[::-1]])
-    return Stacked(Design(tuple(names), tuple(kinds), np.ascontiguousarray(codes[order]), tuple(levels)), labels[order], tuple(source))
+    return Stacked(
+        Design(tuple(names), tuple(kinds), np.ascontiguousarray(codes[order]), tuple(levels)),
+        labels[order],
+        tuple(source),
+    )
 
 
 def make_fitter(data: Stacked, settings: Settings, random_state: RandomState) -> Callable[[np.ndarray], Fit]:
@@ -140,16 +148,25 @@ def _logit_fitter(data: Stacked, settings: Settings) -> Callable[[np.ndarray], F
     if order is None:
         order = 1 if wanted <= settings.max_params else 0
         if order == 0:
-            notes.append(f"two-way terms would need {wanted:,} coefficients (limit {settings.max_params}); main effects only, table_utility looks at pairs")
+            notes.append(
+                f"two-way terms would need {wanted:,} coefficients (limit {settings.max_params}); main effects "
+                "only, table_utility looks at pairs"
+            )
     elif order == 1 and wanted > settings.max_params:
-        raise NotApplicable(f"two-way terms need {wanted:,} coefficients, more than max_params={settings.max_params}; raise it, use maxorder=0 or model='cart'")
+        raise NotApplicable(
+            f"two-way terms need {wanted:,} coefficients, more than max_params={settings.max_params}; raise it, "
+            "use maxorder=0 or model='cart'"
+        )
     design = main
     if order == 1 and crossed:
         design = np.concatenate([main, *[main[:, a : a + 1] * main[:, b : b + 1] for a, b in crossed]], axis=1)
         scale = design.std(axis=0)
         design = (design - design.mean(axis=0)) / np.where(scale > 0, scale, 1.0)
     if len(design) <= design.shape[1] + 1:
-        raise NotApplicable(f"{design.shape[1] + 1} coefficients for {len(design)} records; use maxorder=0, fewer columns or model='cart'")
+        raise NotApplicable(
+            f"{design.shape[1] + 1} coefficients for {len(design)} records; use maxorder=0, fewer columns or "
+            "model='cart'"
+        )
     kept = independent_columns(design)
     design = np.column_stack([np.ones(len(design)), design[:, kept]])
     behind = [source[j] for j in np.flatnonzero(kept[: len(names)])]
@@ -171,9 +188,16 @@ def _cart_fitter(data: Stacked, settings: Settings) -> Callable[[np.ndarray], Fi
 
     def fit(labels: np.ndarray) -> Fit:
         grown = tree.grow(
-            d.codes, labels.astype(np.int32), n_classes=2, ordered=d.is_ordered, values=d.values, n_levels=d.n_levels,
-            minsplit=3 * settings.minbucket, minbucket=settings.minbucket, cp=settings.cp,
-        )  # fmt: skip
+            d.codes,
+            labels.astype(np.int32),
+            n_classes=2,
+            ordered=d.is_ordered,
+            values=d.values,
+            n_levels=d.n_levels,
+            minsplit=3 * settings.minbucket,
+            minbucket=settings.minbucket,
+            cp=settings.cp,
+        )
         weight: dict[str, float] = {}
         for name, gain in zip(data.source, grown.importance, strict=True):
             weight[name] = weight.get(name, 0.0) + float(gain)
@@ -183,7 +207,9 @@ def _cart_fitter(data: Stacked, settings: Settings) -> Callable[[np.ndarray], Fi
 
 
 def _forest_fitter(data: Stacked, settings: Settings, random_state: RandomState) -> Callable[[np.ndarray], Fit]:
-    """Out-of-fold scores: a forest that has seen a record knows it, and votes of trees that saw its twin are confidently wrong."""
+    """Out-of-fold scores: a forest that has seen a record knows it, and votes of trees that saw its twin are
+    confidently wrong.
+    """
     from glasshouse.engines import forest
 
     d = data.design
@@ -195,9 +221,17 @@ def _forest_fitter(data: Stacked, settings: Settings, random_state: RandomState)
         for k in range(FOLDS):
             test = fold == k
             grown = forest.grow(
-                d.codes[~test], labels[~test].astype(np.int64), n_classes=2, numeric=d.is_numeric, values=d.values, n_levels=d.n_levels,
-                trees=settings.trees, seed=integer_seed(random_state, "propensity", k), n_jobs=settings.n_jobs, score=[d.codes[test]],
-            )  # fmt: skip
+                d.codes[~test],
+                labels[~test].astype(np.int64),
+                n_classes=2,
+                numeric=d.is_numeric,
+                values=d.values,
+                n_levels=d.n_levels,
+                trees=settings.trees,
+                seed=integer_seed(random_state, "propensity", k),
+                n_jobs=settings.n_jobs,
+                score=[d.codes[test]],
+            )
             scores[test] = grown.predictions[0][:, 1]
             gains += grown.importance
         weight: dict[str, float] = {}

@@ -1,4 +1,6 @@
-"""Would a regression on the release lead to the same conclusions? The same formula fitted to both tables, term by term."""
+"""Would a regression on the release lead to the same conclusions? The same formula fitted to both tables, term by
+term.
+"""
 
 from __future__ import annotations
 
@@ -22,19 +24,30 @@ MOST_CLASSES = 12
 
 
 @measure(
-    side="utility", family="predictive", better="higher", group="joint",
-    cite="Karr et al. (2006), A framework for evaluating the utility of data altered to protect confidentiality; Drechsler & Reiter (2009)",
+    side="utility",
+    family="predictive",
+    better="higher",
+    group="joint",
+    cite="Karr et al. (2006), A framework for evaluating the utility of data altered to protect confidentiality; "
+    "Drechsler & Reiter (2009)",
     limits="speaks for the models asked about; choose the formulas your users will fit",
-)  # fmt: skip
+)
 def regression_fidelity(
-    pair: Pair, *, formula: str | None = None, family: str = "auto", confidence: float = 0.95, draws: int = 200, random_state: RandomState = 0
+    pair: Pair,
+    *,
+    formula: str | None = None,
+    family: str = "auto",
+    confidence: float = 0.95,
+    draws: int = 200,
+    random_state: RandomState = 0,
 ) -> Result:
     """Do confidence intervals of regression coefficients overlap between original and release?
 
-    The formula (default: target ~ keys) is fitted to both: least squares with t intervals for a number, logistic regression with Wald
-    intervals for two classes, one class against the rest for more. Per term: estimates, standard errors, std_bias = (b_Y - b_X) / SE_X,
-    overlap = |I_X n I_Y| / mean length and Karr's version, agreement of significance. The headline is the mean overlap; a term that only one
-    table can estimate (a category was lost or invented) counts 0. The band is the overlap of estimates that differ by sampling error alone.
+    The formula (default: target ~ keys) is fitted to both: least squares with t intervals for a number, logistic
+    regression with Wald intervals for two classes, one class against the rest for more. Per term: estimates, standard
+    errors, std_bias = (b_Y - b_X) / SE_X, overlap = |I_X n I_Y| / mean length and Karr's version, agreement of
+    significance. The headline is the mean overlap; a term that only one table can estimate (a category was lost or
+    invented) counts 0. The band is the overlap of estimates that differ by sampling error alone.
     """
     if family not in ("auto", "gaussian", "binomial"):
         raise InputError(f"family {family!r} is not known; use 'auto', 'gaussian' or 'binomial'")
@@ -43,13 +56,24 @@ def regression_fidelity(
     kind = _family(family, x, model)
     if min(len(x.response), len(y.response)) < 3:
         raise NotApplicable("fewer than three records have a value in every column of the formula")
-    rows, nulls, notes = [], [], []
+    rows: list[dict[str, Any]] = []
+    nulls: list[tuple[np.ndarray, np.ndarray]] = []
+    notes: list[str] = []
     for label, target_x, target_y in _targets(x, y, kind):
         fits = [_fit(frame, target, kind) for frame, target in ((x, target_x), (y, target_y))]
         notes += [n for fit, _, _ in fits for n in fit.notes]
         rows += _terms(x.names, fits, confidence, label)
         if draws:
-            nulls.append(_null_overlaps(fits[0], len(target_x), len(target_y), confidence, draws, generator(random_state, "regression", len(nulls))))
+            nulls.append(
+                _null_overlaps(
+                    fits[0],
+                    len(target_x),
+                    len(target_y),
+                    confidence,
+                    draws,
+                    generator(random_state, "regression", len(nulls)),
+                )
+            )
     if not rows:
         raise NotApplicable("no coefficient can be estimated in either table")
     null: Null | None = None
@@ -71,7 +95,9 @@ def _formula(pair: Pair, formula: str | None) -> Formula:
 def _family(family: str, frame: ModelFrame, model: Formula) -> str:
     if frame.classes is None:
         if family == "binomial":
-            raise InputError(f"response {model.response.text!r} is a number; family='binomial' needs two classes or 0 and 1")
+            raise InputError(
+                f"response {model.response.text!r} is a number; family='binomial' needs two classes or 0 and 1"
+            )
         return "gaussian"
     if family == "gaussian":
         if len(frame.classes) == 2 and set(frame.classes) == {"0", "1"}:
@@ -90,7 +116,10 @@ def _targets(x: ModelFrame, y: ModelFrame, kind: str) -> list[tuple[str, np.ndar
     if len(seen) == 2:
         return [("", (x.response == seen[1]).astype(float), (y.response == seen[1]).astype(float))]
     if len(seen) > MOST_CLASSES:
-        raise NotApplicable(f"the response has {len(seen)} classes; regression_fidelity fits one model per class up to {MOST_CLASSES}, so group them first")
+        raise NotApplicable(
+            f"the response has {len(seen)} classes; regression_fidelity fits one model per class up to "
+            f"{MOST_CLASSES}, so group them first"
+        )
     return [(x.classes[k], (x.response == k).astype(float), (y.response == k).astype(float)) for k in seen]
 
 
@@ -107,7 +136,9 @@ def _fit(frame: ModelFrame, target: np.ndarray, kind: str) -> tuple[Fitted, np.n
         empty = Fitted(np.zeros(0), np.zeros(0), target, None, ("the response has one class in one of the tables",))
         return empty, np.zeros(len(frame.names), bool), np.zeros((0, 0))
     if len(target) <= kept.sum() + intercept:
-        raise NotApplicable(f"{int(kept.sum()) + intercept} coefficients for {len(target)} records; use a smaller formula")
+        raise NotApplicable(
+            f"{int(kept.sum()) + intercept} coefficients for {len(target)} records; use a smaller formula"
+        )
     design = np.column_stack([np.ones(len(target)), scaled[:, kept]]) if intercept else scaled[:, kept]
     solve = least_squares if kind == "gaussian" else logistic
     fit, covariance = solve(design, target, frame.weights), None
@@ -116,12 +147,16 @@ def _fit(frame: ModelFrame, target: np.ndarray, kind: str) -> tuple[Fitted, np.n
     if intercept:
         back[0, 1:] = -centre[kept] / scale[kept]
     covariance = back @ covariance @ back.T
-    found = Fitted(back @ fit.coefficients, np.sqrt(np.maximum(np.diag(covariance), 0.0)), fit.fitted, fit.df, fit.notes)
+    found = Fitted(
+        back @ fit.coefficients, np.sqrt(np.maximum(np.diag(covariance), 0.0)), fit.fitted, fit.df, fit.notes
+    )
     estimable = np.concatenate([[True], kept]) if intercept else kept
     return found, estimable, covariance
 
 
-def _covariance(design: np.ndarray, target: np.ndarray, fit: Fitted, kind: str, weights: np.ndarray | None) -> np.ndarray:
+def _covariance(
+    design: np.ndarray, target: np.ndarray, fit: Fitted, kind: str, weights: np.ndarray | None
+) -> np.ndarray:
     w = np.ones(len(target)) if weights is None else weights / weights.mean()
     curve = w if kind == "gaussian" else w * fit.fitted * (1 - fit.fitted)
     bread = np.linalg.pinv(design.T @ (design * curve[:, None]), hermitian=True)
@@ -134,7 +169,9 @@ def _covariance(design: np.ndarray, target: np.ndarray, fit: Fitted, kind: str, 
     return bread
 
 
-def _terms(names: tuple[str, ...], fits: list[tuple[Fitted, np.ndarray, np.ndarray]], confidence: float, label: str) -> list[dict[str, Any]]:
+def _terms(
+    names: tuple[str, ...], fits: list[tuple[Fitted, np.ndarray, np.ndarray]], confidence: float, label: str
+) -> list[dict[str, Any]]:
     from scipy.stats import norm, t
 
     sides = []
@@ -159,9 +196,18 @@ def _terms(names: tuple[str, ...], fits: list[tuple[Fitted, np.ndarray, np.ndarr
             ends += [estimate - factor * error, estimate + factor * error]
         if all(known):
             shared = overlaps(*ends)
-            row |= {"low_x": ends[0], "high_x": ends[1], "low_y": ends[2], "high_y": ends[3], "ci_overlap_avgwidth": float(shared["avgwidth"]),
-                    "ci_overlap_karr": float(shared["karr"]), "std_bias": (row["est_y"] - row["est_x"]) / row["se_x"] if row["se_x"] else None,
-                    "sig_agree": None if row["p_x"] is None or row["p_y"] is None else (row["p_x"] < 1 - confidence) == (row["p_y"] < 1 - confidence)}  # fmt: skip
+            row |= {
+                "low_x": ends[0],
+                "high_x": ends[1],
+                "low_y": ends[2],
+                "high_y": ends[3],
+                "ci_overlap_avgwidth": float(shared["avgwidth"]),
+                "ci_overlap_karr": float(shared["karr"]),
+                "std_bias": (row["est_y"] - row["est_x"]) / row["se_x"] if row["se_x"] else None,
+                "sig_agree": None
+                if row["p_x"] is None or row["p_y"] is None
+                else (row["p_x"] < 1 - confidence) == (row["p_y"] < 1 - confidence),
+            }
         else:
             row |= {"ci_overlap_avgwidth": 0.0, "ci_overlap_karr": 0.0, "std_bias": None, "sig_agree": False}
         rows.append(row)
@@ -169,9 +215,16 @@ def _terms(names: tuple[str, ...], fits: list[tuple[Fitted, np.ndarray, np.ndarr
 
 
 def _null_overlaps(
-    fitted: tuple[Fitted, np.ndarray, np.ndarray], n: int, m: int, confidence: float, draws: int, rng: np.random.Generator
+    fitted: tuple[Fitted, np.ndarray, np.ndarray],
+    n: int,
+    m: int,
+    confidence: float,
+    draws: int,
+    rng: np.random.Generator,
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Overlaps [draws, terms] when both estimates are the original's plus sampling error (fresh), or only the release's has one."""
+    """Overlaps [draws, terms] when both estimates are the original's plus sampling error (fresh), or only the
+    release's has one.
+    """
     from scipy.stats import norm
 
     fit, _, covariance = fitted
@@ -188,7 +241,14 @@ def _null_overlaps(
 
 
 def _report(
-    pair: Pair, model: Formula, rows: list[dict[str, Any]], null: Null | None, kind: str, notes: list[str], x: ModelFrame, y: ModelFrame
+    pair: Pair,
+    model: Formula,
+    rows: list[dict[str, Any]],
+    null: Null | None,
+    kind: str,
+    notes: list[str],
+    x: ModelFrame,
+    y: ModelFrame,
 ) -> Result:
     def mean(name: str, chosen: list[dict[str, Any]]) -> float | None:
         values = [float(r[name]) for r in chosen if r.get(name) is not None]
@@ -199,16 +259,37 @@ def _report(
     lost = [r["term"] for r in rows if r["est_x"] is None or r["est_y"] is None]
     biases = [abs(r["std_bias"]) for r in rows if r["std_bias"] is not None]
     details = {
-        "formula": model.text, "family": kind, "mean_ci_overlap_avgwidth": value, "mean_ci_overlap_karr": mean("ci_overlap_karr", rows),
-        "reg_overlap": value, "without_intercept": mean("ci_overlap_avgwidth", slopes), "mean_abs_std_bias": float(np.mean(biases)) if biases else None,
-        "sig_agreement_rate": mean("sig_agree", rows), "n_terms": len(rows), "lost_terms": len(lost), "n_x": len(x.response), "n_y": len(y.response),
-        "dropped_x": pair.n("original") - len(x.response), "dropped_y": pair.n("released") - len(y.response),
+        "formula": model.text,
+        "family": kind,
+        "mean_ci_overlap_avgwidth": value,
+        "mean_ci_overlap_karr": mean("ci_overlap_karr", rows),
+        "reg_overlap": value,
+        "without_intercept": mean("ci_overlap_avgwidth", slopes),
+        "mean_abs_std_bias": float(np.mean(biases)) if biases else None,
+        "sig_agreement_rate": mean("sig_agree", rows),
+        "n_terms": len(rows),
+        "lost_terms": len(lost),
+        "n_x": len(x.response),
+        "n_y": len(y.response),
+        "dropped_x": pair.n("original") - len(x.response),
+        "dropped_y": pair.n("released") - len(y.response),
         "terms": {r["term"]: {k: v for k, v in r.items() if k not in ("term", "name")} for r in rows},
-    }  # fmt: skip
+    }
     warnings = list(dict.fromkeys(notes))
     if lost:
-        warnings.append(f"{len(lost)} of {len(rows)} terms can be estimated in one table only (lost or invented categories); they count as overlap 0")
+        warnings.append(
+            f"{len(lost)} of {len(rows)} terms can be estimated in one table only (lost or invented categories); "
+            "they count as overlap 0"
+        )
     return judged(
-        value, null, "higher", utility=value, details=details, table=rows, warnings=warnings, plot_data={"terms": rows},
-        sentence=f"Coefficient intervals of {model.text} overlap by {number(value, 3)} on average over {len(rows)} terms",
-    )  # fmt: skip
+        value,
+        null,
+        "higher",
+        utility=value,
+        details=details,
+        table=rows,
+        warnings=warnings,
+        plot_data={"terms": rows},
+        sentence=f"Coefficient intervals of {model.text} overlap by {number(value, 3)} on average over "
+        f"{len(rows)} terms",
+    )

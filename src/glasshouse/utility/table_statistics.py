@@ -1,9 +1,11 @@
-"""Statistics of one frequency table in two files, by the formulas of synthpop's utility tables (Raab, Nowok & Dibben 2021).
+"""Statistics of one frequency table in two files, by the formulas of synthpop's utility tables (Raab, Nowok & Dibben
+2021).
 
-Cells hold d records of the original and s of the release; cells empty in both are gone. N = sum(s + d), c = sum(s) / N, K cells,
-df = K - 1, diff = s - d c/(1-c), expect = (s + d) c. Every S_ statistic is near 1 for correct synthesis, near 2 for a fresh sample,
-and clearly below 1 when the release is too close to the original. S_JSD is standardised as synthpop codes it, 2 N / ln 2, which is 4 %
-too high; to first order VW = 8 sum(s) JSD in nats, and S_JSD_corrected uses that.
+Cells hold d records of the original and s of the release; cells empty in both are gone. N = sum(s + d), c = sum(s) /
+N, K cells, df = K - 1, diff = s - d c/(1-c), expect = (s + d) c. Every S_ statistic is near 1 for correct synthesis,
+near 2 for a fresh sample, and clearly below 1 when the release is too close to the original. S_JSD is standardised as
+synthpop codes it, 2 N / ln 2, which is 4 % too high; to first order VW = 8 sum(s) JSD in nats, and S_JSD_corrected
+uses that.
 """
 
 from __future__ import annotations
@@ -46,19 +48,34 @@ def statistics(d: np.ndarray, s: np.ndarray) -> dict[str, float | int | None]:
         return value / degrees if degrees > 0 else None
 
     return {
-        "VW": vw, "FT": ft, "JSD": jsd, "SPECKS": specks, "WMabsDD": wmabs, "U": u, "G": g, "pMSE": vw * c * (1 - c) ** 2 / total,
-        "PO50": right - 0.5, "MabsDD": float(np.abs(diff).sum() / m), "dBhatt": float(np.sqrt(max(0.0, 1 - np.sqrt(d / n * (s / m)).sum()))),
-        "S_VW": per(vw, df), "S_FT": per(ft, df), "S_JSD": per(jsd * 2 * total / np.log(2), df),
+        "VW": vw,
+        "FT": ft,
+        "JSD": jsd,
+        "SPECKS": specks,
+        "WMabsDD": wmabs,
+        "U": u,
+        "G": g,
+        "pMSE": vw * c * (1 - c) ** 2 / total,
+        "PO50": right - 0.5,
+        "MabsDD": float(np.abs(diff).sum() / m),
+        "dBhatt": float(np.sqrt(max(0.0, 1 - np.sqrt(d / n * (s / m)).sum()))),
+        "S_VW": per(vw, df),
+        "S_FT": per(ft, df),
+        "S_JSD": per(jsd * 2 * total / np.log(2), df),
         "S_JSD_corrected": per(8 * m * np.log(2) * jsd, df),
-        "S_WMabsDD": per(wmabs, df), "S_G": per(g, df_g), "S_pMSE": per(vw, df), "df": df, "dfG": df_g,
-    }  # fmt: skip
+        "S_WMabsDD": per(wmabs, df),
+        "S_G": per(g, df_g),
+        "S_pMSE": per(vw, df),
+        "df": df,
+        "dfG": df_g,
+    }
 
 
 def score_order(score: np.ndarray, d: np.ndarray, s: np.ndarray) -> tuple[float, float]:
     """(SPECKS, U) of propensity scores held by d records of the original and s of the release.
 
-    SPECKS is the largest gap between the two distribution functions; U counts pairs in which the released record scores higher,
-    ties one half.
+    SPECKS is the largest gap between the two distribution functions; U counts pairs in which the released record
+    scores higher, ties one half.
     """
     order = np.argsort(score, kind="stable")
     ranked = score[order]

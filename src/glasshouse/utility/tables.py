@@ -25,10 +25,17 @@ MEMORISED, MODERATE, POOR = 0.3, 3.0, 10.0
 
 
 @measure(
-    side="utility", family="dependence", better="lower", range=(0, None), unit="S_pMSE", private=("worst_cells",), group="joint",
-    cite="Raab, Nowok & Dibben (2021), Assessing, visualizing and improving the utility of synthetic data; Voas & Williamson (2001)",
+    side="utility",
+    family="dependence",
+    better="lower",
+    range=(0, None),
+    unit="S_pMSE",
+    private=("worst_cells",),
+    group="joint",
+    cite="Raab, Nowok & Dibben (2021), Assessing, visualizing and improving the utility of synthetic data; Voas & "
+    "Williamson (2001)",
     limits="sees relations of up to three columns; numbers only in coarse groups",
-)  # fmt: skip
+)
 def table_utility(
     pair: Pair,
     *,
@@ -43,10 +50,11 @@ def table_utility(
 ) -> Result:
     """How well all one-, two- or three-way tables of the original are kept; the headline is the worst table.
 
-    For each table the statistics of synthpop's utility tables; numbers are cut at pooled quantiles into ``groups``, missing is a level
-    of its own. S_pMSE = VW / df is near 1 for correct synthesis, near 2 for a fresh sample, far above when a relation is lost and far
-    below when the release copies the original. ``details["tables"]`` has one entry per table, ``worst`` the worst of them, ``by_column``
-    each column's mean. With one table its statistics stand in ``details`` themselves.
+    For each table the statistics of synthpop's utility tables; numbers are cut at pooled quantiles into ``groups``,
+    missing is a level of its own. S_pMSE = VW / df is near 1 for correct synthesis, near 2 for a fresh sample, far
+    above when a relation is lost and far below when the release copies the original. ``details["tables"]`` has one
+    entry per table, ``worst`` the worst of them, ``by_column`` each column's mean. With one table its statistics
+    stand in ``details`` themselves.
     """
     if order not in WAYS:
         raise InputError(f"order must be 1, 2 or 3 (one-, two- or three-way tables), not {order}")
@@ -61,8 +69,14 @@ def table_utility(
     for which in wanted:
         d, s = count_both(x, y, which)
         found = statistics(d, s)
-        rows.append({"table": ":".join(names[j] for j in which), **{f"column{k + 1}": names[j] for k, j in enumerate(which)}, **found,
-                     "empty_cells": int(np.prod([x.sizes[j] for j in which], dtype=np.int64)) - len(d)})  # fmt: skip
+        rows.append(
+            {
+                "table": ":".join(names[j] for j in which),
+                **{f"column{k + 1}": names[j] for k, j in enumerate(which)},
+                **found,
+                "empty_cells": int(np.prod([x.sizes[j] for j in which], dtype=np.int64)) - len(d),
+            }
+        )
         cells.append(which)
     scores = np.array([np.nan if r["S_pMSE"] is None else r["S_pMSE"] for r in rows], float)
     if not np.isfinite(scores).any():
@@ -72,22 +86,43 @@ def table_utility(
     way = WAYS[order]
     top, middle = float(np.nanmax(scores)), float(np.nanmedian(scores))
     details: dict[str, Any] = {
-        f"{way}_S_pMSE_max": top, f"{way}_S_pMSE_median": middle, "mean": float(np.nanmean(scores)), "n_tables": len(rows),
-        "worst": [rows[i]["table"] for i in ranked], "by_column": _by_column(rows, scores, names),
-        "share_above_3": float(np.nanmean(scores > MODERATE)), "share_above_10": float(np.nanmean(scores > POOR)),
-        "tables": {r["table"]: {k: v for k, v in r.items() if k != "table" and not k.startswith("column")} for r in rows},
+        f"{way}_S_pMSE_max": top,
+        f"{way}_S_pMSE_median": middle,
+        "mean": float(np.nanmean(scores)),
+        "n_tables": len(rows),
+        "worst": [rows[i]["table"] for i in ranked],
+        "by_column": _by_column(rows, scores, names),
+        "share_above_3": float(np.nanmean(scores > MODERATE)),
+        "share_above_10": float(np.nanmean(scores > POOR)),
+        "tables": {
+            r["table"]: {k: v for k, v in r.items() if k != "table" and not k.startswith("column")} for r in rows
+        },
         "worst_cells": _worst_cells(pair, x, y, cells[int(ranked[0])], groups),
-    }  # fmt: skip
+    }
     if null_median is not None:
         details |= {"median_null_low": null_median.low, "median_null_high": null_median.high}
     if len(rows) == 1:
-        details |= {k: v for k, v in rows[0].items() if not k.startswith(("table", "column"))} | {"JSD_bits": rows[0]["JSD"]}
+        details |= {k: v for k, v in rows[0].items() if not k.startswith(("table", "column"))} | {
+            "JSD_bits": rows[0]["JSD"]
+        }
     return judged(
-        top, null, "lower", utility=1 / max(1.0, top / 2), details=details,
-        sentence=f"The worst of {len(rows)} {order}-way tables, {rows[int(ranked[0])]['table']}, has S_pMSE {number(top, 3)} (median table {number(middle, 3)})",
-        warnings=warnings, table=rows, plot_data={"order": order, "scores": [{"a": r["column1"], "b": r.get("column2", r["column1"]),
-        "c": r.get("column3"), "S_pMSE": r["S_pMSE"]} for r in rows]},
-    )  # fmt: skip
+        top,
+        null,
+        "lower",
+        utility=1 / max(1.0, top / 2),
+        details=details,
+        sentence=f"The worst of {len(rows)} {order}-way tables, {rows[int(ranked[0])]['table']}, has S_pMSE "
+        f"{number(top, 3)} (median table {number(middle, 3)})",
+        warnings=warnings,
+        table=rows,
+        plot_data={
+            "order": order,
+            "scores": [
+                {"a": r["column1"], "b": r.get("column2", r["column1"]), "c": r.get("column3"), "S_pMSE": r["S_pMSE"]}
+                for r in rows
+            ],
+        },
+    )
 
 
 def _wanted(n: int, order: int, limit: int, random_state: RandomState) -> tuple[list[tuple[int, ...]], list[str]]:
@@ -95,11 +130,20 @@ def _wanted(n: int, order: int, limit: int, random_state: RandomState) -> tuple[
     if len(every) <= limit:
         return every, []
     picked = np.sort(generator(random_state, "table_utility", "tables").choice(len(every), limit, replace=False))
-    return [every[i] for i in picked], [f"{limit:,} of {len(every):,} tables were drawn at random; raise max_tables for all of them"]
+    return [every[i] for i in picked], [
+        f"{limit:,} of {len(every):,} tables were drawn at random; raise max_tables for all of them"
+    ]
 
 
 def _table_null(
-    pair: Pair, x: Coded, y: Coded, wanted: Sequence[tuple[int, ...]], replicates: int, random_state: RandomState, names: Sequence[str], missing: str
+    pair: Pair,
+    x: Coded,
+    y: Coded,
+    wanted: Sequence[tuple[int, ...]],
+    replicates: int,
+    random_state: RandomState,
+    names: Sequence[str],
+    missing: str,
 ) -> tuple[Null | None, Null | None]:
     """Bands of the largest and of the median S_pMSE; all tables of a replicate come from the same resample."""
     if not replicates:
@@ -132,12 +176,18 @@ def _table_null(
 def _by_column(rows: Sequence[dict[str, Any]], scores: np.ndarray, names: Sequence[str]) -> dict[str, float | None]:
     made: dict[str, float | None] = {}
     for name in names:
-        own = [v for r, v in zip(rows, scores, strict=True) if np.isfinite(v) and name in (r["column1"], r.get("column2"), r.get("column3"))]
+        own = [
+            v
+            for r, v in zip(rows, scores, strict=True)
+            if np.isfinite(v) and name in (r["column1"], r.get("column2"), r.get("column3"))
+        ]
         made[name] = float(np.mean(own)) if own else None
     return made
 
 
-def _worst_cells(pair: Pair, x: Coded, y: Coded, which: tuple[int, ...], groups: int, top: int = 10) -> list[dict[str, Any]]:
+def _worst_cells(
+    pair: Pair, x: Coded, y: Coded, which: tuple[int, ...], groups: int, top: int = 10
+) -> list[dict[str, Any]]:
     """Cells of one table with the largest |zdiff|, z = (s - d c/(1-c)) / sqrt((s+d) c)."""
     from glasshouse.engines.grouping import quantile_groups
     from glasshouse.engines.margins import DENSE, count
@@ -159,21 +209,33 @@ def _worst_cells(pair: Pair, x: Coded, y: Coded, which: tuple[int, ...], groups:
         if expect[at] == 0:
             break
         place = np.unravel_index(int(at), sizes)
-        made.append({**{x.names[j]: labels[k][place[k]] for k, j in enumerate(which)}, "original": float(d[at]), "released": float(s[at]), "zdiff": float(z[at])})
+        made.append(
+            {
+                **{x.names[j]: labels[k][place[k]] for k, j in enumerate(which)},
+                "original": float(d[at]),
+                "released": float(s[at]),
+                "zdiff": float(z[at]),
+            }
+        )
     return made
 
 
 @measure(
-    side="utility", family="dependence", better="higher", needs=("categorical",), group="joint", cite="SDMetrics ContingencySimilarity; mostlyai-qa (expected value)",
+    side="utility",
+    family="dependence",
+    better="higher",
+    needs=("categorical",),
+    group="joint",
+    cite="SDMetrics ContingencySimilarity; mostlyai-qa (expected value)",
     limits="a perfect synthesis scores below 1, the more so the more cells a table has: read it against its band",
-)  # fmt: skip
+)
 def contingency_fidelity(
     pair: Pair, *, columns: Sequence[str] | None = None, replicates: int = 50, random_state: RandomState = 0
 ) -> Result:
     """Agreement of all pairwise tables of the categorical columns: 1 minus the mean total variation distance.
 
-    TV = 1/2 sum |p - q| of each joint table, over records complete in the chosen columns. ``expected_tv`` is the closed form
-    for a fresh sample, 1/2 sum sqrt(2/pi p(1-p)(1/n+1/m)); divide it by sqrt 2 for correct synthesis.
+    TV = 1/2 sum |p - q| of each joint table, over records complete in the chosen columns. ``expected_tv`` is the
+    closed form for a fresh sample, 1/2 sum sqrt(2/pi p(1-p)(1/n+1/m)); divide it by sqrt 2 for correct synthesis.
     """
     names = chosen(pair, columns, pair.categorical, "categorical", 2)
     x, y = (coded(pair, names, table, 5, "drop") for table in ("original", "released"))
@@ -190,22 +252,42 @@ def contingency_fidelity(
     expected = {}
     for a, b in pairs:
         d, _ = count_both(x, x, (a, b))
-        expected[f"{names[a]}|{names[b]}"] = distances.expected_tv(d / d.sum(), float(d.sum()), float(y.n if y.weights is None else y.weights.sum()))
+        expected[f"{names[a]}|{names[b]}"] = distances.expected_tv(
+            d / d.sum(), float(d.sum()), float(y.n if y.weights is None else y.weights.sum())
+        )
     keep = complete_rows(pair, names)
     position, base = np.cumsum(keep) - 1, canonical_rows(pair, keep)
 
     def mean_tv(rows_x: Rows, rows_y: Rows) -> float:
         sides = [x.take(position[rows]) if rows is not None else x for rows in (rows_x, rows_y)]
-        return float(np.mean([distance(sides[0], sides[1] if y.weights is not None else sides[1].unweighted(), w) for w in pairs]))
+        return float(
+            np.mean(
+                [distance(sides[0], sides[1] if y.weights is not None else sides[1].unweighted(), w) for w in pairs]
+            )
+        )
 
-    tv_null = resampled(pair, mean_tv, replicates=replicates, random_state=random_state, name="contingency", rows=base, m=y.n)
+    tv_null = resampled(
+        pair, mean_tv, replicates=replicates, random_state=random_state, name="contingency", rows=base, m=y.n
+    )
     null = None if tv_null is None else Null(1 - tv_null.high, 1 - tv_null.low, 1 - tv_null.centre, tv_null.how)
     mean = float(np.mean(list(found.values())))
     return judged(
-        1 - mean, null, "higher", utility=1 - mean,
-        details={"mean_tv": mean, "contingency_mean_tv": mean, "pairwise_tv": found, "expected_tv": expected, "mean_expected_tv": float(np.mean(list(expected.values()))),
-                 "n_x": x.n, "n_y": y.n, "dropped_x": pair.n("original") - x.n, "dropped_y": pair.n("released") - y.n},
+        1 - mean,
+        null,
+        "higher",
+        utility=1 - mean,
+        details={
+            "mean_tv": mean,
+            "contingency_mean_tv": mean,
+            "pairwise_tv": found,
+            "expected_tv": expected,
+            "mean_expected_tv": float(np.mean(list(expected.values()))),
+            "n_x": x.n,
+            "n_y": y.n,
+            "dropped_x": pair.n("original") - x.n,
+            "dropped_y": pair.n("released") - y.n,
+        },
         sentence=f"Pairwise tables of categories agree to {100 * (1 - mean):.3g} % on average",
         plot_data={"matrix": [{"a": k.split("|")[0], "b": k.split("|")[1], "value": v} for k, v in found.items()]},
         table=[{"pair": k, "tv": v, "expected_tv": expected[k]} for k, v in found.items()],
-    )  # fmt: skip
+    )

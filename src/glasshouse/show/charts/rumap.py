@@ -8,7 +8,6 @@ import numpy as np
 
 from glasshouse.core.charts import chart
 from glasshouse.core.errors import InputError
-from glasshouse.core.result import Result
 
 FRONT, OTHER, GHOST, RISK, USE = "#0f7b8a", "#8a8f98", "#b9a27a", "#c2410c", "#0f7b8a"
 GOODNESS = ["#b3480f", "#f0d9c4", "#f5f5f0", "#b7d4d9", "#0f7b8a"]
@@ -18,7 +17,7 @@ SPOKEN_GHOST = {"copy": "copy of the original", "independent": "independent colu
 def _data(rows: list[dict[str, Any]]) -> Any:
     import altair as alt
 
-    return alt.Data(values=rows)
+    return alt.Data(values=rows)  # type: ignore[no-untyped-call]
 
 
 def _long(ru: Any) -> list[dict[str, Any]]:
@@ -53,7 +52,7 @@ def _order(ru: Any) -> list[str]:
 
 
 @chart("rumap", "map")
-def scatter(ru: Result | Any, max_risk: float | None = None, min_utility: float | None = None) -> Any:
+def scatter(ru: Any, max_risk: float | None = None, min_utility: float | None = None) -> Any:
     """Composites with intervals, the front, the ghosts, and the region a custodian would accept."""
     import altair as alt
 
@@ -97,7 +96,10 @@ def scatter(ru: Result | Any, max_risk: float | None = None, min_utility: float 
         if ghost == "sample" and not honest:
             continue
         base = alt.Chart(_data([{"ghost": SPOKEN_GHOST.get(ghost, "holdout"), **point}])).encode(x=x, y=y)
-        label = {"dy": -12 if ghost == "uniform" else 13, "align": "right" if ghost in ("copy", "sample") else "center"}
+        label: dict[str, Any] = {
+            "dy": -12 if ghost == "uniform" else 13,
+            "align": "right" if ghost in ("copy", "sample") else "center",
+        }
         layers += [
             base.mark_point(shape="cross", size=90, color=GHOST, filled=True),
             base.mark_text(color="#7d6b45", fontSize=10, fontStyle="italic", **label).encode(text="ghost:N"),
@@ -144,7 +146,7 @@ def scatter(ru: Result | Any, max_risk: float | None = None, min_utility: float 
 
 
 @chart("rumap", "heatmap")
-def heatmap(ru: Result | Any) -> Any:
+def heatmap(ru: Any) -> Any:
     """Releases by measures, coloured by goodness on both sides, values printed."""
     import altair as alt
 
@@ -179,7 +181,7 @@ def heatmap(ru: Result | Any) -> Any:
 
 
 @chart("rumap", "dots")
-def dots(ru: Result | Any) -> Any:
+def dots(ru: Any) -> Any:
     """Two panels, one row per release, one symbol per measure."""
     import altair as alt
 
@@ -202,7 +204,7 @@ def dots(ru: Result | Any) -> Any:
 
 
 @chart("rumap", "parallel")
-def parallel(ru: Result | Any) -> Any:
+def parallel(ru: Any) -> Any:
     """One line per release over all measures by goodness, risk block first."""
     import altair as alt
 
@@ -226,7 +228,7 @@ def parallel(ru: Result | Any) -> Any:
 
 
 @chart("rumap", "radial")
-def radial(ru: Result | Any) -> Any:
+def radial(ru: Any) -> Any:
     """One spoke per measure, outward is better; a release that is on the front is filled."""
     import altair as alt
 
@@ -252,7 +254,7 @@ def radial(ru: Result | Any) -> Any:
                     }
                 )
     span = alt.Scale(domain=[-1.35, 1.35])
-    axis = {"axis": None, "scale": span}
+    axis: dict[str, Any] = {"axis": None, "scale": span}
     rings = [
         {"ring": level, "step": k, "x": level * float(np.sin(a)), "y": level * float(np.cos(a))}
         for level in (0.25, 0.5, 0.75, 1.0)
@@ -310,7 +312,7 @@ def _measured(ru: Any) -> list[int]:
 
 
 @chart("rumap", "biplot")
-def biplot(ru: Result | Any) -> Any:
+def biplot(ru: Any) -> Any:
     """Principal components of all measures: releases as points, measures as arrows."""
     import altair as alt
 
@@ -331,7 +333,7 @@ def biplot(ru: Result | Any) -> Any:
         alt.X("x:Q", title=f"first component ({share[0]:.0%})"),
         alt.Y("y:Q", title=f"second component ({share[1]:.0%})" if len(share) > 1 else ""),
     )
-    spokes = [
+    spokes: list[dict[str, Any]] = [
         {
             "x": 0.0,
             "y": 0.0,
@@ -360,8 +362,10 @@ def biplot(ru: Result | Any) -> Any:
 
 
 @chart("rumap", "blocks")
-def blocks(ru: Result | Any) -> Any:
-    """First component of the utility block against that of the risk block, signs turned to agree with the block means."""
+def blocks(ru: Any) -> Any:
+    """First component of the utility block against that of the risk block, signs turned to agree with the block
+    means.
+    """
     import altair as alt
 
     at = _measured(ru)
@@ -370,7 +374,8 @@ def blocks(ru: Result | Any) -> Any:
         table, names = _complete(ru, side)
         if len(at) < 3 or len(names) < 2:
             raise InputError(
-                f"the block view needs at least three fully measured releases and two {side} measures that vary; use 'map'"
+                f"the block view needs at least three fully measured releases and two {side} measures that vary; "
+                "use 'map'"
             )
         scaled = (table - table.mean(axis=0)) / table.std(axis=0, ddof=1)
         left, size, _ = np.linalg.svd(scaled, full_matrices=False)
