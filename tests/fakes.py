@@ -59,7 +59,15 @@ def fake(
         if missing is not None:
             raise NotApplicable(missing)
         records = (lambda: {"at_risk": np.arange(pair.n("original")) % 4 == 0}) if flag else None
-        return Result(value=value, baseline=baseline, interval=interval, sentence=sentence, details=details, records=records, flag="at_risk" if flag else None)
+        return Result(
+            value=value,
+            baseline=baseline,
+            interval=interval,
+            sentence=sentence,
+            details=details,
+            records=records,
+            flag="at_risk" if flag else None,
+        )
 
     if random:
 
@@ -77,8 +85,17 @@ def fake(
     function.__name__ = name
     function.__doc__ = f"The fake {name}.\n\nA figure made up for a test."
     return measure(
-        side=side, family=family, threat=threat, better=better, cite="Nobody (2026)", bands=bands, needs=needs, group=group or name, table=table, **declared,  # type: ignore[arg-type]
-    )(function)  # fmt: skip
+        side=side,
+        family=family,
+        threat=threat,
+        better=better,
+        cite="Nobody (2026)",
+        bands=bands,
+        needs=needs,
+        group=group or name,
+        table=table,
+        **declared,  # type: ignore[arg-type]
+    )(function)
 
 
 def four_threats(**statuses: str) -> None:

@@ -10,8 +10,7 @@ from glasshouse.core.errors import InputError
 from glasshouse.core.measure import Bands
 from glasshouse.judgement.assess import estimate
 from glasshouse.judgement.outcomes import PolicyIncomplete, PolicyViolation
-
-from tests.fakes import fake, four_threats, only_fakes, tables  # noqa: F401
+from tests.fakes import fake, four_threats, tables
 
 
 def test_a_clean_release_passes_and_says_what_it_does_not_cover(only_fakes: object) -> None:
@@ -28,7 +27,8 @@ def test_a_failure_is_isolated_and_quotes_nothing(only_fakes: object) -> None:
     fake("broken", error=ValueError("found unknown categories ['Anna Kowalska']"))
     found = gh.assess(*tables())
     assert found.results["broken"].status == "failed"
-    assert "ValueError" in found.results["broken"].reason and "Kowalska" not in found.to_json()  # type: ignore[operator]
+    # type: ignore[operator]
+    assert "ValueError" in found.results["broken"].reason and "Kowalska" not in found.to_json()
     assert found.verdict == "pass"
 
 
@@ -38,7 +38,9 @@ def test_an_interrupt_is_not_a_failure(only_fakes: object) -> None:
         gh.assess(*tables())
 
 
-def test_progress_is_told_and_the_library_prints_nothing(only_fakes: object, capsys: pytest.CaptureFixture[str]) -> None:
+def test_progress_is_told_and_the_library_prints_nothing(
+    only_fakes: object, capsys: pytest.CaptureFixture[str]
+) -> None:
     four_threats()
     seen: list[tuple[int, int, str]] = []
     gh.assess(*tables(), progress=lambda *step: seen.append(step))
@@ -106,12 +108,21 @@ def test_several_releases_give_the_worst_and_the_stacked_figure(only_fakes: obje
     def copies(pair: object) -> object:
         from glasshouse.core.result import Result
 
-        matched = pair.local("released").unique().join(pair.local("original").unique(), on=pair.local("original").columns)  # type: ignore[attr-defined]
+        matched = (
+            pair.local("released").unique().join(pair.local("original").unique(), on=pair.local("original").columns)
+        )  # type: ignore[attr-defined]
         return Result(value=matched.height / 60, sentence="s")
 
     from glasshouse.core.measure import measure
 
-    measure(side="disclosure", family="copying", threat="copying", better="lower", cite="x", bands=Bands(warn=0.05, fail=0.2))(copies)  # type: ignore[arg-type]
+    measure(
+        side="disclosure",
+        family="copying",
+        threat="copying",
+        better="lower",
+        cite="x",
+        bands=Bands(warn=0.05, fail=0.2),
+    )(copies)  # type: ignore[arg-type]
     found = gh.assess(original, [first, second]).results["copies"]
     assert found.details["releases"] == 2 and found.details["stacked"] >= found.details["worst_release"] - 1e-12
     assert len(found.replicates) == 2
@@ -142,8 +153,21 @@ def test_external_json_holds_no_value_no_record_and_no_small_count(only_fakes: o
     original, released = tables()
     original = original.with_columns(salary=pl.Series([31234.5 + 17 * i for i in range(original.height)]))
     released = released.with_columns(salary=pl.Series([30000.5 + 17 * i for i in range(released.height)]))
-    fake("leaky", value=0.05, flag=True, sentence="In north 3 people earn 31251.5.",
-         details={"north": 1, "worst": "south", "salary": 31234.5, "few": 3, "rows": [1, 2], "by": {"east": 1, "region": 0.5}, "fine": 0.4})  # fmt: skip
+    fake(
+        "leaky",
+        value=0.05,
+        flag=True,
+        sentence="In north 3 people earn 31251.5.",
+        details={
+            "north": 1,
+            "worst": "south",
+            "salary": 31234.5,
+            "few": 3,
+            "rows": [1, 2],
+            "by": {"east": 1, "region": 0.5},
+            "fine": 0.4,
+        },
+    )
     fake("count", "identity", 2, range=(0, None), unit="records")
     found = gh.assess(original, released, keys=["sex", "region"], target="income")
     text = found.to_json(audience="external")

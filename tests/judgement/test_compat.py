@@ -12,8 +12,7 @@ import glasshouse as gh
 from glasshouse.core.measure import Bands
 from glasshouse.judgement import compat
 from glasshouse.judgement.threats import overall
-
-from tests.fakes import fake, four_threats, only_fakes, tables  # noqa: F401
+from tests.fakes import fake, four_threats, tables
 
 
 @pytest.fixture(scope="module")

@@ -9,8 +9,7 @@ from glasshouse.catalogue import all_measures
 from glasshouse.core.errors import InputError
 from glasshouse.judgement.outcomes import PolicyIncomplete, PolicyViolation
 from glasshouse.judgement.policy import PRESETS, Policy, preset_text
-
-from tests.fakes import fake, only_fakes, tables  # noqa: F401
+from tests.fakes import fake, tables
 
 ONE_RULE = """
 name = "mine"
@@ -103,7 +102,11 @@ def test_a_stricter_policy_never_lowers_the_exit_code(only_fakes: object) -> Non
     results = [risky(*tables()), absent(*tables())]
     rules: list[dict[str, object]] = []
     codes = []
-    for extra in ({"measure": "risk", "limit": 0.9}, {"measure": "absent", "limit": 0.9}, {"measure": "risk", "limit": 0.1}):
+    for extra in (
+        {"measure": "risk", "limit": 0.9},
+        {"measure": "absent", "limit": 0.9},
+        {"measure": "risk", "limit": 0.1},
+    ):
         rules.append(extra)
         codes.append(Policy.from_dict({"rule": list(rules)}).evaluate(results).exit_code)
     assert codes == [0, 3, 3]
@@ -122,6 +125,19 @@ def test_round_trip_of_a_written_preset(tmp_path: Path) -> None:
 
 def test_two_rules_with_different_options_are_refused(only_fakes: object) -> None:
     fake("risk", random=True)
-    policy = Policy.from_dict({"rule": [{"measure": "risk", "limit": 1, "options": {"random_state": 1}}, {"measure": "risk", "limit": 2, "options": {"random_state": 2}}]})
-    assert policy.problems(only_fakes) == []or "different options" in policy.problems(only_fakes)[0]  # type: ignore[arg-type]
-    assert "no option" in Policy.from_dict({"rule": [{"measure": "risk", "limit": 1, "options": {"trees": 1}}]}).problems(only_fakes)[0]  # type: ignore[arg-type]
+    policy = Policy.from_dict(
+        {
+            "rule": [
+                {"measure": "risk", "limit": 1, "options": {"random_state": 1}},
+                {"measure": "risk", "limit": 2, "options": {"random_state": 2}},
+            ]
+        }
+    )
+    # type: ignore[arg-type]
+    assert policy.problems(only_fakes) == [] or "different options" in policy.problems(only_fakes)[0]
+    assert (
+        "no option"
+        in Policy.from_dict({"rule": [{"measure": "risk", "limit": 1, "options": {"trees": 1}}]}).problems(only_fakes)[
+            0
+        ]
+    )  # type: ignore[arg-type]

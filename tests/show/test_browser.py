@@ -1,4 +1,4 @@
-"""The page in a real browser: desktop, phone and print; nothing said on the console, nothing asked for, every section in sight."""
+"""The page in a real browser: desktop, phone and print; a quiet console, no request, every section in sight."""
 
 from __future__ import annotations
 
@@ -17,10 +17,55 @@ playwright = pytest.importorskip("playwright.sync_api", reason="playwright is no
 SECTIONS = ("verdict", "threats", "people", "utility", "copying", "data", "methods")
 SIZES = {"desktop": {"width": 1280, "height": 900}, "phone": {"width": 390, "height": 844}}
 
+MEASURES = [
+    "disco",
+    "rapid",
+    "uniques",
+    "k_anonymity",
+    "identical",
+    "dcr",
+    "domias",
+    "pmse",
+    "total_variation",
+    "wasserstein",
+    "tail_fidelity",
+    "association",
+]
+POLICY = gh.Policy.from_dict(
+    {
+        "name": "mine",
+        "others": "declared",
+        "rule": [{"measure": "disco", "statistic": "excess", "warn": 0.05, "fail": 0.2, "why": "a reason"}],
+    }
+)
+
+# running text, soft text and chips against the ground they stand on, by the WCAG formula; below 4.5 is poor
+CONTRAST = """() => {
+  const rgb = s => (s.match(/[\\d.]+/g) || []).map(Number);
+  const linear = v => (v /= 255) <= .03928 ? v / 12.92 : ((v + .055) / 1.055) ** 2.4;
+  const lum = c => .2126 * linear(c[0]) + .7152 * linear(c[1]) + .0722 * linear(c[2]);
+  const ground = e => {
+    for (; e; e = e.parentElement) {
+      const c = rgb(getComputedStyle(e).backgroundColor);
+      if (c.length < 4 || c[3] > 0) return c;
+    }
+    return [255, 255, 255];
+  };
+  const ratio = e => {
+    const a = lum(rgb(getComputedStyle(e).color)), b = lum(ground(e));
+    return (Math.max(a, b) + .05) / (Math.min(a, b) + .05);
+  };
+  return [...document.querySelectorAll('p, td, th, .chip, .label, .figs, .gone, summary .nm, h2, h3, nav a')]
+    .filter(e => e.textContent.trim() && e.offsetParent && ratio(e) < 4.5)
+    .map(e => [ratio(e), e.className, e.textContent.trim().slice(0, 30)]).slice(0, 5);
+}"""
+
 
 def _chromium() -> str | None:
     named = os.environ.get("GLASSHOUSE_CHROMIUM")
-    return named or next((found for name in ("chromium", "chromium-browser", "google-chrome") if (found := shutil.which(name))), None)
+    return named or next(
+        (found for name in ("chromium", "chromium-browser", "google-chrome") if (found := shutil.which(name))), None
+    )
 
 
 @pytest.fixture(scope="module")
@@ -29,7 +74,9 @@ def browser() -> Iterator[Any]:
     if path is None:
         pytest.skip("no Chromium found; install it, or name it in GLASSHOUSE_CHROMIUM")
     with playwright.sync_playwright() as started:
-        opened = started.chromium.launch(executable_path=path, args=["--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage"])
+        opened = started.chromium.launch(
+            executable_path=path, args=["--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage"]
+        )
         yield opened
         opened.close()
 
@@ -39,11 +86,15 @@ def reports(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     """Reports of the case study's three releases."""
     folder = tmp_path_factory.mktemp("reports")
     example = gh.data.load("case_study")
-    ru = gh.RUMap.from_scores(risk={"disco": [0.1, 0.3, 0.9]}, utility={"pmse": [0.5, 0.7, 0.9]}, releases=["A", "B", "C"], scale="minmax")
+    ru = gh.RUMap.from_scores(
+        risk={"disco": [0.1, 0.3, 0.9]}, utility={"pmse": [0.5, 0.7, 0.9]}, releases=["A", "B", "C"], scale="minmax"
+    )
     paths = {}
     for release in ("A", "B", "C"):
         paths[release] = folder / f"{release}.html"
-        gh.assess(example.pair(release), measures="fast", policy="research").to_html(paths[release], ru_map=ru if release == "B" else None)
+        gh.assess(example.pair(release), measures=MEASURES, policy=POLICY).to_html(
+            paths[release], ru_map=ru if release == "B" else None
+        )
     return paths
 
 
@@ -54,14 +105,20 @@ def test_the_page_opens_quietly_and_fits(browser: Any, reports: dict[str, Path],
     page = browser.new_page(viewport=SIZES[size])
     page.on("console", lambda message: heard.append(message.text))
     page.on("pageerror", lambda error: heard.append(str(error)))
-    page.on("request", lambda request: heard.append(request.url) if not request.url.startswith(("file:", "data:")) else None)
+    page.on(
+        "request", lambda request: heard.append(request.url) if not request.url.startswith(("file:", "data:")) else None
+    )
     page.goto(reports[release].as_uri())
     assert heard == []
     for section in (*SECTIONS, *(["map"] if release == "B" else [])):
         box = page.locator(f"#{section}").bounding_box()
         assert box is not None and box["height"] > 40 and box["width"] > 200, section
-    assert page.evaluate("document.documentElement.scrollWidth <= document.documentElement.clientWidth"), "the page scrolls sideways"
-    assert page.evaluate("[...document.querySelectorAll('.strip .track > svg')].every(s => s.getBoundingClientRect().width > 80)")
+    assert page.evaluate("document.documentElement.scrollWidth <= document.documentElement.clientWidth"), (
+        "the page scrolls sideways"
+    )
+    assert page.evaluate(
+        "[...document.querySelectorAll('.strip .track > svg')].every(s => s.getBoundingClientRect().width > 80)"
+    )
     page.close()
 
 
@@ -93,14 +150,6 @@ def test_text_stands_out_from_its_ground(browser: Any, reports: dict[str, Path],
     """Contrast of running text, soft text and chips, by the WCAG formula."""
     page = browser.new_page(viewport=SIZES["desktop"], color_scheme=scheme)
     page.goto(reports["C"].as_uri())
-    poor = page.evaluate(
-        """() => {
-        const rgb = s => (s.match(/[\\d.]+/g) || []).map(Number);
-        const lum = c => { const f = c.slice(0, 3).map(v => { v /= 255; return v <= .03928 ? v / 12.92 : ((v + .055) / 1.055) ** 2.4; }); return .2126 * f[0] + .7152 * f[1] + .0722 * f[2]; };
-        const ground = e => { for (; e; e = e.parentElement) { const c = rgb(getComputedStyle(e).backgroundColor); if (c.length < 4 || c[3] > 0) return c; } return [255, 255, 255]; };
-        return [...document.querySelectorAll('p, td, th, .chip, .label, .figs, .gone, summary .nm, h2, h3, nav a')].filter(e => e.textContent.trim() && e.offsetParent)
-          .map(e => { const a = lum(rgb(getComputedStyle(e).color)), b = lum(ground(e)); return [(Math.max(a, b) + .05) / (Math.min(a, b) + .05), e.className, e.textContent.trim().slice(0, 30)]; })
-          .filter(r => r[0] < 4.5).slice(0, 5); }"""
-    )
+    poor = page.evaluate(CONTRAST)
     assert poor == []
     page.close()

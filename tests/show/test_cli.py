@@ -13,14 +13,18 @@ import pytest
 
 import glasshouse as gh
 from glasshouse.show.cli import main
-from tests.fakes import fake, four_threats, only_fakes, tables  # noqa: F401
+from tests.fakes import fake, four_threats, tables
 from tests.show.pages import check_page
 
 
 @pytest.fixture
 def files(tmp_path: Path) -> dict[str, str]:
     original, released = tables(120)
-    paths = {"original": tmp_path / "original.csv", "released": tmp_path / "released.csv", "holdout": tmp_path / "holdout.parquet"}
+    paths = {
+        "original": tmp_path / "original.csv",
+        "released": tmp_path / "released.csv",
+        "holdout": tmp_path / "holdout.parquet",
+    }
     original.write_csv(paths["original"])
     released.write_csv(paths["released"])
     tables(60, seed=5)[0].write_parquet(paths["holdout"])
@@ -33,16 +37,28 @@ def run(*arguments: str) -> int:
     return int(stopped.value.code or 0)
 
 
-def test_assess_prints_the_verdict_and_leaves_with_its_code(only_fakes: Any, files: dict[str, str], capsys: pytest.CaptureFixture[str]) -> None:
+def test_assess_prints_the_verdict_and_leaves_with_its_code(
+    only_fakes: Any, files: dict[str, str], capsys: pytest.CaptureFixture[str]
+) -> None:
     four_threats()
     assert run("assess", files["original"], files["released"], "--keys", "sex,region", "--target", "income") == 0
     out, err = capsys.readouterr()
     assert "PASS" in out and "identity" in out and err == ""
 
 
-@pytest.mark.parametrize(("statuses", "code"), [({}, 0), ({"attribute": "warn"}, 0), ({"attribute": "fail"}, 1), ({"membership": "not_assessed"}, 3)])
+@pytest.mark.parametrize(
+    ("statuses", "code"),
+    [({}, 0), ({"attribute": "warn"}, 0), ({"attribute": "fail"}, 1), ({"membership": "not_assessed"}, 3)],
+)
 @pytest.mark.parametrize("form", ["text", "json", "md", "junit", "html"])
-def test_the_format_never_changes_the_exit_code(only_fakes: Any, files: dict[str, str], capsys: pytest.CaptureFixture[str], statuses: dict[str, str], code: int, form: str) -> None:
+def test_the_format_never_changes_the_exit_code(
+    only_fakes: Any,
+    files: dict[str, str],
+    capsys: pytest.CaptureFixture[str],
+    statuses: dict[str, str],
+    code: int,
+    form: str,
+) -> None:
     four_threats(**statuses)
     assert run("assess", files["original"], files["released"], "--format", form) == code
     out = capsys.readouterr().out
@@ -54,7 +70,9 @@ def test_the_format_never_changes_the_exit_code(only_fakes: Any, files: dict[str
         check_page(out)
 
 
-def test_reports_are_written_and_the_suffix_gives_the_format(only_fakes: Any, files: dict[str, str], tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_reports_are_written_and_the_suffix_gives_the_format(
+    only_fakes: Any, files: dict[str, str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     four_threats()
     paths = [tmp_path / "out" / name for name in ("r.html", "r.json", "r.md", "r.xml", "r.txt")]
     (tmp_path / "out").mkdir()
@@ -69,7 +87,9 @@ def test_reports_are_written_and_the_suffix_gives_the_format(only_fakes: Any, fi
     assert sorted(p.name for p in (tmp_path / "out").iterdir()) == sorted(p.name for p in paths)
 
 
-def test_json_on_stdout_beside_a_page_in_a_file_and_quiet(only_fakes: Any, files: dict[str, str], tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_json_on_stdout_beside_a_page_in_a_file_and_quiet(
+    only_fakes: Any, files: dict[str, str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     four_threats()
     page = str(tmp_path / "r.html")
     assert run("assess", files["original"], files["released"], "-o", page, "--format", "json", "--quiet") == 0
@@ -79,13 +99,17 @@ def test_json_on_stdout_beside_a_page_in_a_file_and_quiet(only_fakes: Any, files
     assert capsys.readouterr() == ("", "")
 
 
-def test_keys_may_be_a_list_or_repeated(only_fakes: Any, files: dict[str, str], capsys: pytest.CaptureFixture[str]) -> None:
+def test_keys_may_be_a_list_or_repeated(
+    only_fakes: Any, files: dict[str, str], capsys: pytest.CaptureFixture[str]
+) -> None:
     four_threats()
     run("assess", files["original"], files["released"], "--keys", "sex,region", "--key", "age", "--format", "json")
     assert json.loads(capsys.readouterr().out)["data"]["keys"] == ["sex", "region", "age"]
 
 
-def test_a_policy_file_gates(only_fakes: Any, files: dict[str, str], tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_policy_file_gates(
+    only_fakes: Any, files: dict[str, str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     four_threats(attribute="warn", membership="not_assessed")
     policy = tmp_path / "policy.toml"
     for limit, code in (("0.9", 0), ("0.01", 1)):
@@ -120,14 +144,18 @@ def test_a_policy_file_gates(only_fakes: Any, files: dict[str, str], tmp_path: P
         (["calibrate", "--success", "0.1"], "needs --baseline"),
     ],
 )
-def test_a_mistake_is_one_clear_sentence_and_code_2(only_fakes: Any, files: dict[str, str], capsys: pytest.CaptureFixture[str], arguments: list[str], said: str) -> None:
+def test_a_mistake_is_one_clear_sentence_and_code_2(
+    only_fakes: Any, files: dict[str, str], capsys: pytest.CaptureFixture[str], arguments: list[str], said: str
+) -> None:
     four_threats()
     assert run(*(a.format(**files) for a in arguments)) == 2
     out, err = capsys.readouterr()
     assert out == "" and said in err and "Traceback" not in err and len(err.strip().splitlines()) <= 2
 
 
-def test_an_unexpected_error_is_told_without_data_and_traced_only_on_request(files: dict[str, str], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_unexpected_error_is_told_without_data_and_traced_only_on_request(
+    files: dict[str, str], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
     def explode(*_: Any, **__: Any) -> None:
         raise RuntimeError("Anna Kowalska")
 
@@ -139,13 +167,31 @@ def test_an_unexpected_error_is_told_without_data_and_traced_only_on_request(fil
         main(["--debug", "assess", files["original"], files["released"]])
 
 
-def test_measure_explain_measures_and_check(files: dict[str, str], capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+def test_measure_explain_measures_and_check(
+    files: dict[str, str], capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
     roles = ["--keys", "sex,region", "--target", "income"]
     assert run("measure", "disco", files["original"], files["released"], *roles, "--format", "json") == 0
     value = json.loads(capsys.readouterr().out)["value"]
-    assert value == gh.disclosure.disco(files["original"], files["released"], keys=["sex", "region"], target="income").value
+    assert (
+        value
+        == gh.disclosure.disco(files["original"], files["released"], keys=["sex", "region"], target="income").value
+    )
     records = tmp_path / "records.csv"
-    assert run("measure", "disco", files["original"], files["released"], *roles, "--records", str(records), "--option", "confidence=0.9") == 0
+    assert (
+        run(
+            "measure",
+            "disco",
+            files["original"],
+            files["released"],
+            *roles,
+            "--records",
+            str(records),
+            "--option",
+            "confidence=0.9",
+        )
+        == 0
+    )
     assert pl.read_csv(records).height == 120
     assert run("measure", "disco", files["original"], files["released"], *roles, "--option", "confidense=0.9") == 2
     assert "did you mean 'confidence'" in capsys.readouterr().err
@@ -178,14 +224,18 @@ def test_calibrate(capsys: pytest.CaptureFixture[str]) -> None:
     assert content["rho"] == pytest.approx(strictest)
 
 
-def test_an_interrupt_leaves_the_last_good_file(only_fakes: Any, files: dict[str, str], tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_interrupt_leaves_the_last_good_file(
+    only_fakes: Any, files: dict[str, str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     fake("slow", error=KeyboardInterrupt())  # type: ignore[arg-type]
     folder = tmp_path / "out"
     folder.mkdir()
     (folder / "report.html").write_text("the last good report")
     assert run("assess", files["original"], files["released"], "-o", str(folder / "report.html")) == 2
     assert "interrupted" in capsys.readouterr().err
-    assert [p.name for p in folder.iterdir()] == ["report.html"] and (folder / "report.html").read_text() == "the last good report"
+    assert [p.name for p in folder.iterdir()] == ["report.html"] and (
+        folder / "report.html"
+    ).read_text() == "the last good report"
 
 
 def test_an_interrupt_while_writing_leaves_no_part(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -202,20 +252,45 @@ def test_an_interrupt_while_writing_leaves_no_part(tmp_path: Path, monkeypatch: 
 
 def _process(*arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-c", "from glasshouse.show.cli import main; main()", *arguments]
-    return subprocess.run(command, capture_output=True, text=True, env={**os.environ, **environment}, check=False, timeout=300)
+    return subprocess.run(
+        command, capture_output=True, text=True, env={**os.environ, **environment}, check=False, timeout=300
+    )
 
 
 def test_two_runs_and_another_thread_count_give_the_same_bytes(files: dict[str, str]) -> None:
-    arguments = ["assess", files["original"], files["released"], "--holdout", files["holdout"], "--keys", "sex,region", "--target", "income", "--format", "json",
-                 "--measures", "disco,rapid,dcr,identical,singling_out,domias,pmse"]  # fmt: skip
+    arguments = [
+        "assess",
+        files["original"],
+        files["released"],
+        "--holdout",
+        files["holdout"],
+        "--keys",
+        "sex,region",
+        "--target",
+        "income",
+        "--format",
+        "json",
+        "--measures",
+        "disco,rapid,dcr,identical,singling_out,domias,pmse",
+    ]
     first = _process(*arguments, "--jobs", "1", NUMBA_NUM_THREADS="1")
     second = _process(*arguments, "--jobs", "2", NUMBA_NUM_THREADS="2")
-    assert first.stdout == second.stdout and json.loads(first.stdout)["results"]["rapid"]["status"] == "ok", first.stderr
+    assert first.stdout == second.stdout and json.loads(first.stdout)["results"]["rapid"]["status"] == "ok", (
+        first.stderr
+    )
     assert first.stderr == ""
 
 
 def test_a_pipe_gets_no_colour_and_no_bar(files: dict[str, str]) -> None:
-    done = _process("assess", files["original"], files["released"], "--measures", "fast", FORCE_COLOR="", NO_COLOR="1")
+    done = _process(
+        "assess",
+        files["original"],
+        files["released"],
+        "--measures",
+        "identical,total_variation",
+        FORCE_COLOR="",
+        NO_COLOR="1",
+    )
     assert "\x1b[" not in done.stdout + done.stderr and done.stderr == ""
     assert _process("--version").stdout.startswith("glasshouse ")
 

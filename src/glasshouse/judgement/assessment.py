@@ -1,4 +1,7 @@
-"""Assessment: every result, what the policy says about it, and one verdict. It prints itself and writes every kind of report."""
+"""Assessment: every result, what the policy says about it, and one verdict.
+
+It prints itself and writes every kind of report.
+"""
 
 from __future__ import annotations
 
@@ -35,7 +38,8 @@ HEADLINES = {
     "incomplete": "No verdict: not every threat could be assessed, and what was not assessed does not count as safe.",
 }
 NOT_COVERED = (
-    "Figures hold for the stated keys, target and attackers. They are measurements on this release, not a formal guarantee: an attacker who knows more, or "
+    "Figures hold for the stated keys, target and attackers. They are measurements on this release, not a "
+    "formal guarantee: an attacker who knows more, or "
     "attacks otherwise, may learn more."
 )
 
@@ -80,15 +84,21 @@ class Assessment:
     @property
     def at_least(self) -> str | None:
         """For an incomplete verdict: "warn" when what was assessed already warns."""
-        warned = any(t.status == "warn" for t in self.threats.values()) or any(o.status == "warn" for o in self.outcomes.outcomes)
+        warned = any(t.status == "warn" for t in self.threats.values()) or any(
+            o.status == "warn" for o in self.outcomes.outcomes
+        )
         return "warn" if self.verdict == "incomplete" and warned else None
 
     @property
     def exit_code(self) -> int:
-        """0 policy met, 1 violated, 3 something required could not be measured; without a policy the verdict decides."""
+        """0 policy met, 1 violated, 3 something required could not be measured; without a policy the verdict
+        decides.
+        """
         if not self.explicit or self.policy.verdict_rule == "riskutility":
             return {"fail": 1, "incomplete": 3}.get(self.verdict, 0)
-        open_threat = self.policy.require is not None and any(self.threats[name].status == "not_assessed" for name in self.policy.require)
+        open_threat = self.policy.require is not None and any(
+            self.threats[name].status == "not_assessed" for name in self.policy.require
+        )
         if self.outcomes.unmeasured or open_threat:
             return 3
         declared_fail = self.policy.others == "declared" and self.verdict == "fail"
@@ -141,7 +151,9 @@ class Assessment:
     @property
     def call(self) -> str:
         """The call that gives the same figures again."""
-        policy = None if not self.explicit else self.policy.name if self.policy.source == "built in" else self.policy.source
+        policy = (
+            None if not self.explicit else self.policy.name if self.policy.source == "built in" else self.policy.source
+        )
         return call(self.pair, policy, self.measures, self.seed, self.options)
 
     def judgement_of(self, name: str) -> Judged:
@@ -170,13 +182,20 @@ class Assessment:
             "people": self._people(external),
             "notes": [self.redactor.reason(n) if external else n for n in self.notes],
             "data": self._data(external),
-            "run": {"seed": self.seed, "measures": self.measures if isinstance(self.measures, str) else list(self.measures), "call": self.call,
-                    "versions": self.pair.describe()["versions"]},
-        }  # fmt: skip
+            "run": {
+                "seed": self.seed,
+                "measures": self.measures if isinstance(self.measures, str) else list(self.measures),
+                "call": self.call,
+                "versions": self.pair.describe()["versions"],
+            },
+        }
         if external:
             content["recommendations"] = [r.to_dict() for r in self.recommendations if self.safe(r.text)]
         if timing:
-            content["timing"] = {"seconds": {k: round(v, 3) for k, v in self.timing.items()}, "total": round(sum(self.timing.values()), 3)}
+            content["timing"] = {
+                "seconds": {k: round(v, 3) for k, v in self.timing.items()},
+                "total": round(sum(self.timing.values()), 3),
+            }
         return content
 
     def safe(self, text: str) -> bool:
@@ -190,7 +209,11 @@ class Assessment:
     def _threat(self, threat: Threat, external: bool) -> dict[str, Any]:
         content = threat.to_dict()
         if external:
-            content["sentence"] = self.redactor.sentence(self.results[threat.worst]) if threat.worst else self.redactor.reason(threat.sentence)
+            content["sentence"] = (
+                self.redactor.sentence(self.results[threat.worst])
+                if threat.worst
+                else self.redactor.reason(threat.sentence)
+            )
             content["missing"] = [self.redactor.reason(m) for m in threat.missing]
         return content
 
@@ -204,14 +227,29 @@ class Assessment:
         result, measure = judged.result, judged.measure
         content = result.to_dict("external" if external else "internal")
         options = {k: v for k, v in result.settings.get("options", {}).items() if k != "n_jobs"}
-        shown: dict[str, Any] = {"side": measure.side, "family": measure.family, "threat": measure.threat, "judgement": judged.status, "role": judged.role,
-                                 "limits": judged.limits, "direction": f"{measure.better} is better", "unit": measure.unit}  # fmt: skip
+        shown: dict[str, Any] = {
+            "side": measure.side,
+            "family": measure.family,
+            "threat": measure.threat,
+            "judgement": judged.status,
+            "role": judged.role,
+            "limits": judged.limits,
+            "direction": f"{measure.better} is better",
+            "unit": measure.unit,
+        }
         content = {**content, **shown, "settings": {"options": options}}
         content["replicates"] = [{"value": r.value, "status": r.status} for r in result.replicates]
         if external:
             value, instead = self.redactor.value(result)
-            content |= {"value": value, "sentence": self.redactor.sentence(result), "details": self.redactor.details(result), "reason": self.redactor.reason(result.reason),
-                        "warnings": [self.redactor.reason(w) for w in result.warnings], "settings": {"options": self.redactor.options(result)}, "replicates": []}  # fmt: skip
+            content |= {
+                "value": value,
+                "sentence": self.redactor.sentence(result),
+                "details": self.redactor.details(result),
+                "reason": self.redactor.reason(result.reason),
+                "warnings": [self.redactor.reason(w) for w in result.warnings],
+                "settings": {"options": self.redactor.options(result)},
+                "replicates": [],
+            }
             content["settings"]["options"].pop("n_jobs", None)
             if instead is not None:
                 content |= {"shown": instead, "excess": None, "interval": None, "holdout": None}
@@ -222,13 +260,23 @@ class Assessment:
             return self.people
         flagged = self.people["flagged"]
         few = 0 < flagged < self.policy.min_count
-        return {"measure": self.people["measure"], "flagged": f"<{self.policy.min_count}" if few else flagged, "of": self.people["of"]}
+        return {
+            "measure": self.people["measure"],
+            "flagged": f"<{self.policy.min_count}" if few else flagged,
+            "of": self.people["of"],
+        }
 
     def _data(self, external: bool) -> dict[str, Any]:
         if not external:
             return self.overview
         low = self.policy.min_count
-        columns = [{**{k: c[k] for k in ("name", "kind", "role")}, "missing": {t: f"<{low}" if 0 < n < low else n for t, n in c["missing"].items()}} for c in self.overview["columns"]]
+        columns = [
+            {
+                **{k: c[k] for k in ("name", "kind", "role")},
+                "missing": {t: f"<{low}" if 0 < n < low else n for t, n in c["missing"].items()},
+            }
+            for c in self.overview["columns"]
+        ]
         return {**self.overview, "columns": columns, "findings": []}
 
     # -- reports -------------------------------------------------------------------------------------------------------
@@ -237,8 +285,18 @@ class Assessment:
         """The assessment as JSON text, byte-identical for the same inputs and seed; written to ``path`` when given."""
         return _deliver(to_json(self.to_dict(audience, timing)) + "\n", path)
 
-    def to_html(self, path: str | Path | None = None, *, audience: str = "internal", ru_map: Any = None, title: str | None = None) -> str:
-        """One self-contained page. ``ru_map``: the result of ``gh.compare``, shown when several releases were compared."""
+    def to_html(
+        self,
+        path: str | Path | None = None,
+        *,
+        audience: str = "internal",
+        ru_map: Any = None,
+        title: str | None = None,
+    ) -> str:
+        """One self-contained page.
+
+        ``ru_map``: the result of ``gh.compare``, shown when several releases were compared.
+        """
         _check(audience)
         return _deliver(_renderer("html")(self, audience=audience, ru_map=ru_map, title=title), path)
 
@@ -263,7 +321,9 @@ class Assessment:
     def __repr__(self) -> str:
         lines = [f"{MARKS[self.verdict]} {self.verdict.upper()}  {self.headline}", f"policy: {self.policy}", ""]
         for threat in self.threats.values():
-            lines.append(f"  {MARKS[threat.status]} {threat.name:<10} {threat.status.replace('_', ' '):<12} {threat.worst or ''}")
+            lines.append(
+                f"  {MARKS[threat.status]} {threat.name:<10} {threat.status.replace('_', ' '):<12} {threat.worst or ''}"
+            )
             lines.append(f"      {threat.sentence}")
         lines += ["", *(f"  → {r.text}" for r in self.recommendations[:3])]
         failed = [j.name for j in self.judged if j.status == "failed"]
@@ -277,8 +337,10 @@ class Assessment:
 
 
 def _renderer(kind: str) -> Any:
-    """The room of pictures and pages lies to the right of this one, so it is looked up by name when a page is wanted."""
-    return getattr(import_module(f"glasshouse.show.report.{kind}"), "render")
+    """The room of pictures and pages lies to the right of this one, so it is looked up by name when a page is
+    wanted.
+    """
+    return import_module(f"glasshouse.show.report.{kind}").render
 
 
 def _deliver(text: str, path: str | Path | None) -> str:

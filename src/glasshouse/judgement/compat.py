@@ -1,6 +1,7 @@
 """The verdict rule of riskutility 0.1.0's ``disclosure_report()``, so that its verdicts can be compared with ours.
 
-Reproduced as it is, defects included: FAIL, N/A and SKIPPED count nowhere, any ERROR means HIGH, delta-presence cannot fail,
+Reproduced as it is, defects included: FAIL, N/A and SKIPPED count nowhere, any ERROR means HIGH, delta-presence
+cannot fail,
 and a missing ratio of CAP or TCAP is a WARNING. It is used only when a policy says ``verdict_rule = "riskutility"``.
 """
 
@@ -23,8 +24,10 @@ SENTENCE = {
 def status(metric: str, **figures: Any) -> str:
     """PASS, WARNING, FAIL or N/A of one metric by the report's own thresholds.
 
-    Figures are named as in the package: ``cap`` and ``baseline``; ``ratio``; ``pct_disclosive``; ``value``; ``k``; ``l``; ``t``;
-    ``mean_risk``; ``share`` and ``wilcoxon_p``; ``ratio`` and ``pct_suspicious``; ``pct``; ``risk``; ``privacy_loss``; ``auc``.
+    Figures are named as in the package: ``cap`` and ``baseline``; ``ratio``; ``pct_disclosive``; ``value``; ``k``;
+    ``l``; ``t``;
+    ``mean_risk``; ``share`` and ``wilcoxon_p``; ``ratio`` and ``pct_suspicious``; ``pct``; ``risk``;
+    ``privacy_loss``; ``auc``.
     """
     if metric in ("CAP", "TCAP"):
         cap, baseline = figures.get("cap"), figures.get("baseline")
@@ -72,7 +75,9 @@ def level(statuses: Sequence[str]) -> str:
 
 
 def threat_level(threats: Mapping[str, str]) -> str:
-    """The rule of this house in that package's words: LOW, MEDIUM, HIGH or INCOMPLETE from PASS, WARN, FAIL, NOT_ASSESSABLE."""
+    """The rule of this house in that package's words: LOW, MEDIUM, HIGH or INCOMPLETE from PASS, WARN, FAIL,
+    NOT_ASSESSABLE.
+    """
     from glasshouse.judgement.threats import overall
 
     words = {"PASS": "pass", "WARN": "warn", "FAIL": "fail", "NOT_ASSESSABLE": "not_assessed", "ERROR": "not_assessed"}
@@ -80,7 +85,10 @@ def threat_level(threats: Mapping[str, str]) -> str:
 
 
 def statuses(results: Mapping[str, Result]) -> dict[str, str]:
-    """Status of every metric of that report which has been measured here. A failed measure is an ERROR, what does not apply is SKIPPED."""
+    """Status of every metric of that report which has been measured here.
+
+    A failed measure is an ERROR, what does not apply is SKIPPED.
+    """
     found = {}
     for metric, (name, read) in _READERS.items():
         result = results.get(name)
@@ -90,7 +98,11 @@ def statuses(results: Mapping[str, Result]) -> dict[str, str]:
             found[metric] = "ERROR" if result.status == "failed" else "SKIPPED"
             continue
         figures = read(result)
-        found[metric] = "SKIPPED" if any(v is None for v in figures.values()) and metric not in ("CAP", "TCAP", "DiSCO") else status(metric, **figures)
+        found[metric] = (
+            "SKIPPED"
+            if any(v is None for v in figures.values()) and metric not in ("CAP", "TCAP", "DiSCO")
+            else status(metric, **figures)
+        )
     return found
 
 
@@ -109,7 +121,13 @@ _READERS: dict[str, tuple[str, Any]] = {
     "DiSCO": ("disco", lambda r: {"ratio": None if not r.baseline or r.value is None else r.value / r.baseline}),
     "RAPID": ("rapid", lambda r: {"value": r.value}),
     "DCR": ("dcr", lambda r: {"share": r.value, "wilcoxon_p": _detail(r, "wilcoxon_p", "wilcoxon_p_less")}),
-    "NNDR": ("nndr", lambda r: {"ratio": _detail(r, "ratio"), "pct_suspicious": _percent(_detail(r, "suspicious", "share_suspicious"))}),
+    "NNDR": (
+        "nndr",
+        lambda r: {
+            "ratio": _detail(r, "ratio"),
+            "pct_suspicious": _percent(_detail(r, "suspicious", "share_suspicious")),
+        },
+    ),
     "IMS": ("identical", lambda r: {"pct": _percent(r.value)}),
     "dRisk": ("drisk", lambda r: {"value": r.value}),
     "Hitting Rate": ("hitting_rate", lambda r: {"value": r.value}),
@@ -117,15 +135,28 @@ _READERS: dict[str, tuple[str, Any]] = {
     "k-Anonymity": ("k_anonymity", lambda r: {"k": r.value}),
     "l-Diversity": ("l_diversity", lambda r: {"l": r.value}),
     "t-Closeness": ("t_closeness", lambda r: {"t": r.value}),
-    "Individual Risk": ("individual_risk", lambda r: {"mean_risk": _detail(r, "mean", "global") if _detail(r, "mean", "global") is not None else r.value}),
+    "Individual Risk": (
+        "individual_risk",
+        lambda r: {"mean_risk": _detail(r, "mean", "global") if _detail(r, "mean", "global") is not None else r.value},
+    ),
     "Population Uniqueness": ("population_uniqueness", lambda r: {"value": r.value}),
-    "Attacker Risk": ("attacker_risk", lambda r: {"value": _detail(r, "prosecutor", "prosecutor_mean") if _detail(r, "prosecutor", "prosecutor_mean") is not None else r.value}),
+    "Attacker Risk": (
+        "attacker_risk",
+        lambda r: {
+            "value": _detail(r, "prosecutor", "prosecutor_mean")
+            if _detail(r, "prosecutor", "prosecutor_mean") is not None
+            else r.value
+        },
+    ),
     "delta-Presence": ("delta_presence", lambda r: {}),
     "Singling Out": ("singling_out", lambda r: {"risk": r.value}),
     "Linkability": ("linkability", lambda r: {"risk": r.value}),
-    "NNAA": ("nnaa", lambda r: {"privacy_loss": _detail(r, "privacy_loss") if _detail(r, "privacy_loss") is not None else r.value}),
+    "NNAA": (
+        "nnaa",
+        lambda r: {"privacy_loss": _detail(r, "privacy_loss") if _detail(r, "privacy_loss") is not None else r.value},
+    ),
     "DOMIAS": ("domias", lambda r: {"auc": r.value}),
-}  # fmt: skip
+}
 
 
 def _pass(met: bool) -> str:

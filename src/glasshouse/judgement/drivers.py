@@ -1,4 +1,6 @@
-"""Who is at risk and which columns drive it: the figure without each key in turn, and the figure inside each subgroup."""
+"""Who is at risk and which columns drive it: the figure without each key in turn, and the figure inside each
+subgroup.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +19,8 @@ if TYPE_CHECKING:
 
 PREFERRED = ("disco", "rapid", "tcap", "cap", "uniques")
 MOST_LEVELS = 12
-MODEL_WORK = 50_000  # records times keys up to which a model is refitted without each key; fixed, so that a report never depends on speed
+# records times keys up to which a model is refitted without each key; fixed, so that a report never depends on speed
+MODEL_WORK = 50_000
 
 
 def drivers(pair: Pair, judged: Sequence[Judged], options: Mapping[str, Mapping[str, Any]]) -> dict[str, Any] | None:
@@ -28,12 +31,22 @@ def drivers(pair: Pair, judged: Sequence[Judged], options: Mapping[str, Mapping[
     """
     small = pair.n("original") * max(len(pair.keys), 1) <= MODEL_WORK
     again = ("cells", "rows", "attackers") if small else ("cells", "rows")
-    chosen = _choose([j for j in judged if j.decides and j.measure.cost in again and "keys" in j.measure.needs and j.measure.table == "pair" and j.measure.threat == "attribute"])
+    chosen = _choose(
+        [
+            j
+            for j in judged
+            if j.decides
+            and j.measure.cost in again
+            and "keys" in j.measure.needs
+            and j.measure.table == "pair"
+            and j.measure.threat == "attribute"
+        ]
+    )
     if chosen is None or len(pair.keys) < 2 or not chosen.result.value:
         return None
     measure, value = chosen.measure, chosen.result.value
     assert value is not None
-    rows = []
+    rows: list[dict[str, Any]] = []
     for key in pair.keys:
         without = measure.run(pair.replace(keys=[k for k in pair.keys if k != key]), **options.get(measure.name, {}))
         if without.value is not None:
@@ -43,9 +56,13 @@ def drivers(pair: Pair, judged: Sequence[Judged], options: Mapping[str, Mapping[
 
 
 def people(pair: Pair, judged: Sequence[Judged]) -> dict[str, Any] | None:
-    """How many original records the leading attribute (or identity) measure flags, and the share inside each subgroup."""
+    """How many original records the leading attribute (or identity) measure flags, and the share inside each
+    subgroup.
+    """
     able = [j for j in judged if j.decides and j.measure.table == "pair" and j.result._flag is not None]
-    chosen = _choose([j for j in able if j.measure.threat == "attribute"]) or _choose([j for j in able if j.measure.threat == "identity"])
+    chosen = _choose([j for j in able if j.measure.threat == "attribute"]) or _choose(
+        [j for j in able if j.measure.threat == "identity"]
+    )
     if chosen is None:
         return None
     result = chosen.result
@@ -54,7 +71,13 @@ def people(pair: Pair, judged: Sequence[Judged]) -> dict[str, Any] | None:
     for column in (*pair.keys, *pair.targets) if flags[known].any() else ():
         if len(pair.codes(column).levels) <= MOST_LEVELS:
             groups += _groups(result, column)
-    return {"measure": result.name, "flagged": int(round(float(flags[known].sum()))), "known": int(known.sum()), "of": int(len(flags)), "groups": groups}
+    return {
+        "measure": result.name,
+        "flagged": round(float(flags[known].sum())),
+        "known": int(known.sum()),
+        "of": len(flags),
+        "groups": groups,
+    }
 
 
 def _groups(result: Result, column: str) -> list[dict[str, Any]]:
@@ -69,13 +92,23 @@ def _groups(result: Result, column: str) -> list[dict[str, Any]]:
 
 def _choose(members: Sequence[Judged]) -> Judged | None:
     """The worst judged member; among equals the one whose figure people know best."""
-    usable = [j for j in members if j.result.status == "ok" and j.result.value is not None and j.status in ("pass", "warn", "fail")]
+    usable = [
+        j
+        for j in members
+        if j.result.status == "ok" and j.result.value is not None and j.status in ("pass", "warn", "fail")
+    ]
     order = {name: i for i, name in enumerate(PREFERRED)}
-    return min(usable, key=lambda j: (-SEVERITY[j.status], not j.result.value, order.get(j.name, len(order)), j.name), default=None)
+    return min(
+        usable,
+        key=lambda j: (-SEVERITY[j.status], not j.result.value, order.get(j.name, len(order)), j.name),
+        default=None,
+    )
 
 
 def safely(compute: Any, *arguments: Any) -> tuple[Any, str | None]:
-    """The answer, or None and a sentence without any data value: an explanation that fails must not cost the verdict."""
+    """The answer, or None and a sentence without any data value: an explanation that fails must not cost the
+    verdict.
+    """
     try:
         return compute(*arguments), None
     except GlasshouseError as problem:

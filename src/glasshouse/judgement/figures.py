@@ -1,4 +1,6 @@
-"""How a figure is written for a reader: a share as a percentage, a count as a count, everything else with four digits."""
+"""How a figure is written for a reader: a share as a percentage, a count as a count, everything else with four
+digits.
+"""
 
 from __future__ import annotations
 
@@ -6,11 +8,35 @@ from glasshouse.core.measure import Measure
 from glasshouse.core.plain import number, percent
 
 TITLES = {
-    "disco": "DiSCO", "cap": "CAP", "tcap": "TCAP", "weap": "WEAP", "rapid": "RAPID", "dcr": "DCR", "nndr": "NNDR", "nnaa": "NNAA", "domias": "DOMIAS", "pmse": "pMSE",
-    "specks": "SPECKS", "po50": "PO50", "mmd": "MMD", "pca": "PCA", "tstr": "TSTR", "suda": "SUDA", "drisk": "dRisk", "k_anonymity": "k-anonymity", "l_diversity": "l-diversity",
-    "t_closeness": "t-closeness", "delta_presence": "δ-presence", "u_statistic": "U statistic", "ci_overlap": "CI overlap", "ci_proximity": "CI proximity",
-    "epsilon_identifiability": "ε-identifiability", "kolmogorov_smirnov": "Kolmogorov–Smirnov", "jensen_shannon": "Jensen–Shannon", "identical": "Identical records",
-}  # fmt: skip
+    "disco": "DiSCO",
+    "cap": "CAP",
+    "tcap": "TCAP",
+    "weap": "WEAP",
+    "rapid": "RAPID",
+    "dcr": "DCR",
+    "nndr": "NNDR",
+    "nnaa": "NNAA",
+    "domias": "DOMIAS",
+    "pmse": "pMSE",
+    "specks": "SPECKS",
+    "po50": "PO50",
+    "mmd": "MMD",
+    "pca": "PCA",
+    "tstr": "TSTR",
+    "suda": "SUDA",
+    "drisk": "dRisk",
+    "k_anonymity": "k-anonymity",
+    "l_diversity": "l-diversity",
+    "t_closeness": "t-closeness",
+    "delta_presence": "δ-presence",
+    "u_statistic": "U statistic",
+    "ci_overlap": "CI overlap",
+    "ci_proximity": "CI proximity",
+    "epsilon_identifiability": "ε-identifiability",
+    "kolmogorov_smirnov": "Kolmogorov–Smirnov",
+    "jensen_shannon": "Jensen–Shannon",
+    "identical": "Identical records",
+}
 
 
 def title(name: str) -> str:

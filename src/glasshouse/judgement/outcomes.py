@@ -45,9 +45,15 @@ class Outcome:
 
     def to_dict(self) -> dict[str, Any]:
         return {
-            "measure": self.rule.measure, "rule": self.rule.text(), "statistic": self.statistic, "figure": self.figure, "status": self.status,
-            "comparison": self.comparison, "required": self.rule.required, "why": self.rule.why,
-        }  # fmt: skip
+            "measure": self.rule.measure,
+            "rule": self.rule.text(),
+            "statistic": self.statistic,
+            "figure": self.figure,
+            "status": self.status,
+            "comparison": self.comparison,
+            "required": self.rule.required,
+            "why": self.rule.why,
+        }
 
 
 @dataclass(frozen=True)
@@ -77,15 +83,23 @@ class PolicyReport:
 
     @property
     def exit_code(self) -> int:
-        """0 met, 1 violated, 3 something required could not be measured. A stricter policy never lowers it, so 3 outranks 1."""
+        """0 met, 1 violated, 3 something required could not be measured.
+
+        A stricter policy never lowers it, so 3 outranks 1.
+        """
         return 3 if self.unmeasured else 1 if self.violations else 0
 
     def raise_for_status(self) -> PolicyReport:
         """Return quietly when the policy is met; raise PolicyViolation or PolicyIncomplete otherwise."""
         if self.violations:
-            raise PolicyViolation(f"policy {self.policy!r} is violated: " + "; ".join(o.line() for o in self.violations))
+            raise PolicyViolation(
+                f"policy {self.policy!r} is violated: " + "; ".join(o.line() for o in self.violations)
+            )
         if self.unmeasured:
-            raise PolicyIncomplete(f"policy {self.policy!r} could not be decided: " + "; ".join(f"{o.rule.measure}: {o.comparison}" for o in self.unmeasured))
+            raise PolicyIncomplete(
+                f"policy {self.policy!r} could not be decided: "
+                + "; ".join(f"{o.rule.measure}: {o.comparison}" for o in self.unmeasured)
+            )
         return self
 
     def lines(self) -> list[str]:

@@ -27,7 +27,8 @@ def overview(pair: Pair) -> dict[str, Any]:
     found, problem = safely(pair.check)
     return {
         "tables": [
-            {"table": t, "source": pair.source(t), "records": pair.n(t), "fingerprint": pair.fingerprint(t)} for t in names
+            {"table": t, "source": pair.source(t), "records": pair.n(t), "fingerprint": pair.fingerprint(t)}
+            for t in names
         ],
         "keys": list(pair.keys),
         "target": list(pair.targets),
@@ -40,7 +41,7 @@ def overview(pair: Pair) -> dict[str, Any]:
         "columns": columns,
         "remarks": pair.remarks,
         "findings": [{"level": "warning", "column": None, "message": problem}] if problem else _findings(found),
-    }  # fmt: skip
+    }
 
 
 def role(pair: Pair, column: str) -> str:
@@ -53,7 +54,9 @@ def role(pair: Pair, column: str) -> str:
         return "weights"
     if column == pair.cluster:
         return "cluster"
-    return "identifier, left out" if column in pair.identifiers else "" if column in pair.columns else "not in every table"
+    return (
+        "identifier, left out" if column in pair.identifiers else "" if column in pair.columns else "not in every table"
+    )
 
 
 def _findings(found: Any) -> list[dict[str, Any]]:
@@ -62,12 +65,24 @@ def _findings(found: Any) -> list[dict[str, Any]]:
 
 def call(pair: Pair, policy: str | None, measures: Any, seed: int, options: Mapping[str, Any]) -> str:
     """The Python call that gives the same figures again, given the same tables."""
-    roles: list[tuple[str, Any]] = [("keys", list(pair.keys) or None), ("target", pair.targets[0] if len(pair.targets) == 1 else list(pair.targets) or None)]
-    roles += [("weights", pair.weights), ("cluster", pair.cluster), ("row_paired", pair.row_paired or None), ("missing", pair.missing if pair.missing_given else None)]
+    roles: list[tuple[str, Any]] = [
+        ("keys", list(pair.keys) or None),
+        ("target", pair.targets[0] if len(pair.targets) == 1 else list(pair.targets) or None),
+    ]
+    roles += [
+        ("weights", pair.weights),
+        ("cluster", pair.cluster),
+        ("row_paired", pair.row_paired or None),
+        ("missing", pair.missing if pair.missing_given else None),
+    ]
     said = [f"{name}={value!r}" for name, value in roles if value is not None]
     said += ["holdout=holdout"] if pair.has_holdout else []
     run = [f"policy={policy!r}"] if policy is not None else []
-    run += [f"measures={measures if isinstance(measures, str) else list(measures)!r}" if not isinstance(measures, str) else f"measures={measures!r}"]
+    run += [
+        f"measures={measures if isinstance(measures, str) else list(measures)!r}"
+        if not isinstance(measures, str)
+        else f"measures={measures!r}"
+    ]
     run += [f"random_state={seed}"] + ([f"options={dict(options)!r}"] if options else [])
     released = "released" if pair.m == 1 else "[" + ", ".join(f"released{i or ''}" for i in range(pair.m)) + "]"
     return f"pair = gh.Pair(original, {released}, {', '.join(said)})\ngh.assess(pair, {', '.join(run)})"

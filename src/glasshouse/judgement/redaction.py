@@ -1,6 +1,7 @@
 """What may stand in a report that leaves the house: no value of a person, no record, no count so small that it is one.
 
-Two guards. What a measure declares ``private`` is left out. Everything else is compared with the data themselves: text that is a label
+Two guards. What a measure declares ``private`` is left out. Everything else is compared with the data themselves:
+text that is a label
 of the original, numbers that are one of its values, and counts below the minimum do not pass, wherever they came from.
 """
 
@@ -54,7 +55,9 @@ class Redactor:
     # -- text ----------------------------------------------------------------------------------------------------------
 
     def holds_label(self, text: str, spoken: frozenset[str] = frozenset()) -> bool:
-        """Whether a label of the original stands in ``text`` as a word or phrase of its own; column names are no labels."""
+        """Whether a label of the original stands in ``text`` as a word or phrase of its own; column names are no
+        labels.
+        """
         for word in set(_WORD.findall(text)):
             for label in self._tokens.get(word, ()):
                 if label in self.names or label in spoken:
@@ -70,7 +73,13 @@ class Redactor:
     def sentence(self, result: Result, own: str | None = None) -> str:
         """The measure's own sentence when it is safe, else one made of the shares alone."""
         text = result.sentence if own is None else own
-        if text and not self._small_share(result) and not self.holds_label(text, _own_words(result)) and not self.holds_small_count(text) and not self.holds_number(text):
+        if (
+            text
+            and not self._small_share(result)
+            and not self.holds_label(text, _own_words(result))
+            and not self.holds_small_count(text)
+            and not self.holds_number(text)
+        ):
             return text
         return self.neutral(result)
 
@@ -128,7 +137,9 @@ class Redactor:
     def details(self, result: Result) -> dict[str, Any]:
         """Figures under their names, without labels, without the original's values, without small counts."""
         private = set() if result.measure is None else set(result.measure.private)
-        kept = {k: self._clean(v, result) for k, v in result.details.items() if k not in private and not self._is_label(k)}
+        kept = {
+            k: self._clean(v, result) for k, v in result.details.items() if k not in private and not self._is_label(k)
+        }
         return {k: v for k, v in kept.items() if v is not None}
 
     def options(self, result: Result) -> dict[str, Any]:
@@ -145,12 +156,21 @@ class Redactor:
         if isinstance(item, int):
             return f"<{self.min_count}" if self.small(item) else None if float(item) in self.numbers else item
         if isinstance(item, float):
-            few = result.measure is not None and result.measure.side == "disclosure" and 0 < item < 1 and item * self.n < self.min_count
+            few = (
+                result.measure is not None
+                and result.measure.side == "disclosure"
+                and 0 < item < 1
+                and item * self.n < self.min_count
+            )
             return None if few or item in self.numbers else item
         if isinstance(item, str):
             return None if self._is_label(item) or self.holds_label(item) else item
         if isinstance(item, Mapping):
-            inner = {k: self._clean(v, result) for k, v in item.items() if k in self.names or not (self._is_label(k) or self.holds_label(k))}
+            inner = {
+                k: self._clean(v, result)
+                for k, v in item.items()
+                if k in self.names or not (self._is_label(k) or self.holds_label(k))
+            }
             return {k: v for k, v in inner.items() if v is not None}
         return None  # lists are findings or curves per level; they stay in the house
 
@@ -165,4 +185,6 @@ def _own_words(result: Result) -> frozenset[str]:
     """Words of the measure's own declaration: a data label that equals one of them says nothing here."""
     if result.measure is None:
         return frozenset()
-    return frozenset(_WORD.findall(f"{result.measure.summary} {result.name} {result.measure.limits} {result.measure.knows}"))
+    return frozenset(
+        _WORD.findall(f"{result.measure.summary} {result.name} {result.measure.limits} {result.measure.knows}")
+    )

@@ -16,8 +16,17 @@ SETS = ("fast", "default", "full")
 FAST_COSTS = ("cells", "rows")
 # Left to "full": figures another measure of the default set already answers, at a much higher cost.
 FULL_ONLY = (
-    "attribution_all", "forest_proximity", "delta_presence", "feature_importance", "model_quality", "model_performance", "nnaa", "po50", "specks", "u_statistic",
-)  # fmt: skip
+    "attribution_all",
+    "forest_proximity",
+    "delta_presence",
+    "feature_importance",
+    "model_quality",
+    "model_performance",
+    "nnaa",
+    "po50",
+    "specks",
+    "u_statistic",
+)
 # Seconds per unit of work on one core, measured on two machines and rounded up: for the estimate, not for a promise.
 SECONDS = {"cells": 2e-6, "rows": 2e-6, "neighbours": 6e-9, "attackers": 6e-5, "pairs": 2e-8}
 
@@ -29,7 +38,10 @@ def select(measures: str | Iterable[str], policy: Policy) -> list[Measure]:
         measures = [measures]
     if isinstance(measures, str):
         if measures not in SETS:
-            raise InputError(f"measures={measures!r} is neither a set nor a measure{closest(measures, [*SETS, *known])}; the sets are {listed(SETS)}")
+            raise InputError(
+                f"measures={measures!r} is neither a set nor a measure{closest(measures, [*SETS, *known])}; the "
+                f"sets are {listed(SETS)}"
+            )
         wanted = [m.name for m in known.values() if _in_set(m, measures)]
     else:
         wanted = [getattr(m, "name", m) for m in measures]
@@ -61,8 +73,13 @@ class Cost:
     runs: bool
 
     def __str__(self) -> str:
-        unit = {"cells": "records to count", "rows": "records to count", "neighbours": "record comparisons at most", "pairs": "record pairs",
-                "attackers": "records for models to learn and predict"}.get(self.kind, "steps")  # fmt: skip
+        unit = {
+            "cells": "records to count",
+            "rows": "records to count",
+            "neighbours": "record comparisons at most",
+            "pairs": "record pairs",
+            "attackers": "records for models to learn and predict",
+        }.get(self.kind, "steps")
         return f"{self.measure}: about {self.work:.2g} {unit}" if self.runs else f"{self.measure}: does not apply"
 
 
@@ -90,18 +107,34 @@ def estimate(pair: Any, measures: str | Sequence[str] = "default", policy: Polic
     chosen = select(measures, Policy.of(policy))
     n, released = pair.n("original"), sum(pair.n("released" if i == 0 else f"released{i}") for i in range(pair.m))
     held = pair.n("holdout") if pair.has_holdout else 0
-    # an exact search in a box tree visits far fewer records than there are; the square root is what the bundled data show
+    # an exact search in a box tree visits far fewer records than there are; the square root is what the bundled data
+    # show
     work: Mapping[str, float] = {
-        "cells": n + released, "rows": n + released, "neighbours": released * (n + held) ** 0.75, "attackers": n + released, "pairs": n * released,
-    }  # fmt: skip
+        "cells": n + released,
+        "rows": n + released,
+        "neighbours": released * (n + held) ** 0.75,
+        "attackers": n + released,
+        "pairs": n * released,
+    }
     columns = max(len(pair.columns), 1)
     costs = []
     for measure in chosen:
         amount = float(work.get(measure.cost, n + released))
-        seconds = amount * SECONDS.get(measure.cost, 2e-6) * (columns if measure.cost in ("cells", "rows", "neighbours") else 1) + 0.02
+        seconds = (
+            amount
+            * SECONDS.get(measure.cost, 2e-6)
+            * (columns if measure.cost in ("cells", "rows", "neighbours") else 1)
+            + 0.02
+        )
         costs.append(Cost(measure.name, measure.cost, amount, seconds, measure.lacks(pair) is None))
     return Estimate(tuple(costs))
 
 
 def _duration(seconds: float) -> str:
-    return f"{max(seconds, 1):.0f} s" if seconds < 90 else f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"
+    return (
+        f"{max(seconds, 1):.0f} s"
+        if seconds < 90
+        else f"{seconds / 60:.0f} min"
+        if seconds < 5400
+        else f"{seconds / 3600:.1f} h"
+    )

@@ -18,7 +18,8 @@ QUESTIONS = {
     "copying": "Does the release contain the original records, or near copies of them?",
 }
 STRUCTURE = (
-    "counts classes in the released file alone. Records of a fully synthetic file belong to nobody, so this describes the file and does "
+    "counts classes in the released file alone. Records of a fully synthetic file belong to nobody, so this "
+    "describes the file and does "
     "not decide; declare row_paired=True, or name the measure in the policy, if released records are real people"
 )
 
@@ -75,16 +76,24 @@ class Threat:
 
     def to_dict(self) -> dict[str, Any]:
         return {
-            "status": self.status, "worst": self.worst, "sentence": self.sentence, "required": self.required, "deciding": list(self.deciding),
-            "findings": list(self.findings), "missing": list(self.missing),
-        }  # fmt: skip
+            "status": self.status,
+            "worst": self.worst,
+            "sentence": self.sentence,
+            "required": self.required,
+            "deciding": list(self.deciding),
+            "findings": list(self.findings),
+            "missing": list(self.missing),
+        }
 
     def __str__(self) -> str:
         return f"{self.name}: {self.status.replace('_', ' ')}. {self.sentence}"
 
 
 def judge(result: Result, policy: Policy, row_paired: bool) -> Judged:
-    """Status of a result under a policy. Rules come first, then the limits the measure declares, if the policy lets them count."""
+    """Status of a result under a policy.
+
+    Rules come first, then the limits the measure declares, if the policy lets them count.
+    """
     measure = result.measure
     assert measure is not None
     outcomes = tuple(rule.judge(result) for rule in policy.rules_for(result.name))
@@ -131,17 +140,34 @@ def _threat(name: str, members: list[Judged], required: bool) -> Threat:
     ordered = sorted(groups.values(), key=_rank, reverse=True)
     worst = ordered[0]
     findings = tuple(j.name for j in ordered if j.status in ("warn", "fail"))
-    return Threat(name, worst.status, worst.name, worst.result.sentence, tuple(j.name for j in deciding), findings, missing, required)
+    return Threat(
+        name,
+        worst.status,
+        worst.name,
+        worst.result.sentence,
+        tuple(j.name for j in deciding),
+        findings,
+        missing,
+        required,
+    )
 
 
 def _rank(j: Judged) -> tuple[int, bool, float, str]:
     excess = j.result.excess
-    figure = excess if excess is not None else float(j.result.value or 0) if j.measure.better == "lower" and j.measure.range == (0, 1) else 0.0
+    figure = (
+        excess
+        if excess is not None
+        else float(j.result.value or 0)
+        if j.measure.better == "lower" and j.measure.range == (0, 1)
+        else 0.0
+    )
     return SEVERITY[j.status], established(j.result), figure, j.name
 
 
 def established(result: Result) -> bool:
-    """Whether the release does worse than its reference beyond doubt; a limit may also be broken because too little was seen to rule it out."""
+    """Whether the release does worse than its reference beyond doubt; a limit may also be broken because too little
+    was seen to rule it out.
+    """
     difference = result.details.get("difference_interval")
     if difference:
         return bool(difference[0] > 0)
@@ -170,13 +196,19 @@ def _not_assessed(members: list[Judged], open_: list[Judged]) -> str:
     if not ways and open_:
         ways.append(str(open_[0].result.reason))
     if not open_:
-        ways.append("The policy sets no limit for what was measured." if any(j.status in ("pass", "warn", "fail") for j in members)
-                    else "What was measured has no limit and decides nothing.")  # fmt: skip
+        ways.append(
+            "The policy sets no limit for what was measured."
+            if any(j.status in ("pass", "warn", "fail") for j in members)
+            else "What was measured has no limit and decides nothing."
+        )
     return "Not assessed: " + " ".join(ways)
 
 
 def overall(threats: Mapping[str, str], required: Sequence[str] = THREATS) -> str:
-    """fail > incomplete > warn > pass. A threat that was not assessed never passes; a failed one fails, required or not."""
+    """fail > incomplete > warn > pass.
+
+    A threat that was not assessed never passes; a failed one fails, required or not.
+    """
     statuses = list(threats.values())
     if "fail" in statuses:
         return "fail"

@@ -18,7 +18,9 @@ def write_atomically(path: str | Path, text: str) -> Path:
     try:
         handle, temporary = tempfile.mkstemp(prefix=f".{path.name}.", suffix=".part", dir=path.parent)
     except OSError as problem:
-        raise InputError(f"cannot write {path}: {(problem.strerror or 'the folder cannot be written to').lower()}") from None
+        raise InputError(
+            f"cannot write {path}: {(problem.strerror or 'the folder cannot be written to').lower()}"
+        ) from None
     try:
         with os.fdopen(handle, "w", encoding="utf-8", newline="\n") as file:
             file.write(text)

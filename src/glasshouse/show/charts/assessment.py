@@ -17,7 +17,12 @@ def threats(assessment: Assessment) -> Any:
     for threat in sorted(assessment.threats.values(), key=lambda t: (order[t.status], t.name)):
         for judged in assessment.judged:
             result, measure = judged.result, judged.measure
-            if measure.threat != threat.name or result.status != "ok" or measure.range != (0, 1) or judged.role == "structure":
+            if (
+                measure.threat != threat.name
+                or result.status != "ok"
+                or measure.range != (0, 1)
+                or judged.role == "structure"
+            ):
                 continue
             label = f"{threat.name}: {title(judged.name)}"
             rows += marks(result, label)

@@ -1,4 +1,6 @@
-"""The chart of a measure that has none of its own: what the release gives, and what it is compared with, on one axis."""
+"""The chart of a measure that has none of its own: what the release gives, and what it is compared with, on one
+axis.
+"""
 
 from __future__ import annotations
 
@@ -17,9 +19,20 @@ def marks(result: Result, label: str) -> list[dict[str, Any]]:
     return [{"measure": label, "figure": name, "value": float(value)} for name, value in figures if value is not None]
 
 
-def layered(rows: list[dict[str, Any]], spans: list[dict[str, Any]], title: str, width: int = 420, order: list[str] | None = None) -> Any:
-    """Points for the figures, a thick rule for the interval, one line per measure. Shape tells them apart, not colour alone."""
-    import altair as alt
+def layered(
+    rows: list[dict[str, Any]],
+    spans: list[dict[str, Any]],
+    title: str,
+    width: int = 420,
+    order: list[str] | None = None,
+) -> Any:
+    """Points for the figures, a thick rule for the interval, one line per measure.
+
+    Shape tells them apart, not colour alone.
+    """
+    import altair
+
+    alt: Any = altair  # its own types leave parts of the interface out
 
     y = alt.Y("measure:N", title=None, sort=order)
     points = (
@@ -29,11 +42,17 @@ def layered(rows: list[dict[str, Any]], spans: list[dict[str, Any]], title: str,
             x=alt.X("value:Q", title=title),
             y=y,
             shape=alt.Shape("figure:N", title=None, scale=alt.Scale(domain=list(ORDER), range=list(SHAPES))),
-            color=alt.Color("figure:N", title=None, scale=alt.Scale(domain=list(ORDER), range=["#a92e13", "#5d6670", "#2b78b5"])),
+            color=alt.Color(
+                "figure:N", title=None, scale=alt.Scale(domain=list(ORDER), range=["#a92e13", "#5d6670", "#2b78b5"])
+            ),
             tooltip=["measure:N", "figure:N", alt.Tooltip("value:Q", format=".4f")],
         )
     )
-    bars = alt.Chart(alt.Data(values=spans)).mark_rule(strokeWidth=5, opacity=0.35, color="#a92e13", strokeCap="round").encode(x="low:Q", x2="high:Q", y=y)
+    bars = (
+        alt.Chart(alt.Data(values=spans))
+        .mark_rule(strokeWidth=5, opacity=0.35, color="#a92e13", strokeCap="round")
+        .encode(x="low:Q", x2="high:Q", y=y)
+    )
     return (bars + points if spans else points).properties(width=width)
 
 

@@ -1,4 +1,7 @@
-"""The command line. Data on stdout, all else on stderr; 0 policy met, 1 violated, 2 usage or input error, 3 not measurable."""
+"""The command line.
+
+Data on stdout, all else on stderr; 0 policy met, 1 violated, 2 usage or input error, 3 not measurable.
+"""
 
 from __future__ import annotations
 
@@ -46,7 +49,10 @@ def _guarded(arguments: list[str], debug: bool) -> int:
     except Exception as problem:
         if debug:
             raise
-        _say(f"error: glasshouse itself stopped with {type(problem).__name__}; run again with --debug to see where (the trace may quote data)")
+        _say(
+            f"error: glasshouse itself stopped with {type(problem).__name__}; run again with --debug to see "
+            "where (the trace may quote data)"
+        )
         return USAGE
 
 

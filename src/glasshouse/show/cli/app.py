@@ -1,4 +1,7 @@
-"""The commands, gathered. Each lives in a file of its own subject; nothing heavy is imported before a command needs it."""
+"""The commands, gathered.
+
+Each lives in a file of its own subject; nothing heavy is imported before a command needs it.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +14,8 @@ from glasshouse.show.cli import assessing, catalogue, comparing, demo, formal, p
 app = typer.Typer(
     name="glasshouse",
     help="What a synthetic or anonymised data set gives away about the people in it, and what it is still good for.",
-    epilog="Exit codes: 0 policy met, 1 policy violated, 2 usage or input error, 3 something the policy requires could not be measured. "
+    epilog="Exit codes: 0 policy met, 1 policy violated, 2 usage or input error, 3 something the policy "
+    "requires could not be measured. "
     "--debug shows a full trace.",
     no_args_is_help=False,
     add_completion=False,
@@ -30,7 +34,11 @@ def _version(wanted: bool) -> None:
 
 
 @app.callback()
-def root(version: Annotated[bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version and leave.")] = False) -> None:
+def root(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version and leave.")
+    ] = False,
+) -> None:
     """What a synthetic or anonymised data set gives away about the people in it, and what it is still good for."""
 
 

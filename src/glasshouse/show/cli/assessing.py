@@ -11,10 +11,23 @@ import typer
 from glasshouse.show.cli import options as o
 from glasshouse.show.cli.terminal import bar, check_format, deliver, err, out, render, show
 
-PolicyOption = Annotated[str | None, typer.Option("--policy", help="A policy file, or public, research, secure, riskutility.", metavar="FILE|NAME")]
-MeasuresOption = Annotated[str | None, typer.Option("--measures", help="fast, default, full, or names with commas.  [default: default]", show_default=False)]
-AudienceOption = Annotated[str, typer.Option("--audience", help="internal, or external: no original value, no record, no small cell.")]
-OptionOption = Annotated[list[str] | None, typer.Option("--option", help="An option of the measure, name=value; repeat for more.", metavar="NAME=VALUE")]
+PolicyOption = Annotated[
+    str | None,
+    typer.Option("--policy", help="A policy file, or public, research, secure, riskutility.", metavar="FILE|NAME"),
+]
+MeasuresOption = Annotated[
+    str | None,
+    typer.Option(
+        "--measures", help="fast, default, full, or names with commas.  [default: default]", show_default=False
+    ),
+]
+AudienceOption = Annotated[
+    str, typer.Option("--audience", help="internal, or external: no original value, no record, no small cell.")
+]
+OptionOption = Annotated[
+    list[str] | None,
+    typer.Option("--option", help="An option of the measure, name=value; repeat for more.", metavar="NAME=VALUE"),
+]
 
 
 def assess(
@@ -49,8 +62,21 @@ def assess(
     _check_audience(audience)
     chosen = None if policy is None else Policy.of(policy)
     wanted = {} if chosen is None else {k: v for k, v in chosen.run.items() if k not in ("measures", "seed")}
-    pair = o.make_pair(original, released, keys=keys, key=key, target=target, holdout=holdout, weights=weights, cluster=cluster, schema=schema,
-                       exclude=exclude, missing=missing, row_paired=row_paired, wanted=wanted)  # fmt: skip
+    pair = o.make_pair(
+        original,
+        released,
+        keys=keys,
+        key=key,
+        target=target,
+        holdout=holdout,
+        weights=weights,
+        cluster=cluster,
+        schema=schema,
+        exclude=exclude,
+        missing=missing,
+        row_paired=row_paired,
+        wanted=wanted,
+    )
     which = _measures(measures)
     if sys.stderr.isatty():
         asked = chosen.run.get("measures", which) if chosen is not None and measures is None else which
@@ -79,13 +105,19 @@ def assess(
 def measure(
     name: Annotated[str, typer.Argument(help="A measure; `glasshouse measures` lists them.", show_default=False)],
     original: o.Original,
-    released: Annotated[list[Path] | None, typer.Argument(help="The released table; not needed for measures of a single file.", show_default=False)] = None,
+    released: Annotated[
+        list[Path] | None,
+        typer.Argument(help="The released table; not needed for measures of a single file.", show_default=False),
+    ] = None,
     keys: o.Keys = None,
     key: o.Key = None,
     target: o.Target = None,
     holdout: o.Holdout = None,
     option: OptionOption = None,
-    records: Annotated[Path | None, typer.Option("--records", help="Also write the figures per record to this CSV file.", metavar="FILE")] = None,
+    records: Annotated[
+        Path | None,
+        typer.Option("--records", help="Also write the figures per record to this CSV file.", metavar="FILE"),
+    ] = None,
     output: o.Output = None,
     format: o.Format = None,
     weights: o.Weights = None,
@@ -104,19 +136,36 @@ def measure(
 
     check_format(format)
     if format in ("junit", "html", "md"):
-        raise InputError(f"a single measure is written as text or json, not {format}; `glasshouse assess --measures {name}` makes a report")
+        raise InputError(
+            f"a single measure is written as text or json, not {format}; `glasshouse assess --measures {name}` "
+            "makes a report"
+        )
     known = all_measures()
     if name not in known:
         raise InputError(f"there is no measure {name!r}{closest(name, known)}; `glasshouse measures` lists them")
     chosen = known[name]
     if not released and chosen.table != "single":
         raise InputError(f"{name} compares two tables: glasshouse measure {name} ORIGINAL RELEASED")
-    pair = o.make_pair(original, released or [original], keys=keys, key=key, target=target, holdout=holdout, weights=weights, cluster=cluster, schema=schema,
-                       exclude=exclude, missing=missing, row_paired=row_paired)  # fmt: skip
+    pair = o.make_pair(
+        original,
+        released or [original],
+        keys=keys,
+        key=key,
+        target=target,
+        holdout=holdout,
+        weights=weights,
+        cluster=cluster,
+        schema=schema,
+        exclude=exclude,
+        missing=missing,
+        row_paired=row_paired,
+    )
     given: dict[str, Any] = o.measure_options(option)
     stray = [given_name for given_name in given if given_name not in chosen.options]
     if stray:
-        raise InputError(f"{name} has no option {stray[0]!r}{closest(stray[0], chosen.options)}; it has: {', '.join(chosen.options)}")
+        raise InputError(
+            f"{name} has no option {stray[0]!r}{closest(stray[0], chosen.options)}; it has: {', '.join(chosen.options)}"
+        )
     if "random_state" in chosen.options:
         given.setdefault("random_state", seed if seed is not None else 0)
     if "n_jobs" in chosen.options and jobs is not None:

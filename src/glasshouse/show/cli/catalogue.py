@@ -26,16 +26,28 @@ def check(
     from glasshouse.core.plain import to_json
 
     check_format(format)
-    pair = o.make_pair(original, released, keys=keys, key=key, target=target, holdout=holdout, schema=schema, exclude=exclude)
+    pair = o.make_pair(
+        original, released, keys=keys, key=key, target=target, holdout=holdout, schema=schema, exclude=exclude
+    )
     found = pair.check()
     if format == "json":
         columns = [{"name": c.name, "kind": c.kind, "reason": c.reason} for c in pair.schema.values()]
-        sys.stdout.write(to_json({"schema": "glasshouse.check", "schema_version": 1, "columns": columns, "findings": found.to_dict()}) + "\n")
+        sys.stdout.write(
+            to_json(
+                {"schema": "glasshouse.check", "schema_version": 1, "columns": columns, "findings": found.to_dict()}
+            )
+            + "\n"
+        )
     else:
         console = out()
         console.print(repr(pair))
         console.print()
-        console.print(table([{"column": c.name, "kind": c.kind, "why": c.reason} for c in pair.schema.values()], ("column", "kind", "why")))
+        console.print(
+            table(
+                [{"column": c.name, "kind": c.kind, "why": c.reason} for c in pair.schema.values()],
+                ("column", "kind", "why"),
+            )
+        )
         console.print()
         console.print(repr(found))
     return 2 if any(f.level == "error" for f in found) else 0
@@ -51,19 +63,31 @@ def measures(
     from glasshouse.core.plain import to_json
 
     check_format(format)
-    rows = [r for r in listing().to_dicts() if (side is None or r["side"] == side) and (threat is None or r["threat"] == threat)]
+    rows = [
+        r
+        for r in listing().to_dicts()
+        if (side is None or r["side"] == side) and (threat is None or r["threat"] == threat)
+    ]
     if format == "json":
         sys.stdout.write(to_json(rows) + "\n")
     elif format == "md":
-        cells = [[str(r[c] or "").replace("|", "\\|") for c in ("name", "side", "threat", "needs", "summary")] for r in rows]
-        lines = ["| measure | side | threat | needs | question |", "|---|---|---|---|---|", *("| " + " | ".join(c) + " |" for c in cells)]
+        cells = [
+            [str(r[c] or "").replace("|", "\\|") for c in ("name", "side", "threat", "needs", "summary")] for r in rows
+        ]
+        lines = [
+            "| measure | side | threat | needs | question |",
+            "|---|---|---|---|---|",
+            *("| " + " | ".join(c) + " |" for c in cells),
+        ]
         sys.stdout.write("\n".join(lines) + "\n")
     else:
         out().print(table(rows, ("name", "threat", "family", "needs", "summary")))
     return 0
 
 
-def explain(name: Annotated[str, typer.Argument(help="A measure.", show_default=False)], format: o.Format = None) -> int:
+def explain(
+    name: Annotated[str, typer.Argument(help="A measure.", show_default=False)], format: o.Format = None
+) -> int:
     """What a measure asks, how to read it, what it needs, its limits and its source."""
     from glasshouse.catalogue import all_measures
     from glasshouse.catalogue import explain as prose

@@ -13,7 +13,9 @@ from glasshouse.show.cli.terminal import bar, check_format, deliver, out
 
 def compare(
     original: o.Original,
-    releases: Annotated[list[Path], typer.Argument(help="Releases to compare; NAME=FILE gives one a name.", show_default=False)],
+    releases: Annotated[
+        list[Path], typer.Argument(help="Releases to compare; NAME=FILE gives one a name.", show_default=False)
+    ],
     keys: o.Keys = None,
     key: o.Key = None,
     target: o.Target = None,
@@ -33,7 +35,11 @@ def compare(
     if format == "junit":
         raise InputError("a comparison is written as text, json, md or html, not junit")
     named = _names(releases)
-    roles: dict[str, Any] = {"keys": o.names(keys, key), "target": target, "holdout": None if holdout is None else str(holdout)}
+    roles: dict[str, Any] = {
+        "keys": o.names(keys, key),
+        "target": target,
+        "holdout": None if holdout is None else str(holdout),
+    }
     with bar(quiet, no_progress) as progress:
         if progress is not None:
             progress(0, 1, "comparing")
@@ -55,7 +61,9 @@ def _names(releases: list[Path]) -> dict[str, str]:
     return named
 
 
-def _call(compare: Any, original: str, named: dict[str, str], roles: dict[str, Any], seed: int | None, jobs: int | None) -> Any:
+def _call(
+    compare: Any, original: str, named: dict[str, str], roles: dict[str, Any], seed: int | None, jobs: int | None
+) -> Any:
     import inspect
 
     accepted = inspect.signature(compare).parameters

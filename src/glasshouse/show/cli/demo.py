@@ -13,7 +13,9 @@ from glasshouse.show.cli.terminal import STYLES, bar, err, out
 
 
 def demo(
-    output: Annotated[Path, typer.Option("--output", "-o", help="Where the report goes.", metavar="FILE")] = Path("report.html"),
+    output: Annotated[Path, typer.Option("--output", "-o", help="Where the report goes.", metavar="FILE")] = Path(
+        "report.html"
+    ),
     measures: Annotated[str, typer.Option("--measures", help="fast, default or full.")] = "default",
     seed: o.Seed = None,
     quiet: o.Quiet = False,
@@ -27,22 +29,43 @@ def demo(
 
     started = time.perf_counter()
     example = gh.data.load("health")
-    pair = gh.Pair(example.original, example.released, holdout=example.holdout, keys=list(example.keys), target=example.target)
-    err(f"A made-up health survey: {pair.n('original'):,} people, a synthetic release of {pair.n('released'):,} records, "
-        + (f"{pair.n('holdout'):,} people held out." if pair.has_holdout else "nobody held out."), quiet)  # fmt: skip
+    pair = gh.Pair(
+        example.original, example.released, holdout=example.holdout, keys=list(example.keys), target=example.target
+    )
+    err(
+        f"A made-up health survey: {pair.n('original'):,} people, a synthetic release of {pair.n('released'):,} "
+        "records, " + (f"{pair.n('holdout'):,} people held out." if pair.has_holdout else "nobody held out."),
+        quiet,
+    )
     err(f"The attacker knows {', '.join(pair.keys)} and wants to learn {pair.target}.\n", quiet)
     with bar(quiet, no_progress) as progress:
-        found = gh.assess(pair, policy="research", measures=measures, random_state=seed if seed is not None else 0, progress=progress)
+        found = gh.assess(
+            pair, policy="research", measures=measures, random_state=seed if seed is not None else 0, progress=progress
+        )
         if progress is not None:
             progress(1, 1, "writing the report")
         found.to_html(output, title="A made-up health survey")
     console = out()
-    console.print(Text(f"{MARKS[found.verdict]} {found.verdict.upper()}", style=STYLES[found.verdict]).append(f"  {found.headline}", style="default not bold"))
+    console.print(
+        Text(f"{MARKS[found.verdict]} {found.verdict.upper()}", style=STYLES[found.verdict]).append(
+            f"  {found.headline}", style="default not bold"
+        )
+    )
     console.print()
-    for threat in sorted(found.threats.values(), key=lambda t: ("fail", "not_assessed", "warn", "pass").index(t.status))[:3]:
-        console.print(Text(f"{MARKS[threat.status]} {threat.name}", style=STYLES[threat.status]).append(f": {threat.sentence}", style="default not bold"))
+    for threat in sorted(
+        found.threats.values(), key=lambda t: ("fail", "not_assessed", "warn", "pass").index(t.status)
+    )[:3]:
+        console.print(
+            Text(f"{MARKS[threat.status]} {threat.name}", style=STYLES[threat.status]).append(
+                f": {threat.sentence}", style="default not bold"
+            )
+        )
     if found.recommendations:
         console.print(f"\nWhat would help: {found.recommendations[0].text}")
     console.print(f"\nreport: {output.resolve()}")
-    err(f"{len(found.results)} measures in {time.perf_counter() - started:.0f} s. Your own data: glasshouse assess ORIGINAL RELEASED --keys a,b --target c -o report.html", quiet)
+    err(
+        f"{len(found.results)} measures in {time.perf_counter() - started:.0f} s. Your own data: glasshouse "
+        "assess ORIGINAL RELEASED --keys a,b --target c -o report.html",
+        quiet,
+    )
     return 0

@@ -11,16 +11,28 @@ import typer
 from glasshouse.show.cli import options as o
 from glasshouse.show.cli.terminal import check_format, deliver, err, out
 
-Advantage = Annotated[float | None, typer.Option("--advantage", help="Most an attacker may gain in telling members from others.")]
+Advantage = Annotated[
+    float | None, typer.Option("--advantage", help="Most an attacker may gain in telling members from others.")
+]
 Success = Annotated[float | None, typer.Option("--success", help="Most an attacker may succeed, at --baseline.")]
-Baseline = Annotated[float | None, typer.Option("--baseline", help="How often the attacker succeeds without the release.")]
+Baseline = Annotated[
+    float | None, typer.Option("--baseline", help="How often the attacker succeeds without the release.")
+]
 Rho = Annotated[float | None, typer.Option("--rho", help="zCDP parameter.")]
 Mu = Annotated[float | None, typer.Option("--mu", help="Gaussian DP parameter.")]
 Epsilon = Annotated[float | None, typer.Option("--epsilon", help="Epsilon, together with --delta.")]
 Delta = Annotated[float, typer.Option("--delta", help="Delta, for --epsilon and for reading epsilon off.")]
 
 
-def _risk(advantage: float | None, success: float | None, baseline: float | None, rho: float | None, mu: float | None, epsilon: float | None, delta: float) -> Any:
+def _risk(
+    advantage: float | None,
+    success: float | None,
+    baseline: float | None,
+    rho: float | None,
+    mu: float | None,
+    epsilon: float | None,
+    delta: float,
+) -> Any:
     import glasshouse as gh
     from glasshouse.core.errors import InputError
 
@@ -38,7 +50,9 @@ def _risk(advantage: float | None, success: float | None, baseline: float | None
     if epsilon is not None:
         stated.append(gh.Risk.from_epsilon_delta(epsilon, delta))
     if not stated:
-        raise InputError("state a risk: --advantage 0.1, --success 0.1 --baseline 0.01, --rho, --mu, or --epsilon with --delta")
+        raise InputError(
+            "state a risk: --advantage 0.1, --success 0.1 --baseline 0.01, --rho, --mu, or --epsilon with --delta"
+        )
     strictest = stated[0]
     for risk in stated[1:]:
         strictest = strictest | risk
@@ -55,26 +69,43 @@ def calibrate(
     delta: Delta = 1e-6,
     format: o.Format = None,
 ) -> int:
-    """From a risk one can talk about to the parameters a differentially private synthesiser needs; the strictest statement holds."""
+    """From a risk one can talk about to the parameters a differentially private synthesiser needs; the strictest
+    statement holds.
+    """
     from glasshouse.core.plain import to_json
 
     check_format(format)
     risk = _risk(advantage, success, baseline, rho, mu, epsilon, delta)
     if format == "json":
-        figures = {"rho": risk.rho, "epsilon": risk.epsilon(delta=delta), "delta": delta, "mu": risk.mu, "advantage": risk.advantage,
-                   "max_tpr": {f"{fpr:g}": risk.max_tpr(fpr) for fpr in (0.001, 0.01, 0.1)}}  # fmt: skip
+        figures = {
+            "rho": risk.rho,
+            "epsilon": risk.epsilon(delta=delta),
+            "delta": delta,
+            "mu": risk.mu,
+            "advantage": risk.advantage,
+            "max_tpr": {f"{fpr:g}": risk.max_tpr(fpr) for fpr in (0.001, 0.01, 0.1)},
+        }
         sys.stdout.write(to_json({"schema": "glasshouse.calibration", "schema_version": 1, **figures}) + "\n")
     else:
         out().print(risk.explain() if hasattr(risk, "explain") else repr(risk))
-        out().print(f"\nrho {risk.rho:.6g}   epsilon {risk.epsilon(delta=delta):.4g} at delta {delta:g}   mu {risk.mu:.4g}   advantage {risk.advantage:.4g}")
+        out().print(
+            f"\nrho {risk.rho:.6g}   epsilon {risk.epsilon(delta=delta):.4g} at delta {delta:g}   mu "
+            f"{risk.mu:.4g}   advantage {risk.advantage:.4g}"
+        )
     return 0
 
 
 def synthesise(
     original: o.Original,
-    output: Annotated[Path, typer.Option("--output", "-o", help="The release to write (.csv).", metavar="FILE", show_default=False)],
-    method: Annotated[str, typer.Option("--method", help="cart, mst or aim (the last two are differentially private: state a risk).")] = "cart",
-    n: Annotated[int | None, typer.Option("--n", help="Records to make.  [default: as many as the original]", show_default=False)] = None,
+    output: Annotated[
+        Path, typer.Option("--output", "-o", help="The release to write (.csv).", metavar="FILE", show_default=False)
+    ],
+    method: Annotated[
+        str, typer.Option("--method", help="cart, mst or aim (the last two are differentially private: state a risk).")
+    ] = "cart",
+    n: Annotated[
+        int | None, typer.Option("--n", help="Records to make.  [default: as many as the original]", show_default=False)
+    ] = None,
     advantage: Advantage = None,
     success: Success = None,
     baseline: Baseline = None,
@@ -82,7 +113,9 @@ def synthesise(
     mu: Mu = None,
     epsilon: Epsilon = None,
     delta: Delta = 1e-6,
-    domain: Annotated[Path | None, typer.Option("--domain", help="Public domain of the columns as TOML or JSON, for mst and aim.")] = None,
+    domain: Annotated[
+        Path | None, typer.Option("--domain", help="Public domain of the columns as TOML or JSON, for mst and aim.")
+    ] = None,
     seed: o.Seed = None,
     quiet: o.Quiet = False,
 ) -> int:
@@ -106,7 +139,9 @@ def synthesise(
     else:
         risk = _risk(advantage, success, baseline, rho, mu, epsilon, delta)
         if domain is None:
-            raise InputError(f"{method} needs --domain: the values each column may take, known without looking at the data")
+            raise InputError(
+                f"{method} needs --domain: the values each column may take, known without looking at the data"
+            )
         model = made(risk, o.read_schema(domain))
     first = seed if seed is not None else 0
     sample = model.fit(table).sample(n=n, random_state=first)
@@ -146,7 +181,11 @@ def audit(
         raise InputError(f"an audit is written as text or json, not {format}")
     pair = o.make_pair(original, released, keys=keys, key=key, target=target, holdout=holdout)
     risk = _risk(advantage, success, baseline, rho, mu, epsilon, delta)
-    run = {"random_state": seed if seed is not None else 0} if "random_state" in inspect.signature(gh.audit).parameters else {}
+    run = (
+        {"random_state": seed if seed is not None else 0}
+        if "random_state" in inspect.signature(gh.audit).parameters
+        else {}
+    )
     found = gh.audit(pair, risk, **run)
 
     def text(form: str) -> str:

@@ -15,24 +15,59 @@ from glasshouse.core.errors import InputError
 if TYPE_CHECKING:
     from glasshouse.data.pair import Pair
 
-Original = Annotated[Path, typer.Argument(help="The table to protect (.csv, .csv.gz, .parquet, .arrow).", metavar="ORIGINAL", show_default=False)]
-Released = Annotated[list[Path], typer.Argument(metavar="RELEASED", help="The table to be released; several files are replicate releases of one synthesis.", show_default=False)]
-Keys = Annotated[str | None, typer.Option("--keys", help="Columns an attacker may know, with commas between them: age,sex.", metavar="A,B")]
-Key = Annotated[list[str] | None, typer.Option("--key", help="One such column; repeat for more (for names that contain commas).", metavar="A")]
+Original = Annotated[
+    Path,
+    typer.Argument(
+        help="The table to protect (.csv, .csv.gz, .parquet, .arrow).", metavar="ORIGINAL", show_default=False
+    ),
+]
+Released = Annotated[
+    list[Path],
+    typer.Argument(
+        metavar="RELEASED",
+        help="The table to be released; several files are replicate releases of one synthesis.",
+        show_default=False,
+    ),
+]
+Keys = Annotated[
+    str | None,
+    typer.Option("--keys", help="Columns an attacker may know, with commas between them: age,sex.", metavar="A,B"),
+]
+Key = Annotated[
+    list[str] | None,
+    typer.Option("--key", help="One such column; repeat for more (for names that contain commas).", metavar="A"),
+]
 Target = Annotated[str | None, typer.Option("--target", help="Column an attacker wants to learn.")]
-Holdout = Annotated[Path | None, typer.Option("--holdout", help="Records of the same population never shown to the synthesiser.")]
+Holdout = Annotated[
+    Path | None, typer.Option("--holdout", help="Records of the same population never shown to the synthesiser.")
+]
 Weights = Annotated[str | None, typer.Option("--weights", help="Column with survey weights.")]
-Cluster = Annotated[str | None, typer.Option("--cluster", help="Column that names the household or person behind several rows.")]
+Cluster = Annotated[
+    str | None, typer.Option("--cluster", help="Column that names the household or person behind several rows.")
+]
 Schema = Annotated[Path | None, typer.Option("--schema", help='Column kinds as TOML or JSON: age = "numeric".')]
-Exclude = Annotated[str | None, typer.Option("--exclude", help="Columns to leave out of everything, with commas.", metavar="A,B")]
+Exclude = Annotated[
+    str | None, typer.Option("--exclude", help="Columns to leave out of everything, with commas.", metavar="A,B")
+]
 Missing = Annotated[str | None, typer.Option("--missing", help="Missing values: level, drop or wildcard.")]
-RowPaired = Annotated[bool, typer.Option("--row-paired", help="Row i of the release is row i of the original, perturbed.")]
-Seed = Annotated[int | None, typer.Option("--seed", help="Seed of everything random.  [default: the policy's, else 0]", show_default=False)]
+RowPaired = Annotated[
+    bool, typer.Option("--row-paired", help="Row i of the release is row i of the original, perturbed.")
+]
+Seed = Annotated[
+    int | None,
+    typer.Option("--seed", help="Seed of everything random.  [default: the policy's, else 0]", show_default=False),
+]
 Jobs = Annotated[int | None, typer.Option("--jobs", help="Threads; never changes a figure.", show_default=False)]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Say nothing but errors and the data asked for.")]
 NoProgress = Annotated[bool, typer.Option("--no-progress", help="No progress bar, even on a terminal.")]
 Output = Annotated[
-    list[Path] | None, typer.Option("--output", "-o", help="File to write; repeat for more. The suffix gives the format; - is stdout.", metavar="FILE")
+    list[Path] | None,
+    typer.Option(
+        "--output",
+        "-o",
+        help="File to write; repeat for more. The suffix gives the format; - is stdout.",
+        metavar="FILE",
+    ),
 ]
 Format = Annotated[str | None, typer.Option("--format", help="text, json, md, junit or html.", metavar="FORMAT")]
 
@@ -44,16 +79,35 @@ def names(keys: str | None, key: Sequence[str] | None) -> list[str] | None:
 
 
 def make_pair(
-    original: Path, released: Sequence[Path], *, keys: str | None, key: Sequence[str] | None, target: str | None, holdout: Path | None, weights: str | None = None,
-    cluster: str | None = None, schema: Path | None = None, exclude: str | None = None, missing: str | None = None, row_paired: bool = False, wanted: dict[str, Any] | None = None,
-) -> Pair:  # fmt: skip
+    original: Path,
+    released: Sequence[Path],
+    *,
+    keys: str | None,
+    key: Sequence[str] | None,
+    target: str | None,
+    holdout: Path | None,
+    weights: str | None = None,
+    cluster: str | None = None,
+    schema: Path | None = None,
+    exclude: str | None = None,
+    missing: str | None = None,
+    row_paired: bool = False,
+    wanted: dict[str, Any] | None = None,
+) -> Pair:
     """The pair that the options describe; ``wanted`` (a policy's settings) fills what they leave open."""
     from glasshouse.data.pair import Pair
 
     given: dict[str, Any] = {
-        "keys": names(keys, key), "target": target, "holdout": None if holdout is None else str(holdout), "weights": weights, "cluster": cluster,
-        "schema": None if schema is None else read_schema(schema), "exclude": names(exclude, None), "missing": missing, "row_paired": row_paired or None,
-    }  # fmt: skip
+        "keys": names(keys, key),
+        "target": target,
+        "holdout": None if holdout is None else str(holdout),
+        "weights": weights,
+        "cluster": cluster,
+        "schema": None if schema is None else read_schema(schema),
+        "exclude": names(exclude, None),
+        "missing": missing,
+        "row_paired": row_paired or None,
+    }
     roles = {**(wanted or {}), **{k: v for k, v in given.items() if v is not None}}
     paths: Any = str(released[0]) if len(released) == 1 else [str(path) for path in released]
     return Pair(str(original), paths, **roles)

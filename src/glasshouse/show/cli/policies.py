@@ -16,7 +16,10 @@ policy_app = typer.Typer(help="Write a policy, or check one without data.", no_a
 @policy_app.command("init")
 def init(
     preset: Annotated[str, typer.Argument(help="public, research or secure.")] = "public",
-    output: Annotated[Path | None, typer.Option("--output", "-o", help="File to write; without it the policy goes to stdout.", metavar="FILE")] = None,
+    output: Annotated[
+        Path | None,
+        typer.Option("--output", "-o", help="File to write; without it the policy goes to stdout.", metavar="FILE"),
+    ] = None,
     force: Annotated[bool, typer.Option("--force", help="Replace an existing file.")] = False,
 ) -> int:
     """A commented policy to start from."""
@@ -25,7 +28,9 @@ def init(
     from glasshouse.judgement.writing import write_atomically
 
     if Policy.preset(preset).source != "built in" or preset == "riskutility":
-        raise InputError("riskutility is a rule for comparison, not a policy to start from; choose public, research or secure")
+        raise InputError(
+            "riskutility is a rule for comparison, not a policy to start from; choose public, research or secure"
+        )
     text = preset_text(preset)
     if output is None or str(output) == "-":
         sys.stdout.write(text)
@@ -38,7 +43,9 @@ def init(
 
 
 @policy_app.command("check")
-def check(policy: Annotated[str, typer.Argument(help="A policy file, or the name of a preset.", show_default=False)]) -> int:
+def check(
+    policy: Annotated[str, typer.Argument(help="A policy file, or the name of a preset.", show_default=False)],
+) -> int:
     """Validate a policy against the measures there are, without any data."""
     from glasshouse.catalogue import all_measures
     from glasshouse.judgement.policy import THREATS, Policy
@@ -51,5 +58,8 @@ def check(policy: Annotated[str, typer.Argument(help="A policy file, or the name
     named = {all_measures()[rule.measure].threat for rule in found.rules}
     uncovered = [threat for threat in THREATS if threat not in named]
     if found.others == "inform" and uncovered:
-        err(f"note: no rule looks at {', '.join(uncovered)}; a verdict on the release will say that this was not assessed")
+        err(
+            f"note: no rule looks at {', '.join(uncovered)}; a verdict on the release will say that this was "
+            "not assessed"
+        )
     return 0

@@ -1,4 +1,6 @@
-"""What a person at a terminal sees: coloured marks where there is a terminal, plain text elsewhere, bars on stderr only."""
+"""What a person at a terminal sees: coloured marks where there is a terminal, plain text elsewhere, bars on stderr
+only.
+"""
 
 from __future__ import annotations
 
@@ -16,8 +18,23 @@ if TYPE_CHECKING:
     from glasshouse.judgement.assessment import Assessment
 
 FORMATS = ("text", "json", "md", "junit", "html")
-SUFFIXES = {".html": "html", ".htm": "html", ".json": "json", ".md": "md", ".markdown": "md", ".xml": "junit", ".txt": "text"}
-STYLES = {"pass": "green", "warn": "yellow", "fail": "bold red", "incomplete": "bold magenta", "not_assessed": "magenta", "failed": "magenta"}
+SUFFIXES = {
+    ".html": "html",
+    ".htm": "html",
+    ".json": "json",
+    ".md": "md",
+    ".markdown": "md",
+    ".xml": "junit",
+    ".txt": "text",
+}
+STYLES = {
+    "pass": "green",
+    "warn": "yellow",
+    "fail": "bold red",
+    "incomplete": "bold magenta",
+    "not_assessed": "magenta",
+    "failed": "magenta",
+}
 
 
 def out() -> Console:
@@ -73,17 +90,24 @@ def render(assessment: Assessment, form: str, audience: str) -> str:
     return text_of(assessment, audience) + "\n"
 
 
-def deliver(outputs: Sequence[Path] | None, form: str | None, quiet: bool, make: Callable[[str], str], show: Callable[[], None]) -> None:
+def deliver(
+    outputs: Sequence[Path] | None, form: str | None, quiet: bool, make: Callable[[str], str], show: Callable[[], None]
+) -> None:
     """Write every file asked for, then stdout: the format asked for, else the text a person reads.
 
-    Everything is rendered before the first file is written, so that a report that cannot be made leaves no other behind.
+    Everything is rendered before the first file is written, so that a report that cannot be made leaves no other
+    behind.
     """
     from glasshouse.judgement.writing import write_atomically
 
     check_format(form)
     files = [path for path in outputs or () if str(path) != "-"]
     made = {path: make(format_of(path, form)) for path in files}
-    to_stdout = any(str(path) == "-" for path in outputs or ()) or not files or (form is not None and form not in {format_of(p, form) for p in files})
+    to_stdout = (
+        any(str(path) == "-" for path in outputs or ())
+        or not files
+        or (form is not None and form not in {format_of(p, form) for p in files})
+    )
     printed = make(form or "text") if to_stdout and (form or "text") != "text" else None
     for path, text in made.items():
         write_atomically(path, text)
@@ -98,7 +122,9 @@ def text_of(assessment: Assessment, audience: str = "internal") -> str:
     """The assessment as plain text, for files and pipes."""
     from rich.console import Console
 
-    console = Console(highlight=False, markup=False, emoji=False, soft_wrap=True, width=100, no_color=True, file=None, record=False)
+    console = Console(
+        highlight=False, markup=False, emoji=False, soft_wrap=True, width=100, no_color=True, file=None, record=False
+    )
     with console.capture() as captured:
         show(assessment, console, audience)
     return captured.get().rstrip("\n")
@@ -117,7 +143,12 @@ def show(assessment: Assessment, console: Console, audience: str = "internal") -
     console.print(f"policy: {assessment.policy}\n")
     for name, threat in content["threats"].items():
         head = Text(f"{MARKS[threat['status']]} {name:<11}", style=STYLES[threat["status"]])
-        console.print(head.append(f"{threat['status'].replace('_', ' ')}" + (f" ({threat['worst']})" if threat["worst"] else ""), style="default not bold"))
+        console.print(
+            head.append(
+                f"{threat['status'].replace('_', ' ')}" + (f" ({threat['worst']})" if threat["worst"] else ""),
+                style="default not bold",
+            )
+        )
         console.print(f"  {threat['sentence']}")
     if assessment.outcomes.outcomes and not external:
         console.print("\nrules")
@@ -136,9 +167,14 @@ def show(assessment: Assessment, console: Console, audience: str = "internal") -
 
 def table(rows: Sequence[dict[str, Any]], columns: Sequence[str]) -> str:
     """Rows as aligned text; the last column runs free."""
-    widths = {c: max(len(c), *(len(str(r.get(c) if r.get(c) is not None else "")) for r in rows)) if rows else len(c) for c in columns[:-1]}
+    widths = {
+        c: max(len(c), *(len(str(r.get(c) if r.get(c) is not None else "")) for r in rows)) if rows else len(c)
+        for c in columns[:-1]
+    }
     lines = ["  ".join([*(f"{c:<{widths[c]}}" for c in columns[:-1]), columns[-1]])]
     for row in rows:
         cells = [str(row.get(c) if row.get(c) is not None else "") for c in columns]
-        lines.append("  ".join([*(f"{v:<{widths[c]}}" for v, c in zip(cells[:-1], columns[:-1], strict=True)), cells[-1]]))
+        lines.append(
+            "  ".join([*(f"{v:<{widths[c]}}" for v, c in zip(cells[:-1], columns[:-1], strict=True)), cells[-1]])
+        )
     return "\n".join(line.rstrip() for line in lines)

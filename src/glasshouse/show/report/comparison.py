@@ -28,7 +28,13 @@ def markdown(ru_map: Any) -> str:
 
 
 def _cell(value: Any) -> str:
-    return "–" if value is None else number(value) if isinstance(value, (int, float)) and not isinstance(value, bool) else _text(str(value))
+    return (
+        "–"
+        if value is None
+        else number(value)
+        if isinstance(value, (int, float)) and not isinstance(value, bool)
+        else _text(str(value))
+    )
 
 
 def _summary(ru_map: Any) -> str:

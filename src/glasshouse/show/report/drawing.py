@@ -17,9 +17,14 @@ FONT = "system-ui, sans-serif"
 
 
 def pictures(assessment: Assessment) -> dict[str, str]:
-    """The default chart of the measures that decide, worst first, as SVG text; a chart that cannot be drawn is left out."""
+    """The default chart of the measures that decide, worst first, as SVG text; a chart that cannot be drawn is left
+    out.
+    """
     order = {"fail": 0, "warn": 1, "pass": 2}
-    wanted = sorted((j for j in assessment.judged if j.decides and j.status in order and kinds(j.name)), key=lambda j: (order[j.status], j.name))
+    wanted = sorted(
+        (j for j in assessment.judged if j.decides and j.status in order and kinds(j.name)),
+        key=lambda j: (order[j.status], j.name),
+    )
     drawn: dict[str, str] = {}
     for judged in wanted[:MOST_PICTURES]:
         svg, _ = safely(lambda result=judged.result: svg_of(result.plot()))
@@ -49,15 +54,28 @@ def _markup(svg: str) -> Any:
 
 
 def svg_of(chart: Any) -> str:
-    """An Altair chart as SVG without fonts, background or identifiers that could clash with another picture on the page."""
+    """An Altair chart as SVG without fonts, background or identifiers that could clash with another picture on the
+    page.
+    """
     import vl_convert
 
     config = {
-        "background": None, "font": FONT, "view": {"stroke": None},
-        "axis": {"labelColor": _INK, "titleColor": _INK, "domainColor": _FAINT, "tickColor": _FAINT, "gridColor": _FAINT, "titleFontWeight": 500},
-        "legend": {"labelColor": _INK, "titleColor": _INK}, "title": {"color": _INK, "subtitleColor": _INK, "fontWeight": 600, "anchor": "start"},
-        "header": {"labelColor": _INK, "titleColor": _INK}, "text": {"color": _INK},
-    }  # fmt: skip
+        "background": None,
+        "font": FONT,
+        "view": {"stroke": None},
+        "axis": {
+            "labelColor": _INK,
+            "titleColor": _INK,
+            "domainColor": _FAINT,
+            "tickColor": _FAINT,
+            "gridColor": _FAINT,
+            "titleFontWeight": 500,
+        },
+        "legend": {"labelColor": _INK, "titleColor": _INK},
+        "title": {"color": _INK, "subtitleColor": _INK, "fontWeight": 600, "anchor": "start"},
+        "header": {"labelColor": _INK, "titleColor": _INK},
+        "text": {"color": _INK},
+    }
     svg: str = vl_convert.vegalite_to_svg(chart.to_dict(), config=config)
     svg = svg.replace(_INK, "currentColor").replace(_FAINT, "var(--line)")
     svg = re.sub(r'fill="#(000000|000|333333|333|111)"', 'fill="currentColor"', svg)
@@ -73,5 +91,9 @@ def _own_identifiers(svg: str) -> str:
 
     mark = hashlib.sha256(svg.encode()).hexdigest()[:8]
     for name in set(re.findall(r'id="([^"]+)"', svg)):
-        svg = svg.replace(f'id="{name}"', f'id="{mark}-{name}"').replace(f"url(#{name})", f"url(#{mark}-{name})").replace(f'href="#{name}"', f'href="#{mark}-{name}"')
+        svg = (
+            svg.replace(f'id="{name}"', f'id="{mark}-{name}"')
+            .replace(f"url(#{name})", f"url(#{mark}-{name})")
+            .replace(f'href="#{name}"', f'href="#{mark}-{name}"')
+        )
     return svg

@@ -1,4 +1,7 @@
-"""One self-contained page: no script, no font, no request. Every label from the data is escaped by the template engine."""
+"""One self-contained page: no script, no font, no request.
+
+Every label from the data is escaped by the template engine.
+"""
 
 from __future__ import annotations
 
@@ -67,13 +70,35 @@ def _families(views: dict[str, MeasureView]) -> list[tuple[str, list[MeasureView
     """All disclosure measures by family, then utility; within a family by name."""
     names = {v.measure.family for v in views.values() if v.measure.side == "disclosure"}
     ordered = [f for f in FAMILY_ORDER if f in names] + sorted(names - set(FAMILY_ORDER))
-    groups = [(f, sorted((v for v in views.values() if v.measure.family == f and v.measure.side == "disclosure"), key=lambda v: v.name)) for f in ordered]
+    groups = [
+        (
+            f,
+            sorted(
+                (v for v in views.values() if v.measure.family == f and v.measure.side == "disclosure"),
+                key=lambda v: v.name,
+            ),
+        )
+        for f in ordered
+    ]
     useful = sorted({v.measure.family for v in views.values() if v.measure.side == "utility"})
-    groups += [(f, sorted((v for v in views.values() if v.measure.family == f and v.measure.side == "utility"), key=lambda v: v.name)) for f in useful]
+    groups += [
+        (
+            f,
+            sorted(
+                (v for v in views.values() if v.measure.family == f and v.measure.side == "utility"),
+                key=lambda v: v.name,
+            ),
+        )
+        for f in useful
+    ]
     return [(f, g) for f, g in groups if g]
 
 
 def _counts(assessment: Assessment) -> dict[str, int]:
     statuses = [j.status for j in assessment.judged]
-    return {"run": len(statuses), "assessed": sum(s in ("pass", "warn", "fail", "no_limit") for s in statuses),
-            "open": statuses.count("not_assessed"), "failed": statuses.count("failed")}  # fmt: skip
+    return {
+        "run": len(statuses),
+        "assessed": sum(s in ("pass", "warn", "fail", "no_limit") for s in statuses),
+        "open": statuses.count("not_assessed"),
+        "failed": statuses.count("failed"),
+    }

@@ -22,18 +22,26 @@ def render(assessment: Assessment, *, audience: str = "internal") -> str:
     name = quoteattr(_clean(f"glasshouse policy {assessment.policy.name}"))
     body = "\n".join(cases)
     return (
-        f'<?xml version="1.0" encoding="UTF-8"?>\n<testsuites name="glasshouse" tests="{len(cases)}" failures="{failures}" errors="{errors}">\n'
-        f'<testsuite name={name} tests="{len(cases)}" failures="{failures}" errors="{errors}">\n{body}\n</testsuite>\n</testsuites>\n'
+        f'<?xml version="1.0" encoding="UTF-8"?>\n<testsuites name="glasshouse" tests="{len(cases)}" '
+        f'failures="{failures}" errors="{errors}">\n'
+        f'<testsuite name={name} tests="{len(cases)}" failures="{failures}" '
+        f'errors="{errors}">\n{body}\n</testsuite>\n</testsuites>\n'
     )
 
 
 def _case(kind: str, name: str, status: str, message: str, more: str) -> str:
     head = f'  <testcase classname="glasshouse.{kind}" name={quoteattr(_clean(name))}'
     if status == "fail":
-        return f'{head}>\n    <failure type="violated" message={quoteattr(_clean(message))}>{escape(_clean(more))}</failure>\n  </testcase>'
+        return (
+            f'{head}>\n    <failure type="violated" '
+            f"message={quoteattr(_clean(message))}>{escape(_clean(more))}</failure>\n  </testcase>"
+        )
     if status == "not_assessed":
         # not measured is neither passed nor failed: an error in the words of this format
-        return f'{head}>\n    <error type="not_assessed" message={quoteattr(_clean(message))}>{escape(_clean(more))}</error>\n  </testcase>'
+        return (
+            f'{head}>\n    <error type="not_assessed" '
+            f"message={quoteattr(_clean(message))}>{escape(_clean(more))}</error>\n  </testcase>"
+        )
     if status == "skipped":
         return f"{head}>\n    <skipped message={quoteattr(_clean(message))} />\n  </testcase>"
     if status == "warn":

@@ -13,29 +13,60 @@ def render(assessment: Assessment, *, audience: str = "internal") -> str:
     external = audience == "external"
     content = assessment.to_dict(audience)
     views = {j.name: MeasureView(assessment, j, external) for j in assessment.judged}
-    lines = [f"# {MARKS[assessment.verdict]} {VERDICT_WORDS[assessment.verdict]}", "", _text(assessment.headline), "", f"Policy: {_text(str(assessment.policy))}. {content['covers']}", ""]
+    lines = [
+        f"# {MARKS[assessment.verdict]} {VERDICT_WORDS[assessment.verdict]}",
+        "",
+        _text(assessment.headline),
+        "",
+        f"Policy: {_text(str(assessment.policy))}. {content['covers']}",
+        "",
+    ]
     lines += ["| threat | status | measure | what it means |", "|---|---|---|---|"]
     for name, threat in content["threats"].items():
-        lines.append(f"| {name} | {MARKS[threat['status']]} {threat['status'].replace('_', ' ')} | {threat['worst'] or ''} | {_text(threat['sentence'])} |")
+        lines.append(
+            f"| {name} | {MARKS[threat['status']]} {threat['status'].replace('_', ' ')} | "
+            f"{threat['worst'] or ''} | {_text(threat['sentence'])} |"
+        )
     if content["outcomes"]:
         lines += ["", "## Rules", "", "| status | rule | found |", "|---|---|---|"]
-        lines += [f"| {MARKS[o['status']]} {o['status'].replace('_', ' ')} | {_text(o['rule'])} | {_text(o['comparison'])} |" for o in content["outcomes"]]
+        lines += [
+            f"| {MARKS[o['status']]} {o['status'].replace('_', ' ')} | {_text(o['rule'])} | {_text(o['comparison'])} |"
+            for o in content["outcomes"]
+        ]
     if content["recommendations"]:
         lines += ["", "## What to do", "", *(f"- {_text(r['text'])}" for r in content["recommendations"])]
-    lines += ["", "## Measures", "", "| measure | value | interval | baseline | unseen people | status |", "|---|---:|---|---:|---:|---|"]
+    lines += [
+        "",
+        "## Measures",
+        "",
+        "| measure | value | interval | baseline | unseen people | status |",
+        "|---|---:|---|---:|---:|---|",
+    ]
     for view in views.values():
         status = f"{MARKS[view.status]} {view.word}" + (" (structure of the file)" if view.role == "structure" else "")
         value = view.value if view.ok else _text(view.reason)
-        lines.append(f"| {view.name} | {_text(value)} | {view.interval or ''} | {view.baseline or ''} | {view.holdout or ''} | {status} |")
+        lines.append(
+            f"| {view.name} | {_text(value)} | {view.interval or ''} | {view.baseline or ''} | "
+            f"{view.holdout or ''} | {status} |"
+        )
     lines += ["", "## How it was run", "", *_run(content)]
     return "\n".join(lines) + "\n"
 
 
 def _run(content: dict[str, Any]) -> list[str]:
-    tables = [f"- {t['table']}: {t['records']:,} records, fingerprint `{t['fingerprint']}`" for t in content["data"]["tables"]]
+    tables = [
+        f"- {t['table']}: {t['records']:,} records, fingerprint `{t['fingerprint']}`" for t in content["data"]["tables"]
+    ]
     versions = ", ".join(f"{k} {v}" for k, v in content["run"]["versions"].items())
     fence = "```" if "```" not in content["run"]["call"] else "~~~~"
-    return [*tables, f"- seed {content['run']['seed']}; {versions}", "", f"{fence}python", clip(content["run"]["call"], 2000), fence]
+    return [
+        *tables,
+        f"- seed {content['run']['seed']}; {versions}",
+        "",
+        f"{fence}python",
+        clip(content["run"]["call"], 2000),
+        fence,
+    ]
 
 
 def _text(text: str) -> str:

@@ -17,7 +17,9 @@ SMALL_MULTIPLES = 12
 
 
 def people(assessment: Assessment, views: dict[str, MeasureView], external: bool) -> dict[str, Any] | None:
-    """How many people the leading measure flags, which key matters most, and (inside the house) which groups are hit hardest."""
+    """How many people the leading measure flags, which key matters most, and (inside the house) which groups are hit
+    hardest.
+    """
     found = assessment.people
     drivers = assessment.drivers
     if found is None and drivers is None:
@@ -34,7 +36,11 @@ def people(assessment: Assessment, views: dict[str, MeasureView], external: bool
             content["groups"] = [_group(g) for g in groups[:MOST_GROUPS]]
             content["more"] = max(len(groups) - MOST_GROUPS, 0)
             overall = views[found["measure"]].result.value
-            content["overall"] = None if overall is None else {"at": round(100 * min(float(overall), 1.0), 2), "text": percent(float(overall))}
+            content["overall"] = (
+                None
+                if overall is None
+                else {"at": round(100 * min(float(overall), 1.0), 2), "text": percent(float(overall))}
+            )
     if drivers is not None and not (external and views[drivers["measure"]].hidden):
         content["drivers"] = _drivers(drivers, views)
     return content
@@ -44,9 +50,14 @@ def _group(group: dict[str, Any]) -> dict[str, Any]:
     level = "(missing)" if group["level"] is None else clip(str(group["level"]), 40)
     low, high = group["low"], group["high"]
     return {
-        "column": clip(group["column"], 40), "level": level, "n": f"{group['n']:,}", "value": percent(group["value"]), "at": round(100 * min(max(group["value"], 0), 1), 2),
-        "low": round(100 * max(low, 0), 2), "high": round(100 * min(high, 1), 2),
-    }  # fmt: skip
+        "column": clip(group["column"], 40),
+        "level": level,
+        "n": f"{group['n']:,}",
+        "value": percent(group["value"]),
+        "at": round(100 * min(max(group["value"], 0), 1), 2),
+        "low": round(100 * max(low, 0), 2),
+        "high": round(100 * min(high, 1), 2),
+    }
 
 
 def _drivers(drivers: dict[str, Any], views: dict[str, MeasureView]) -> dict[str, Any]:
@@ -56,25 +67,42 @@ def _drivers(drivers: dict[str, Any], views: dict[str, MeasureView]) -> dict[str
         {
             "column": clip(row["column"], 40),
             "without": figure(measure, row["without"]),
-            "falls": f"{'−' if row['falls_by'] > 0 else '+'}{100 * abs(row['falls_by']):.1f} points" if abs(row["falls_by"]) >= 5e-4 else "no change",
+            "falls": f"{'−' if row['falls_by'] > 0 else '+'}{100 * abs(row['falls_by']):.1f} points"
+            if abs(row["falls_by"]) >= 5e-4
+            else "no change",
             "width": round(100 * max(row["falls_by"], 0) / biggest, 1) if biggest > 0 else 0,
         }
         for row in drivers["keys"]
     ]
-    return {"title": title(drivers["measure"]), "value": figure(measure, drivers["value"]), "rows": rows, "flat": biggest < 5e-4}
+    return {
+        "title": title(drivers["measure"]),
+        "value": figure(measure, drivers["value"]),
+        "rows": rows,
+        "flat": biggest < 0.01,
+    }
 
 
 def utility(assessment: Assessment, views: dict[str, MeasureView]) -> dict[str, Any]:
     """Every utility measure on its common scale, and the columns that lost most."""
     chosen = [v for v in views.values() if v.measure.side == "utility"]
     order = {"fail": 0, "warn": 1, "pass": 2, "no_limit": 3, "failed": 4, "not_assessed": 5}
-    scaled = sorted((v for v in chosen if v.utility is not None), key=lambda v: (order[v.status], v.utility["share"] if v.utility else 0))
+    scaled = sorted(
+        (v for v in chosen if v.utility is not None),
+        key=lambda v: (order[v.status], v.utility["share"] if v.utility else 0),
+    )
     other = sorted((v for v in chosen if v.ok and v.utility is None), key=lambda v: (order[v.status], v.name))
     absent = [v for v in chosen if not v.ok]
     columns = _columns(assessment, [v for v in chosen if v.ok])
     counts = {status: sum(v.status == status for v in chosen) for status in ("pass", "warn", "fail")}
-    return {"scaled": scaled, "other": other, "absent": absent, "columns": columns[:MOST_COLUMNS], "rest": columns[MOST_COLUMNS:], "counts": counts,
-            "lead": _utility_lead(chosen)}  # fmt: skip
+    return {
+        "scaled": scaled,
+        "other": other,
+        "absent": absent,
+        "columns": columns[:MOST_COLUMNS],
+        "rest": columns[MOST_COLUMNS:],
+        "counts": counts,
+        "lead": _utility_lead(chosen),
+    }
 
 
 def _utility_lead(chosen: list[MeasureView]) -> MeasureView | None:
@@ -84,13 +112,19 @@ def _utility_lead(chosen: list[MeasureView]) -> MeasureView | None:
 
 def _columns(assessment: Assessment, chosen: list[MeasureView]) -> list[dict[str, Any]]:
     """One row per column: how many per-column checks see a loss beyond sampling noise, and the worst of them."""
-    rows: dict[str, dict[str, Any]] = {c: {"name": c, "checks": 0, "lost": [], "ratio": 0.0} for c in assessment.pair.columns}
+    rows: dict[str, dict[str, Any]] = {
+        c: {"name": c, "checks": 0, "lost": [], "ratio": 0.0} for c in assessment.pair.columns
+    }
     for view in chosen:
         table = view.result.details.get("columns")
         if not isinstance(table, dict):
             continue
         for column, figures in table.items():
-            if column not in rows or not isinstance(figures, dict) or not isinstance(figures.get("figure"), (int, float)):
+            if (
+                column not in rows
+                or not isinstance(figures, dict)
+                or not isinstance(figures.get("figure"), (int, float))
+            ):
                 continue
             row = rows[column]
             row["checks"] += 1
@@ -104,16 +138,28 @@ def _columns(assessment: Assessment, chosen: list[MeasureView]) -> list[dict[str
     found.sort(key=lambda r: (-len(r["lost"]), -r["ratio"], r["name"]))
     widest = max((r["ratio"] for r in found), default=1.0) or 1.0
     for r in found:
-        r |= {"name": clip(r["name"], 60), "width": round(100 * min(r["ratio"] / max(widest, 1.5), 1), 1), "text": number(r["ratio"], 2), "line": round(100 / max(widest, 1.5), 1)}
+        r |= {
+            "name": clip(r["name"], 60),
+            "width": round(100 * min(r["ratio"] / max(widest, 1.5), 1), 1),
+            "text": number(r["ratio"], 2),
+            "line": round(100 / max(widest, 1.5), 1),
+        }
     return found
 
 
 def distributions(assessment: Assessment) -> list[dict[str, Any]]:
-    """Original and release side by side, column by column: bins and shares only, never points. Inside the house only."""
+    """Original and release side by side, column by column: bins and shares only, never points.
+
+    Inside the house only.
+    """
     pair = assessment.pair
     pictures = []
     for column in pair.columns[:SMALL_MULTIPLES]:
-        bars = _numeric_bars(assessment, column) if pair.is_numeric(column) and len(pair.codes(column).levels) > 12 else _level_bars(assessment, column)
+        bars = (
+            _numeric_bars(assessment, column)
+            if pair.is_numeric(column) and len(pair.codes(column).levels) > 12
+            else _level_bars(assessment, column)
+        )
         if bars is not None:
             pictures.append({"column": clip(column, 50), **bars})
     return pictures
@@ -130,7 +176,14 @@ def _numeric_bars(assessment: Assessment, column: str) -> dict[str, Any] | None:
     edges = np.linspace(low, high, 25)
     shares = [np.histogram(np.clip(v, low, high), edges)[0] / len(v) for v in (original, released)]
     top = max(float(s.max()) for s in shares) or 1.0
-    return {"kind": "steps", "original": _steps(shares[0] / top), "released": _steps(shares[1] / top), "low": "", "high": "", "n": len(edges) - 1}
+    return {
+        "kind": "steps",
+        "original": _steps(shares[0] / top),
+        "released": _steps(shares[1] / top),
+        "low": "",
+        "high": "",
+        "n": len(edges) - 1,
+    }
 
 
 def _steps(heights: np.ndarray) -> str:
@@ -148,12 +201,20 @@ def _level_bars(assessment: Assessment, column: str) -> dict[str, Any] | None:
     codes = pair.codes(column)
     if not codes.n_levels:
         return None
-    counts = [np.bincount(codes.of(t)[codes.of(t) >= 0], minlength=codes.n_levels).astype(float) for t in ("original", "released")]
+    counts = [
+        np.bincount(codes.of(t)[codes.of(t) >= 0], minlength=codes.n_levels).astype(float)
+        for t in ("original", "released")
+    ]
     shares = [c / max(c.sum(), 1) for c in counts]
     order = np.argsort(-shares[0], kind="stable")[:6]
     top = max(float(s[order].max()) for s in shares) or 1.0
     rows = [
-        {"label": clip(str(codes.levels[i]), 24), "original": round(100 * shares[0][i] / top, 1), "released": round(100 * shares[1][i] / top, 1)} for i in order.tolist()
+        {
+            "label": clip(str(codes.levels[i]), 24),
+            "original": round(100 * shares[0][i] / top, 1),
+            "released": round(100 * shares[1][i] / top, 1),
+        }
+        for i in order.tolist()
     ]
     return {"kind": "levels", "rows": rows, "more": codes.n_levels - len(rows)}
 
@@ -168,10 +229,20 @@ def data(assessment: Assessment, external: bool) -> dict[str, Any]:
             "kind": c["kind"],
             "role": c["role"],
             "reason": clip(c.get("reason", ""), 120),
-            "missing": [n if isinstance(n, str) else "–" if not n else f"{n:,} ({percent(n / sizes[t])})" for t, n in c["missing"].items() if t in ("original", "released", "holdout")],
+            "missing": [
+                n if isinstance(n, str) else "–" if not n else f"{n:,} ({percent(n / sizes[t])})"
+                for t, n in c["missing"].items()
+                if t in ("original", "released", "holdout")
+            ],
         }
         for c in content["columns"]
     ]
-    return {**content, "columns": columns, "shown": columns[:40], "folded": columns[40:], "table_names": [t for t in sizes if t in ("original", "released", "holdout")],
-            "remarks": [] if external else [(clip(k, 60), clip(v, 200)) for k, v in content["remarks"].items()],
-            "findings": [{**f, "message": clip(f["message"], 300)} for f in content["findings"]][:60]}  # fmt: skip
+    return {
+        **content,
+        "columns": columns,
+        "shown": columns[:40],
+        "folded": columns[40:],
+        "table_names": [t for t in sizes if t in ("original", "released", "holdout")],
+        "remarks": [] if external else [(clip(k, 60), clip(v, 200)) for k, v in content["remarks"].items()],
+        "findings": [{**f, "message": clip(f["message"], 300)} for f in content["findings"]][:60],
+    }

@@ -21,8 +21,13 @@ def environment() -> Any:
     from jinja2 import Environment, PackageLoader, StrictUndefined
 
     made = Environment(
-        loader=PackageLoader("glasshouse.show.report"), autoescape=True, trim_blocks=True, lstrip_blocks=True, undefined=StrictUndefined, keep_trailing_newline=False,
-    )  # fmt: skip
+        loader=PackageLoader("glasshouse.show.report"),
+        autoescape=True,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        undefined=StrictUndefined,
+        keep_trailing_newline=False,
+    )
     made.filters["number"] = number
     made.filters["code"] = code
     return made

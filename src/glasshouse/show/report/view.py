@@ -10,12 +10,27 @@ from glasshouse.judgement.figures import figure, is_share, title
 from glasshouse.judgement.threats import Judged
 
 WORDS = {
-    "pass": "within limits", "warn": "concern", "fail": "limit broken", "not_assessed": "not assessed", "failed": "failed", "no_limit": "no limit set",
+    "pass": "within limits",
+    "warn": "concern",
+    "fail": "limit broken",
+    "not_assessed": "not assessed",
+    "failed": "failed",
+    "no_limit": "no limit set",
     "incomplete": "incomplete",
-}  # fmt: skip
-VERDICT_WORDS = {"pass": "No limit broken", "warn": "Review before release", "fail": "Do not release", "incomplete": "No verdict"}
+}
+VERDICT_WORDS = {
+    "pass": "No limit broken",
+    "warn": "Review before release",
+    "fail": "Do not release",
+    "incomplete": "No verdict",
+}
 THREAT_TITLES = {"identity": "Identity", "attribute": "Attribute", "membership": "Membership", "copying": "Copying"}
-BASELINE_WORDS = {"identity": "without the release", "attribute": "guessing", "membership": "coin toss", "copying": "expected"}
+BASELINE_WORDS = {
+    "identity": "without the release",
+    "attribute": "guessing",
+    "membership": "coin toss",
+    "copying": "expected",
+}
 MOST_TEXT = 900
 # said once, at the head of the copying section, instead of after every sentence
 CAVEAT = " Similarity diagnostic: it finds copies, but finding none is no evidence that people are protected."
@@ -44,8 +59,16 @@ class MeasureView:
         self.baseline = self._figure(self.result.baseline)
         self.baseline_word = BASELINE_WORDS.get(self.measure.threat or "", "expected")
         self.holdout = None if self.hidden else self._figure(self.result.holdout)
-        self.excess = None if self.hidden or self.result.excess is None else percent(self.result.excess) if is_share(self.measure) else number(self.result.excess)
-        self.interval = None if self.hidden or self.result.interval is None or None in self.result.interval else self._interval()
+        self.excess = (
+            None
+            if self.hidden or self.result.excess is None
+            else percent(self.result.excess)
+            if is_share(self.measure)
+            else number(self.result.excess)
+        )
+        self.interval = (
+            None if self.hidden or self.result.interval is None or None in self.result.interval else self._interval()
+        )
         own = red.sentence(self.result) if external else self.result.sentence
         self.sentence = clip(own) if self.result.status == "ok" else ""
         self.reason = clip(str(red.reason(self.result.reason) if external else self.result.reason or ""))
@@ -54,7 +77,9 @@ class MeasureView:
         self.seconds = assessment.timing.get(self.name)
         self.details = self._details(red.details(self.result) if external else self.result.details)
         options = red.options(self.result) if external else self.result.settings.get("options", {})
-        self.options = ", ".join(f"{k}={clip(repr(v), 80)}" for k, v in options.items() if k != "n_jobs" and v is not None)
+        self.options = ", ".join(
+            f"{k}={clip(repr(v), 80)}" for k, v in options.items() if k != "n_jobs" and v is not None
+        )
         self.releases = self._releases()
 
     @property
@@ -76,13 +101,23 @@ class MeasureView:
         return f"{len(values)} releases, {figure(self.measure, min(values))} to {figure(self.measure, max(values))}"
 
     def _details(self, details: dict[str, Any]) -> list[tuple[str, str]]:
-        rows = [(str(k), v if isinstance(v, str) else number(v)) for k, v in details.items() if isinstance(v, (int, float, str)) and not isinstance(v, bool)]
+        rows = [
+            (str(k), v if isinstance(v, str) else number(v))
+            for k, v in details.items()
+            if isinstance(v, (int, float, str)) and not isinstance(v, bool)
+        ]
         return [(clip(k, 60), clip(v, 80)) for k, v in rows[:40]]
 
     @property
     def axis(self) -> dict[str, float] | None:
         """Positions in percent of the shared axis, for figures that are shares or chances between 0 and 1."""
-        if not self.ok or self.hidden or self.measure.range != (0, 1) or self.result.value is None or self.measure.better != "lower":
+        if (
+            not self.ok
+            or self.hidden
+            or self.measure.range != (0, 1)
+            or self.result.value is None
+            or self.measure.better != "lower"
+        ):
             return None
         marks: dict[str, float] = {"value": _at(self.result.value)}
         if self.result.interval is not None and None not in self.result.interval:
@@ -97,7 +132,15 @@ class MeasureView:
     def spoken(self) -> str:
         """The row of the axis in words, for readers who do not see it."""
         parts = [f"{self.title}: {self.value}"]
-        parts += [f"{label} {text}" for label, text in (("interval", self.interval), (self.baseline_word, self.baseline), ("unseen people", self.holdout)) if text]
+        parts += [
+            f"{label} {text}"
+            for label, text in (
+                ("interval", self.interval),
+                (self.baseline_word, self.baseline),
+                ("unseen people", self.holdout),
+            )
+            if text
+        ]
         return ", ".join([*parts, self.word])
 
     @property
@@ -107,7 +150,9 @@ class MeasureView:
 
     @property
     def utility(self) -> dict[str, Any] | None:
-        """A utility figure on the common 0 to 1 scale, with the band that a perfect synthesiser would reach, where the measure gives them."""
+        """A utility figure on the common 0 to 1 scale, with the band that a perfect synthesiser would reach, where
+        the measure gives them.
+        """
         share = self.result.details.get("utility")
         if not self.ok or not isinstance(share, (int, float)):
             return None
