@@ -249,19 +249,25 @@ def _multinomial(coding: Coding, y: Array, n_classes: int) -> tuple[Array, list[
 
 
 def _newton(problem: _Multinomial, flat: Array) -> tuple[Array, bool]:
+    """Newton steps, damped (Levenberg-Marquardt) while separated classes make the Hessian nearly singular."""
     value, slope, shares = problem.loss(flat)
-    for _ in range(40):
+    damping = 1e-4
+    for _ in range(60):
         hessian = problem.hessian(shares)
-        hessian[np.diag_indices_from(hessian)] += 1e-10 * (1.0 + np.trace(hessian) / len(hessian))
-        step = _solve(hessian, slope)
-        length, trial = 1.0, problem.loss(flat - step)
-        while trial[0] > value and length > 1e-8:
-            length /= 2
-            trial = problem.loss(flat - length * step)
-        if trial[0] > value:
-            return flat, True
-        flat = flat - length * step
+        diagonal = np.diag_indices_from(hessian)
+        curvature = hessian[diagonal] + 1e-8 * float(hessian[diagonal].mean())
+        for _ in range(20):
+            hessian[diagonal] = curvature * (1.0 + damping)
+            step = _solve(hessian, slope)
+            trial = problem.loss(flat - step)
+            if trial[0] <= value:
+                break
+            damping = max(damping * 10.0, 1e-6)
+        else:
+            return flat, True  # no direction is left that lowers the loss
+        flat = flat - step
         previous, (value, slope, shares) = value, trial
+        damping /= 10.0
         if previous - value <= 1e-8 * (abs(value) + 0.1):
             return flat, True
     return flat, False
