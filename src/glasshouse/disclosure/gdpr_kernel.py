@@ -9,18 +9,39 @@ from numba import njit, prange
 
 
 @njit(cache=True, parallel=True)
-def count(table: Any, column: Any, low: Any, high: Any, negated: Any, stop_at: int) -> Any:
-    """Matches of each predicate among the records of ``table`` and the first match; stops at ``stop_at`` when
-    positive.
+def count(
+    table: Any, order: Any, upto: Any, base: Any, column: Any, low: Any, high: Any, negated: Any, stop_at: int
+) -> Any:
+    """Matches of each predicate among the records of ``table`` and one of them (-1: none); stops at ``stop_at`` if > 0.
+
+    ``order[v]`` sorts the records by code of column v, and ``upto[base[v] + c]`` of them have a code below c - 1, so
+    only the records that meet the rarest condition of a predicate are looked at.
     """
     n = table.shape[0]
     width = column.shape[1]
     size = column.shape[0]
     matches = np.zeros(size, np.int64)
-    first = np.full(size, -1, np.int64)
+    where = np.full(size, -1, np.int64)
     for q in prange(size):
+        best = 0
+        start = 0
+        end = n
+        for j in range(width):
+            if negated[q, j]:
+                continue
+            v = column[q, j]
+            if high[q, j] < low[q, j]:
+                end = start
+                break
+            a = upto[base[v] + low[q, j] + 1]
+            b = upto[base[v] + high[q, j] + 2]
+            if b - a < end - start or (j == 0 and b - a == n):
+                best = v
+                start = a
+                end = b
         found = 0
-        for i in range(n):
+        for at in range(start, end):
+            i = order[best, at]
             met = True
             for j in range(width):
                 code = table[i, column[q, j]]
@@ -29,13 +50,12 @@ def count(table: Any, column: Any, low: Any, high: Any, negated: Any, stop_at: i
                     met = False
                     break
             if met:
-                if found == 0:
-                    first[q] = i
+                where[q] = i
                 found += 1
                 if stop_at > 0 and found >= stop_at:
                     break
         matches[q] = found
-    return matches, first
+    return matches, where
 
 
 @njit(cache=True)

@@ -64,11 +64,18 @@ class Board:
         self.numeric = np.array([pair.is_numeric(c) for c in columns])
         self.levels = np.array([c.n_levels for c in self._codes], np.int32)
         self.released = self.table("released")
-        self.medians = np.array([_median_code(pair, c, k) for c, k in zip(columns, self._codes, strict=True)])
+        self.medians = np.array([_middle(codes) for codes in self.released.T])
+        self._sorted: dict[str, Sorted] = {}
 
     def table(self, name: str) -> np.ndarray:
         """Records by columns of a table, as codes."""
         return np.ascontiguousarray(np.column_stack([c.of(name) for c in self._codes]).astype(np.int32))
+
+    def count(self, table: str, predicates: Predicates, stop_at: int = 0) -> tuple[np.ndarray, np.ndarray]:
+        """Matches of each predicate in a table, and the match itself where it is the only one."""
+        if table not in self._sorted:
+            self._sorted[table] = Sorted(self.table(table), self.levels)
+        return self._sorted[table].count(predicates, stop_at)
 
     def univariate(self, rows: np.ndarray) -> Predicates:
         """Every condition on one column that exactly one of ``rows`` meets, by the four forms of the attack."""
@@ -101,12 +108,13 @@ class Board:
         kept: list[Predicates] = []
         seen: set[bytes] = set()
         attempts = found = 0
+        known = Sorted(rows, self.levels)
         batch = max(1024, 4 * wanted)
         while found < wanted and attempts < most:
             size = min(batch, most - attempts)
             attempts += size
             made = self._around_records(rows, size, width, rng)
-            made = made.take(np.flatnonzero(count_matches(rows, made, stop_at=2)[0] == 1))
+            made = made.take(np.flatnonzero(known.count(made, stop_at=2)[0] == 1))
             fresh = []
             for position, key in enumerate(made.keys()):
                 text = key.tobytes()
@@ -202,14 +210,28 @@ class Board:
         return texts
 
 
-def count_matches(table: np.ndarray, predicates: Predicates, stop_at: int = 0) -> tuple[np.ndarray, np.ndarray]:
-    """Records of ``table`` each predicate matches and the first of them (-1 for none); counting ends at ``stop_at``."""
-    from glasshouse.disclosure.gdpr_kernel import count
+class Sorted:
+    """Records as codes, with the order of every column, so that counting looks only at records that can match."""
 
-    if not len(predicates):
-        return np.zeros(0, np.int64), np.zeros(0, np.int64)
-    matches, first = count(table, predicates.column, predicates.low, predicates.high, predicates.negated, stop_at)
-    return np.asarray(matches), np.asarray(first)
+    def __init__(self, table: np.ndarray, levels: np.ndarray) -> None:
+        self.table = np.ascontiguousarray(table)
+        self.order = np.ascontiguousarray(np.argsort(table, axis=0, kind="stable").T.astype(np.int32))
+        self.base = np.concatenate([[0], np.cumsum(levels.astype(np.int64) + 3)])
+        self.upto = np.zeros(int(self.base[-1]), np.int64)
+        for v, codes in enumerate(table.T):
+            counts = np.bincount(codes + 1, minlength=int(levels[v]) + 1)
+            self.upto[self.base[v] + 1 : self.base[v] + 2 + int(levels[v])] = np.cumsum(counts)
+            self.upto[self.base[v + 1] - 1] = len(codes)
+
+    def count(self, predicates: Predicates, stop_at: int = 0) -> tuple[np.ndarray, np.ndarray]:
+        """Matches of each predicate and the match itself where it is the only one; counting ends at ``stop_at``."""
+        from glasshouse.disclosure.gdpr_kernel import count
+
+        if not len(predicates):
+            return np.zeros(0, np.int64), np.zeros(0, np.int64)
+        arrays = predicates.column, predicates.low, predicates.high, predicates.negated
+        matches, where = count(self.table, self.order, self.upto, self.base, *arrays, stop_at)
+        return np.asarray(matches), np.asarray(where)
 
 
 def _single(column: np.ndarray, low: np.ndarray, high: np.ndarray) -> Predicates:
@@ -227,14 +249,7 @@ def _column_sets(size: int, width: int, columns: int, rng: np.random.Generator) 
     return np.sort(chosen, axis=1).astype(np.int32)
 
 
-def _median_code(pair: Pair, column: str, codes: Any) -> float:
-    """Position of the release's median among the codes; halfway positions fall between two codes."""
-    if not pair.is_numeric(column):
-        return -1.0
-    values = pair.values(column, "released")
-    values = values[~np.isnan(values)]
-    if not len(values):
-        return -1.0
-    every = np.unique(np.concatenate([pair.values(column, t) for t in codes.arrays]))
-    every = every[~np.isnan(every)]
-    return float(np.searchsorted(every, np.median(values), "right")) - 1.0
+def _middle(codes: np.ndarray) -> float:
+    """Median of the codes present; codes follow the values, so a value is above the median exactly when its code is."""
+    present = codes[codes >= 0]
+    return float(np.median(present)) if len(present) else -1.0

@@ -12,7 +12,7 @@ from glasshouse.core.measure import measure
 from glasshouse.core.result import Result
 from glasshouse.core.streams import RandomState, generator
 from glasshouse.data.pair import Pair
-from glasshouse.disclosure.gdpr_predicates import Board, Predicates, count_matches
+from glasshouse.disclosure.gdpr_predicates import Board, Predicates
 from glasshouse.disclosure.gdpr_statistics import BANDS, CITE, Attack, Side, difference_interval, phi, report
 
 MODES = ("multivariate", "univariate")
@@ -80,11 +80,11 @@ def singling_out(
             f"there is nothing to "
             "attack with; try more columns (n_cols=) or the other mode"
         )
-    matches, first = count_matches(board.table("original"), made)
+    matches, first = board.count("original", made)
     hit = matches == 1
     width = min(n_cols, len(chosen)) if mode == "multivariate" else 1
     naive = board.random(n, width, generator(random_state, "singling_out", "baseline"))
-    naive_hits = int((count_matches(board.table("original"), naive, stop_at=2)[0] == 1).sum())
+    naive_hits = int((board.count("original", naive, stop_at=2)[0] == 1).sum())
     attack = _compare(pair, board, made, matches, first, naive_hits, confidence)
     successes = made.take(np.flatnonzero(hit)[:20])
     said = (
@@ -138,7 +138,8 @@ def _make(
 ) -> tuple[Predicates, int]:
     if given is not None:
         return board.read(given), len(given)
-    for rows in (board.released, np.unique(board.released, axis=0)):
+    for repeated in (True, False):
+        rows = board.released if repeated else np.unique(board.released, axis=0)
         if mode == "multivariate":
             made, attempts = board.multivariate(rows, wanted, width, rng, most)
         else:
@@ -163,7 +164,7 @@ def _compare(
     attack, baseline = Side(float((matches == 1).sum()), n), Side(naive_hits, n)
     if not pair.has_holdout:
         return Attack(attack, baseline, None)
-    fresh, stranger = count_matches(board.table("holdout"), made, stop_at=2)
+    fresh, stranger = board.count("holdout", made, stop_at=2)
     equal = pair.n("original") == pair.n("holdout")
     scale = pair.n("original") / pair.n("holdout")
     ours = (matches == 1) & (equal | (fresh == 0))
