@@ -24,3 +24,41 @@ def tally(codes: Any, which: Any, strides: Any, cells: int, weights: Any, weight
             at += codes[which[k], i] * strides[k]
         out[at] += weights[i] if weighted else 1.0
     return out
+
+
+@njit(cache=True, nogil=True)
+def pair_moments(scores: Any, weights: Any) -> Any:
+    """Sums over the records that have both values, [pairs of rows, 6]: w, wa, wb, waa, wbb, wab; ``scores`` [columns,
+    records].
+    """
+    columns, n = scores.shape
+    out = np.zeros((columns * (columns - 1) // 2, 6))
+    at = 0
+    for j in range(columns):
+        for k in range(j + 1, columns):
+            for i in range(n):
+                a, b, w = scores[j, i], scores[k, i], weights[i]
+                if a == a and b == b:
+                    out[at, 0] += w
+                    out[at, 1] += w * a
+                    out[at, 2] += w * b
+                    out[at, 3] += w * a * a
+                    out[at, 4] += w * b * b
+                    out[at, 5] += w * a * b
+            at += 1
+    return out
+
+
+@njit(cache=True, nogil=True)
+def class_moments(codes: Any, size: int, scores: Any, weights: Any) -> Any:
+    """Sums of every column of ``scores`` within the classes of one column, [columns, classes, 3]: w, wa, waa."""
+    columns, n = scores.shape
+    out = np.zeros((columns, size, 3))
+    for j in range(columns):
+        for i in range(n):
+            k, a, w = codes[i], scores[j, i], weights[i]
+            if k >= 0 and a == a:
+                out[j, k, 0] += w
+                out[j, k, 1] += w * a
+                out[j, k, 2] += w * a * a
+    return out

@@ -74,70 +74,66 @@ def associations(data: Mixed, method: str = "spearman", corrected: bool = False)
     Numbers: Pearson's or Spearman's r (signed). Categories: Cramér's V. Mixed: correlation ratio eta, for two classes
     the absolute point-biserial correlation. With the Spearman method mixed pairs use ranks as well.
     """
-    scores: list[np.ndarray | None] = []
+    from glasshouse.engines.margins_kernel import class_moments, pair_moments
+
     weights = np.ones(data.codes.shape[1]) if data.weights is None else data.weights
-    for j, numbers in enumerate(data.levels):
-        if numbers is None:
-            scores.append(None)
-            continue
-        present = data.codes[j] >= 0
-        scale = _midranks(data.codes[j], weights, len(numbers)) if method == "spearman" else numbers
-        scores.append(np.where(present, scale[np.maximum(data.codes[j], 0)] if len(scale) else 0.0, np.nan))
-    found: dict[tuple[int, int], float | None] = {}
-    for a, b in combinations(range(len(data.names)), 2):
-        first, second = scores[a], scores[b]
-        if first is not None and second is not None:
-            found[a, b] = _correlation(first, second, weights)
-        elif first is None and second is None:
-            found[a, b] = _cramer_of(data, a, b, corrected)
-        else:
-            number_of, class_of = (first, b) if first is not None else (second, a)
-            assert number_of is not None
-            found[a, b] = _eta(number_of, data.codes[class_of], data.sizes[class_of], weights)
+    numeric = [j for j, levels in enumerate(data.levels) if levels is not None]
+    classes = [j for j, levels in enumerate(data.levels) if levels is None]
+    found: dict[tuple[int, int], float | None] = dict.fromkeys(combinations(range(len(data.names)), 2))
+    if numeric:
+        scores = np.stack([_scores(data, j, weights, method) for j in numeric])
+        for (a, b), sums in zip(combinations(numeric, 2), pair_moments(scores, weights), strict=True):
+            found[a, b] = _correlation(sums)
+        for c in classes:
+            for j, sums in zip(numeric, class_moments(data.codes[c], data.sizes[c], scores, weights), strict=True):
+                found[min(c, j), max(c, j)] = _eta(sums)
+    if len(classes) > 1:
+        # row and column 0 of each table take the missing values
+        shifted = np.ascontiguousarray(data.codes[classes] + 1, dtype=np.int32)
+        sizes = tuple(data.sizes[c] + 1 for c in classes)
+        coded = Coded(tuple(data.names[c] for c in classes), shifted, sizes, data.weights)
+        for a, b in combinations(range(len(classes)), 2):
+            table = count(coded, (a, b)).reshape(sizes[a], sizes[b])[1:, 1:]
+            found[classes[a], classes[b]] = cramers_v(table, corrected)
     return found
 
 
-def _midranks(codes: np.ndarray, weights: np.ndarray, size: int) -> np.ndarray:
-    """Average rank of every level, from its (weighted) count."""
+def _scores(data: Mixed, j: int, weights: np.ndarray, method: str) -> np.ndarray:
+    """The numbers of a column, or their average ranks, centred (sums of squares then lose no digits); NaN where
+    missing.
+    """
+    codes, scale = data.codes[j], data.levels[j]
+    assert scale is not None
     present = codes >= 0
-    counts = np.bincount(codes[present], weights=weights[present], minlength=size)
-    made: np.ndarray = np.cumsum(counts) - 0.5 * counts
-    return made
+    counts = np.bincount(codes[present], weights=weights[present], minlength=len(scale))
+    if method == "spearman":
+        scale = np.cumsum(counts) - 0.5 * counts
+    if not counts.sum() > 0:
+        return np.full(len(codes), np.nan)
+    return np.append(scale - (counts @ scale) / counts.sum(), np.nan)[codes]
 
 
-def _correlation(a: np.ndarray, b: np.ndarray, weights: np.ndarray) -> float | None:
-    known = ~(np.isnan(a) | np.isnan(b))
-    if not known.all():
-        a, b, weights = a[known], b[known], weights[known]
-    total = weights.sum()
-    if total <= 0 or a.size < 3:
+def _correlation(sums: np.ndarray) -> float | None:
+    """r from (w, wa, wb, waa, wbb, wab); None for a constant column."""
+    total = sums[0]
+    if total <= 0:
         return None
-    a, b = a - (weights @ a) / total, b - (weights @ b) / total
-    spread = np.sqrt((weights @ (a * a)) * (weights @ (b * b)))
-    return float((weights @ (a * b)) / spread) if spread > 1e-300 else None
+    spread = (sums[3] - sums[1] ** 2 / total) * (sums[4] - sums[2] ** 2 / total)
+    small = 1e-24 * sums[3] * sums[4]
+    return float((sums[5] - sums[1] * sums[2] / total) / np.sqrt(spread)) if spread > small else None
 
 
-def _eta(numbers: np.ndarray, classes: np.ndarray, size: int, weights: np.ndarray) -> float | None:
-    known = (classes >= 0) & ~np.isnan(numbers)
-    if not known.all():
-        numbers, classes, weights = numbers[known], classes[known], weights[known]
-    total = weights.sum()
-    if total <= 0 or numbers.size < 3:
+def _eta(sums: np.ndarray) -> float | None:
+    """eta = sqrt(between / total sum of squares) from (w, wa, waa) per class; None for a constant column or one
+    class.
+    """
+    sums = sums[sums[:, 0] > 0]
+    if len(sums) < 2:
         return None
-    numbers = numbers - (weights @ numbers) / total
-    mass = np.bincount(classes, weights=weights, minlength=size)
-    sums = np.bincount(classes, weights=weights * numbers, minlength=size)
-    whole = float(weights @ (numbers * numbers))
-    if whole <= 1e-300 or (mass > 0).sum() < 2:
-        return None
-    between = float((sums[mass > 0] ** 2 / mass[mass > 0]).sum())
-    return float(np.sqrt(min(1.0, between / whole)))
-
-
-def _cramer_of(data: Mixed, a: int, b: int, corrected: bool) -> float | None:
-    shifted = np.ascontiguousarray(data.codes[[a, b]] + 1).astype(np.int32)  # row and column 0 take the missing values
-    table = count(Coded(("a", "b"), shifted, (data.sizes[a] + 1, data.sizes[b] + 1), data.weights), (0, 1))
-    return cramers_v(table.reshape(data.sizes[a] + 1, data.sizes[b] + 1)[1:, 1:], corrected)
+    middle = sums[:, 1].sum() ** 2 / sums[:, 0].sum()
+    between = float((sums[:, 1] ** 2 / sums[:, 0]).sum() - middle)
+    whole = float(sums[:, 2].sum() - middle)
+    return float(np.sqrt(min(1.0, max(0.0, between) / whole))) if whole > 1e-12 * sums[:, 2].sum() else None
 
 
 @measure(

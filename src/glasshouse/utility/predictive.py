@@ -39,7 +39,7 @@ def tstr(
     model: str | Any = "linear",
     test_rows: Sequence[int] | None = None,
     equal_sizes: bool = False,
-    draws: int = 200,
+    draws: int = 100,
     random_state: RandomState = 0,
     n_jobs: int | None = None,
 ) -> Result:

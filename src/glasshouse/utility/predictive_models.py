@@ -201,9 +201,14 @@ def auc(scores: np.ndarray, positive: np.ndarray) -> float | None:
     ones = int(positive.sum())
     if not 0 < ones < len(positive):
         return None
-    _, at, counts = np.unique(scores, return_inverse=True, return_counts=True)
-    ranks = np.cumsum(counts) - 0.5 * (counts - 1)
-    return float((ranks[at][positive].sum() - ones * (ones + 1) / 2) / (ones * (len(positive) - ones)))
+    order = np.argsort(scores)
+    ranked = scores[order]
+    last = np.append(np.flatnonzero(ranked[1:] != ranked[:-1]), len(ranked) - 1)
+    hits = np.cumsum(positive[order])[last].astype(float)
+    mine = np.diff(hits, prepend=0.0)
+    others = np.diff(last + 1.0 - hits, prepend=0.0)
+    below = last + 1.0 - hits - others
+    return float((mine * (below + 0.5 * others)).sum() / (ones * (len(positive) - ones)))
 
 
 def ratio(made: Task, of_release: float | None, of_original: float | None) -> float | None:

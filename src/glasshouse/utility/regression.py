@@ -38,7 +38,7 @@ def regression_fidelity(
     formula: str | None = None,
     family: str = "auto",
     confidence: float = 0.95,
-    draws: int = 200,
+    draws: int = 100,
     random_state: RandomState = 0,
 ) -> Result:
     """Do confidence intervals of regression coefficients overlap between original and release?
