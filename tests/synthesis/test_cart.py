@@ -84,6 +84,17 @@ def test_misclassification_pruning_leaves_a_single_leaf() -> None:
     assert abs(shares[0] - 0.23) < 0.02 and abs(shares[1] - 0.23) < 0.02
 
 
+def test_many_levels_before_a_class_target_are_grouped_by_an_ordering() -> None:
+    rng = np.random.default_rng(0)
+    place = rng.integers(0, 40, 2000)
+    frame = pl.DataFrame({"place": [f"p{v:02d}" for v in place], "kind": np.array(["a", "b", "c"])[place % 3]})
+    model = Cart().fit(frame)
+    assert "principal component" in model.notes[0]
+    made = model.sample(random_state=0)
+    expected = made["place"].str.slice(1).cast(pl.Int64) % 3
+    assert (pl.Series(["a", "b", "c"]).gather(expected) == made["kind"]).mean() > 0.99
+
+
 def test_order_predictors_and_method(people: pl.DataFrame) -> None:
     made = Cart(visit_sequence=["age", "income"]).fit(people).sample(random_state=0)
     assert made.columns == ["age", "income"]

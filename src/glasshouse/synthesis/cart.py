@@ -145,6 +145,12 @@ class Cart(Synthesiser):
             self._variables.update({v.name: v for v in variables})
         self._rule_rows = {c: self._where(frame, c) for c in self.rules}
         self._steps = {} if self.proper else self._grow(None)
+        approximate = sum(step.tree.approximate_splits for step in self._steps.values() if step.tree is not None)
+        if approximate:
+            self.notes.append(
+                f"{approximate} splits group more than {self.exact_levels} levels for three or more classes; levels were "
+                "ordered by the first principal component of their class shares instead of trying every grouping"
+            )
         return self
 
     def _check(self, columns: list[str]) -> None:
