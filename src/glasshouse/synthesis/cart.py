@@ -148,8 +148,8 @@ class Cart(Synthesiser):
         approximate = sum(step.tree.approximate_splits for step in self._steps.values() if step.tree is not None)
         if approximate:
             self.notes.append(
-                f"{approximate} splits group more than {self.exact_levels} levels for three or more classes; levels were "
-                "ordered by the first principal component of their class shares instead of trying every grouping"
+                f"{approximate} splits group more than {self.exact_levels} levels for three or more classes; levels "
+                "were ordered by the first principal component of their class shares instead of trying every grouping"
             )
         return self
 
