@@ -54,8 +54,7 @@ def assess(
         A Pair, or the two tables with ``keys=``, ``target=``, ``holdout=`` and the other arguments of a Pair.
     policy
         A Policy, the name of a preset ("public", "research", "secure", "riskutility"), a path, or None for the limits
-        each
-        measure declares for itself.
+        each measure declares for itself.
     measures
         "fast", "default", "full" or a list of names; the measures a policy names are always run.
     random_state

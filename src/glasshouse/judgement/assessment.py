@@ -124,8 +124,8 @@ class Assessment:
         return text
 
     @property
-    def leading(self) -> Threat:
-        """The threat that decides the verdict."""
+    def ranked(self) -> list[Threat]:
+        """Threats, the deciding one first; what is established counts before what could not be ruled out."""
         order = {"fail": 3, "not_assessed": 2, "warn": 1, "pass": 0}
 
         def rank(threat: Threat) -> tuple[int, bool, float]:
@@ -133,7 +133,12 @@ class Assessment:
             severity = order[threat.status] if threat.required or threat.status != "not_assessed" else -1
             return severity, worst is None or established(worst), 0.0 if worst is None else worst.excess or 0.0
 
-        return max(self.threats.values(), key=rank)
+        return sorted(self.threats.values(), key=rank, reverse=True)
+
+    @property
+    def leading(self) -> Threat:
+        """The threat that decides the verdict."""
+        return self.ranked[0]
 
     @cached_property
     def recommendations(self) -> tuple[Recommendation, ...]:

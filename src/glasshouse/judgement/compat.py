@@ -1,8 +1,8 @@
 """The verdict rule of riskutility 0.1.0's ``disclosure_report()``, so that its verdicts can be compared with ours.
 
 Reproduced as it is, defects included: FAIL, N/A and SKIPPED count nowhere, any ERROR means HIGH, delta-presence
-cannot fail,
-and a missing ratio of CAP or TCAP is a WARNING. It is used only when a policy says ``verdict_rule = "riskutility"``.
+cannot fail, and a missing ratio of CAP or TCAP is a WARNING. It is used only when a policy says ``verdict_rule =
+"riskutility"``.
 """
 
 from __future__ import annotations
@@ -25,8 +25,7 @@ def status(metric: str, **figures: Any) -> str:
     """PASS, WARNING, FAIL or N/A of one metric by the report's own thresholds.
 
     Figures are named as in the package: ``cap`` and ``baseline``; ``ratio``; ``pct_disclosive``; ``value``; ``k``;
-    ``l``; ``t``;
-    ``mean_risk``; ``share`` and ``wilcoxon_p``; ``ratio`` and ``pct_suspicious``; ``pct``; ``risk``;
+    ``l``; ``t``; ``mean_risk``; ``share`` and ``wilcoxon_p``; ``ratio`` and ``pct_suspicious``; ``pct``; ``risk``;
     ``privacy_loss``; ``auc``.
     """
     if metric in ("CAP", "TCAP"):

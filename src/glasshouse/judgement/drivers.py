@@ -1,6 +1,4 @@
-"""Who is at risk and which columns drive it: the figure without each key in turn, and the figure inside each
-subgroup.
-"""
+"""Who is at risk and which columns drive it: the figure without each key, and the figure inside each subgroup."""
 
 from __future__ import annotations
 

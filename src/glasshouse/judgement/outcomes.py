@@ -9,7 +9,7 @@ from glasshouse.core.errors import GlasshouseError
 from glasshouse.core.result import Result
 
 if TYPE_CHECKING:
-    from glasshouse.judgement.policy import Rule
+    from glasshouse.judgement.rules import Rule
 
 Status: TypeAlias = Literal["pass", "warn", "fail", "not_assessed"]
 SEVERITY: dict[str, int] = {"pass": 0, "warn": 1, "not_assessed": 2, "fail": 3}

@@ -17,8 +17,7 @@
     why = "nobody's income may be read off beyond what anyone could guess"
 
 A rule looks at the upper end of the interval unless it names another statistic. Unknown keys are errors: a limit that
-is
-silently not applied is worse than none.
+is silently not applied is worse than none.
 """
 
 from __future__ import annotations
@@ -48,10 +47,8 @@ class Policy:
     """A named set of rules, the threats that must have been assessed, and the settings needed to compute them.
 
     ``others`` says what happens to measures no rule names: "declared" judges them by the limits in their own
-    declaration,
-    "inform" shows them and lets them decide nothing. ``require`` None means: no threat was waived, so a verdict on
-    the release
-    needs all four, while the exit code looks at the rules only.
+    declaration, "inform" shows them and lets them decide nothing. ``require`` None means: no threat was waived, so a
+    verdict on the release needs all four, while the exit code looks at the rules only.
     """
 
     name: str
@@ -172,9 +169,7 @@ class Policy:
         return merged
 
     def problems(self, known: Mapping[str, Measure]) -> list[str]:
-        """What is wrong with this policy given the measures there are: unknown names, options, or a limit on the
-        wrong side.
-        """
+        """What is wrong with this policy, given the measures there are."""
         found = []
         for rule in self.rules:
             if rule.measure not in known:

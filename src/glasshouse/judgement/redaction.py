@@ -1,8 +1,8 @@
 """What may stand in a report that leaves the house: no value of a person, no record, no count so small that it is one.
 
 Two guards. What a measure declares ``private`` is left out. Everything else is compared with the data themselves:
-text that is a label
-of the original, numbers that are one of its values, and counts below the minimum do not pass, wherever they came from.
+text that is a label of the original, numbers that are one of its values, and counts below the minimum do not pass,
+wherever they came from.
 """
 
 from __future__ import annotations

@@ -52,9 +52,7 @@ def demo(
         )
     )
     console.print()
-    for threat in sorted(
-        found.threats.values(), key=lambda t: ("fail", "not_assessed", "warn", "pass").index(t.status)
-    )[:3]:
+    for threat in found.ranked[:3]:
         console.print(
             Text(f"{MARKS[threat.status]} {threat.name}", style=STYLES[threat.status]).append(
                 f": {threat.sentence}", style="default not bold"
