@@ -1,4 +1,5 @@
-"""Seconds and peak memory of the counting measures on Adult (48,842 records), and their growth at 1, 10 and 100 times the rows.
+"""Seconds and peak memory of the counting measures on Adult (48,842 records), and their growth at 1, 10 and 100
+times the rows.
 
     python bench/tables.py [largest multiple]        GLASSHOUSE_SHARED names the folder with the reference data
 
@@ -29,7 +30,9 @@ def measure_once(name: str, times: int) -> None:
     release = pl.concat([read(SHARED / f"adult_syn_cart_{i}.csv.gz") for i in (1, 2)]).head(people.height)
     if times > 1:
         # other people, not the same ones again: each block of copies lives in another decade of a made-up region
-        people, release = (pl.concat([t.with_columns(age=pl.col("age") + 100 * i) for i in range(times)]) for t in (people, release))
+        people, release = (
+            pl.concat([t.with_columns(age=pl.col("age") + 100 * i) for i in range(times)]) for t in (people, release)
+        )
     run = getattr(gh.disclosure, name)
     keys = [*KEYS, "education_num", "marital_status"] if name == "suda" else KEYS
     seconds = []
@@ -38,7 +41,11 @@ def measure_once(name: str, times: int) -> None:
         run(gh.Pair(people, release, keys=keys, target="income"))
         seconds.append(time.perf_counter() - start)
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-    print(f"{name:16} {people.height:>12,} rows  first {seconds[0]:8.3f} s  best {min(seconds):8.3f} s  peak {peak:8.0f} MB", flush=True)
+    print(
+        f"{name:16} {people.height:>12,} rows  first {seconds[0]:8.3f} s  best {min(seconds):8.3f} s  peak "
+        f"{peak:8.0f} MB",
+        flush=True,
+    )
 
 
 def main() -> None:

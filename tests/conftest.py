@@ -74,11 +74,25 @@ def converter(engine: str, request: pytest.FixtureRequest) -> Convert:
 def _spark_schema(frame: pl.DataFrame) -> Any:
     from pyspark.sql import types
 
-    kinds = {pl.String: types.StringType, pl.Int64: types.LongType, pl.Float64: types.DoubleType, pl.Boolean: types.BooleanType}
-    return types.StructType([types.StructField(name, kinds.get(type(dtype) if not isinstance(dtype, type) else dtype, types.StringType)()) for name, dtype in frame.schema.items()])
+    kinds = {
+        pl.String: types.StringType,
+        pl.Int64: types.LongType,
+        pl.Float64: types.DoubleType,
+        pl.Boolean: types.BooleanType,
+    }
+    return types.StructType(
+        [
+            types.StructField(
+                name, kinds.get(type(dtype) if not isinstance(dtype, type) else dtype, types.StringType)()
+            )
+            for name, dtype in frame.schema.items()
+        ]
+    )
 
 
-@pytest.fixture(params=[*ENGINES[:3], pytest.param("spark", marks=[pytest.mark.spark, pytest.mark.xdist_group("spark")])])
+@pytest.fixture(
+    params=[*ENGINES[:3], pytest.param("spark", marks=[pytest.mark.spark, pytest.mark.xdist_group("spark")])]
+)
 def engine(request: pytest.FixtureRequest) -> Convert:
     """Each of the four engines in turn."""
     return converter(request.param, request)

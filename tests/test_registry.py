@@ -1,7 +1,9 @@
 """What every measure promises, tested once over the whole registry (scikit-learn's test_common is the model).
 
-Each measure is run on one simulated population: training records, a holdout, and five releases (a fresh half of the population, a
-copy of the training records, independent columns, the fresh half with copied rows planted, the fresh half again in another order).
+Each measure is run on one simulated population: training records, a holdout, and five releases (a fresh half of the
+population, a
+copy of the training records, independent columns, the fresh half with copied rows planted, the fresh half again in
+another order).
 """
 
 from __future__ import annotations
@@ -28,9 +30,23 @@ RISKS = [name for name in MEASURES if all_measures()[name].side == "disclosure"]
 # delta-presence asks for a release that is a subset of a population, which none of the releases here is
 PAIRED = [name for name in RISKS if all_measures()[name].table == "pair" and name != "delta_presence"]
 COUNTING = [
-    "uniques", "k_anonymity", "l_diversity", "t_closeness", "attacker_risk", "population_uniqueness", "disco", "cap", "tcap", "weap",
-    "attribution", "attribution_all", "mutual_information", "surprisal", "max_leakage", "positive_disclosure",
-]  # fmt: skip
+    "uniques",
+    "k_anonymity",
+    "l_diversity",
+    "t_closeness",
+    "attacker_risk",
+    "population_uniqueness",
+    "disco",
+    "cap",
+    "tcap",
+    "weap",
+    "attribution",
+    "attribution_all",
+    "mutual_information",
+    "surprisal",
+    "max_leakage",
+    "positive_disclosure",
+]
 
 # What a call needs beyond a pair, and smaller settings where the default would only cost time here.
 OPTIONS: dict[str, dict[str, Any]] = {
@@ -42,7 +58,8 @@ OPTIONS: dict[str, dict[str, Any]] = {
     "linkability": {"n_attacks": 300},
     "subgroup_utility": {"by": "sex"},
 }
-# RAPID grows with the sharpness of the attacker, and a release may be easier to learn from than the data it came from (Templ et al. 2026,
+# RAPID grows with the sharpness of the attacker, and a release may be easier to learn from than the data it came
+# from (Templ et al. 2026,
 # appendix B); what a copy adds is the part that held-out people do not share, so that part is compared.
 MEMORISATION = {"rapid"}
 
@@ -169,11 +186,16 @@ def test_a_copy_is_the_worst_release(name: str) -> None:
 
 @pytest.mark.parametrize("name", [n for n in PAIRED if all_measures()[n].threat != "copying"])
 def test_strangers_show_no_excess(name: str) -> None:
-    """A release made of other people of the same population gives the training records away no more than the holdout."""
+    """A release made of other people of the same population gives the training records away no more than the
+    holdout."""
     result = run(name, "fresh")
     if result.value is None or result.holdout is None:
         return
-    spread = 3.5 * math.sqrt(max(result.value * (1 - result.value), 0.05) * 2 / N) if 0 <= result.value <= 1 else 0.35 * abs(result.value)
+    spread = (
+        3.5 * math.sqrt(max(result.value * (1 - result.value), 0.05) * 2 / N)
+        if 0 <= result.value <= 1
+        else 0.35 * abs(result.value)
+    )
     assert abs(result.value - result.holdout) <= spread
 
 
@@ -200,9 +222,11 @@ def test_row_order_does_not_matter(name: str) -> None:
     if measure.cost in ("attackers", "pairs") or "random_state" in measure.options or "row_paired" in measure.needs:
         pytest.skip("draws or pairs rows by position; its own tests fix the seed")
     shuffled = gh.Pair(
-        table("training").sample(fraction=1.0, shuffle=True, seed=1), table("fresh").sample(fraction=1.0, shuffle=True, seed=2),
-        holdout=table("holdout"), **ROLES,
-    )  # fmt: skip
+        table("training").sample(fraction=1.0, shuffle=True, seed=1),
+        table("fresh").sample(fraction=1.0, shuffle=True, seed=2),
+        holdout=table("holdout"),
+        **ROLES,
+    )
     if name == "delta_presence":
         shuffled = gh.Pair(pl.concat([table("fresh"), table("training")]), table("fresh"), **ROLES)
     assert measure.run(shuffled, **options(measure)).value == pytest.approx(run(name, "fresh").value, rel=1e-9)
@@ -216,15 +240,24 @@ def test_relabelling_does_not_matter(name: str) -> None:
 
     def relabel(frame: pl.DataFrame) -> pl.DataFrame:
         text = [c for c, t in frame.schema.items() if t == pl.String]
-        return frame.with_columns(pl.concat_str(pl.lit("«"), pl.col(c), pl.lit("» <x>")).alias(c) for c in text).rename(rename)
+        return frame.with_columns(pl.concat_str(pl.lit("«"), pl.col(c), pl.lit("» <x>")).alias(c) for c in text).rename(
+            rename
+        )
 
     renamed = gh.Pair(
-        relabel(table("training")), relabel(table("fresh")), holdout=relabel(table("holdout")),
-        keys=[rename[k] for k in ROLES["keys"]], target=rename[ROLES["target"]],
+        relabel(table("training")),
+        relabel(table("fresh")),
+        holdout=relabel(table("holdout")),
+        keys=[rename[k] for k in ROLES["keys"]],
+        target=rename[ROLES["target"]],
         row_paired="row_paired" in measure.needs or name == "record_linkage",
-    )  # fmt: skip
+    )
     if name == "delta_presence":
-        renamed = gh.Pair(relabel(pl.concat([table("training"), table("fresh")])), relabel(table("fresh")), keys=[rename[k] for k in ROLES["keys"]])
+        renamed = gh.Pair(
+            relabel(pl.concat([table("training"), table("fresh")])),
+            relabel(table("fresh")),
+            keys=[rename[k] for k in ROLES["keys"]],
+        )
     wanted = options(measure)
     if "by" in wanted:
         wanted["by"] = rename[wanted["by"]]
@@ -236,7 +269,13 @@ def on_engine(name: str, convert: Any, paired: bool = False) -> Result:
     if name == "delta_presence":
         given = gh.Pair(convert(pl.concat([table("training"), table("fresh")])), convert(table("fresh")), **ROLES)
     else:
-        given = gh.Pair(convert(table("training")), convert(table("fresh")), holdout=convert(table("holdout")), row_paired=paired, **ROLES)
+        given = gh.Pair(
+            convert(table("training")),
+            convert(table("fresh")),
+            holdout=convert(table("holdout")),
+            row_paired=paired,
+            **ROLES,
+        )
     return measure.run(given, **options(measure))
 
 
@@ -260,10 +299,16 @@ def test_counting_measures_agree_on_every_engine(name: str, engine: Any) -> None
 @pytest.mark.parametrize("name", [n for n in MEASURES if "n_jobs" in all_measures()[n].options])
 def test_thread_count_does_not_matter(name: str) -> None:
     measure = all_measures()[name]
-    given = pair("fresh").replace(row_paired=True) if name == "record_linkage" else gh.Pair(table("training"), table("fresh"), holdout=table("holdout"), **ROLES)
+    given = (
+        pair("fresh").replace(row_paired=True)
+        if name == "record_linkage"
+        else gh.Pair(table("training"), table("fresh"), holdout=table("holdout"), **ROLES)
+    )
     again = measure.run(given, **{**options(measure), "n_jobs": 2})
     assert again.value == run(name, "fresh").value
-    assert {k: v for k, v in again.details.items() if k != "n_jobs"} == {k: v for k, v in run(name, "fresh").details.items() if k != "n_jobs"}
+    assert {k: v for k, v in again.details.items() if k != "n_jobs"} == {
+        k: v for k, v in run(name, "fresh").details.items() if k != "n_jobs"
+    }
 
 
 @pytest.mark.parametrize("name", MEASURES)

@@ -1,4 +1,5 @@
-"""glasshouse: what a synthetic or anonymised data set gives away about the people in it, and what it is still good for."""
+"""glasshouse: what a synthetic or anonymised data set gives away about the people in it, and what it is still good
+for."""
 
 from __future__ import annotations
 

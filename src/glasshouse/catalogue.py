@@ -24,7 +24,7 @@ def measures() -> pl.DataFrame:
     """The registry as a frame: name, side, family, threat, range, direction, needs, bands, citation, cost."""
     wanted = ("name", "side", "family", "threat", "range", "direction", "needs", "bands", "cost", "summary", "citation")
     records = sorted((m.record() for m in all_measures().values()), key=lambda r: (r["side"], r["family"], r["name"]))
-    return pl.DataFrame([{k: r[k] for k in wanted} for r in records], schema={k: pl.String for k in wanted})
+    return pl.DataFrame([{k: r[k] for k in wanted} for r in records], schema=dict.fromkeys(wanted, pl.String))
 
 
 class Explanation(str):

@@ -35,7 +35,9 @@ def test_no_value_is_a_reason_and_not_a_nan() -> None:
     result = Result(value=float("nan"))
     assert (result.status, result.value) == ("not_applicable", None)
     assert result.reason
-    assert json.loads(Result(value=1, details={"a": float("nan"), "b": np.float64(2), "c": np.arange(2)}).to_json())["details"] == {"a": None, "b": 2.0, "c": [0, 1]}
+    assert json.loads(Result(value=1, details={"a": float("nan"), "b": np.float64(2), "c": np.arange(2)}).to_json())[
+        "details"
+    ] == {"a": None, "b": 2.0, "c": [0, 1]}
 
 
 def test_a_result_does_not_change() -> None:
@@ -45,9 +47,9 @@ def test_a_result_does_not_change() -> None:
 
 def test_unknown_attribute_points_to_the_details() -> None:
     with pytest.raises(AttributeError, match=r"result.details\['DiSCO'\]"):
-        Result(value=1.0, details={"DiSCO": 1}).DiSCO
+        _ = Result(value=1.0, details={"DiSCO": 1}).DiSCO
     with pytest.raises(AttributeError, match="did you mean 'value'"):
-        Result(value=1.0).vlaue
+        _ = Result(value=1.0).vlaue
 
 
 @pytest.mark.parametrize(("value", "verdict"), [(0.01, "pass"), (0.06, "warn"), (0.3, "fail")])
@@ -109,7 +111,11 @@ def test_a_measure_that_does_not_apply_says_why(pair: gh.Pair) -> None:
 
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
-    [({"sed": 1}, "disco has no option 'sed'"), ({"seed": 1}, "`seed` is called `random_state` here"), ({"control": 1}, "`control` is called `holdout` here")],
+    [
+        ({"sed": 1}, "disco has no option 'sed'"),
+        ({"seed": 1}, "`seed` is called `random_state` here"),
+        ({"control": 1}, "`control` is called `holdout` here"),
+    ],
 )
 def test_unknown_options_are_refused(pair: gh.Pair, arguments: dict[str, int], sentence: str) -> None:
     with pytest.raises(gh.InputError, match=sentence.replace("(", r"\(")):
@@ -131,13 +137,15 @@ def test_aliases() -> None:
 
 def test_catalogue() -> None:
     table = gh.measures()
-    assert {"name", "side", "family", "threat", "range", "direction", "needs", "bands", "citation", "cost"} <= set(table.columns)
+    assert {"name", "side", "family", "threat", "range", "direction", "needs", "bands", "citation", "cost"} <= set(
+        table.columns
+    )
     assert "disco" in table["name"].to_list()
     assert "Raab" in gh.explain("disco")
     with pytest.raises(gh.InputError, match="did you mean 'disco'"):
         gh.explain("dicso")
     with pytest.raises(AttributeError, match="did you mean 'attribution'"):
-        gh.disclosure.atribution
+        _ = gh.disclosure.atribution
 
 
 def test_external_form_leaves_data_values_out(pair: gh.Pair) -> None:
@@ -176,5 +184,8 @@ def test_plain_numbers() -> None:
 
 def test_import_is_quick_and_light() -> None:
     """No engine, plotting or machine-learning library is loaded by `import glasshouse`."""
-    code = "import sys, glasshouse; print([m for m in ('numba', 'sklearn', 'scipy', 'altair', 'pandas', 'duckdb', 'pyspark', 'typer') if m in sys.modules])"
-    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.strip() == "[]"
+    heavy = ("numba", "sklearn", "scipy", "altair", "pandas", "duckdb", "pyspark", "typer")
+    code = f"import sys, glasshouse; print([m for m in {heavy} if m in sys.modules])"
+    assert (
+        subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.strip() == "[]"
+    )

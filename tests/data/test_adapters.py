@@ -10,12 +10,16 @@ import pytest
 
 import glasshouse as gh
 
-FRAME = pl.DataFrame({"id": [1, 2, 3], "sex": ["f", "m", "f"], "income": [10.0, -8.0, 30.0], "w": [1.0, 2.0, 3.0], "hh": ["x", "x", "y"]})
+FRAME = pl.DataFrame(
+    {"id": [1, 2, 3], "sex": ["f", "m", "f"], "income": [10.0, -8.0, 30.0], "w": [1.0, 2.0, 3.0], "hh": ["x", "x", "y"]}
+)
 
 
 def test_synthpop_carries_special_codes_and_unsynthesised_columns(tmp_path: Any) -> None:
     side = tmp_path / "synds.json"
-    side.write_text(json.dumps({"cont.na": {"income": [-8, None], "sex": None}, "method": {"sex": "", "income": "cart"}, "m": 2}))
+    side.write_text(
+        json.dumps({"cont.na": {"income": [-8, None], "sex": None}, "method": {"sex": "", "income": "cart"}, "m": 2})
+    )
     pair = gh.data.from_synthpop(FRAME, [FRAME, FRAME], side, keys="sex")
     assert pair.special_codes == {"income": (-8,)}
     assert pair.m == 2
@@ -35,7 +39,10 @@ def test_sdcmicro_is_row_paired_and_keeps_numeric_keys_apart() -> None:
 
 
 def test_sdv_metadata_become_kinds() -> None:
-    metadata = {"columns": {"id": {"sdtype": "id"}, "sex": {"sdtype": "categorical"}, "income": {"sdtype": "numerical"}}, "primary_key": "id"}
+    metadata = {
+        "columns": {"id": {"sdtype": "id"}, "sex": {"sdtype": "categorical"}, "income": {"sdtype": "numerical"}},
+        "primary_key": "id",
+    }
     pair = gh.data.from_sdv(FRAME, FRAME, metadata, keys="sex")
     assert (pair.schema["id"].kind, pair.schema["income"].kind) == ("identifier", "numeric")
     with pytest.raises(gh.InputError, match="describe 2 tables"):

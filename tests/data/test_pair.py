@@ -81,7 +81,9 @@ def test_wrong_order_and_weight_in_the_middle_do_not_shift_roles() -> None:
 
 def test_levels_are_joint_and_ordered_as_declared() -> None:
     pd = pytest.importorskip("pandas")
-    original = pd.DataFrame({"e": pd.Categorical(["low", "high", None], categories=["low", "medium", "high"], ordered=True)})
+    original = pd.DataFrame(
+        {"e": pd.Categorical(["low", "high", None], categories=["low", "medium", "high"], ordered=True)}
+    )
     released = pl.DataFrame({"e": ["medium", "odd"]})
     codes = gh.Pair(original, released).codes("e")
     assert codes.levels == ["low", "medium", "high", "odd"]
@@ -161,7 +163,8 @@ def test_check_sees_a_holdout_that_was_seen() -> None:
     assert any(f.code == "holdout_overlap" for f in overlap)
 
 
-# -- bad input: the sentence the user gets, and no value of a person in it ------------------------------------------------
+# -- bad input: the sentence the user gets, and no value of a person in it
+# ------------------------------------------------
 
 SECRET = "Rosalind-Franklin-1920"
 
@@ -215,7 +218,9 @@ def test_bad_tables(original: Any, released: Any, sentence: str) -> None:
 
 def test_bad_weights_are_counted() -> None:
     broken = frame(w=[None, -1.0])
-    with pytest.raises(gh.InputError, match="weight column 'w' of the original table has 1 missing and 1 negative values"):
+    with pytest.raises(
+        gh.InputError, match="weight column 'w' of the original table has 1 missing and 1 negative values"
+    ):
         gh.Pair(broken, broken, weights="w")
 
 

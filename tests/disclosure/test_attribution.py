@@ -26,20 +26,35 @@ def sd2011(shared: Path) -> dict[str, Any]:
 @pytest.fixture(scope="module")
 def adult(shared: Path) -> dict[str, Any]:
     folder = shared / "data" / "adult"
-    return {"orig": read(folder / "adult_train.csv.gz"), "syn": [read(folder / f"adult_syn_cart_{i}.csv.gz") for i in range(1, 6)]}
+    return {
+        "orig": read(folder / "adult_train.csv.gz"),
+        "syn": [read(folder / f"adult_syn_cart_{i}.csv.gz") for i in range(1, 6)],
+    }
 
 
 def cases(file: str, function: str) -> list[str]:
     """Case names, so that a missing folder gives one skipped test per case and not an empty list."""
     names = {
-        ("expected.json", "disclosure"): "m5_depress m5_income m5_ls m5_marital m5_workab denom1_marital denom1_workab denom2_marital "
-        "denom2_workab denom5_marital denom5_workab denom2_not_excluded_marital not_NO_workab targetNA_depress targetNA_income "
-        "not_NO_NA_denom1_workab excl_pairs_marital excl_pairs_workab all_exclusions_marital ngt5_income ngt20_income ngt5_income_m5 ngk5_ls "
-        "ngk0800_ls ngt10_ngk10_depress keysNA_T keysNA_F keysNA_vec keys_perm3_usekeysNA key_single_region key_single_age keys2 "
+        (
+            "expected.json",
+            "disclosure",
+        ): "m5_depress m5_income m5_ls m5_marital m5_workab denom1_marital denom1_workab denom2_marital "
+        "denom2_workab denom5_marital denom5_workab denom2_not_excluded_marital not_NO_workab targetNA_depress "
+        "targetNA_income "
+        "not_NO_NA_denom1_workab excl_pairs_marital excl_pairs_workab all_exclusions_marital ngt5_income "
+        "ngt20_income ngt5_income_m5 ngk5_ls "
+        "ngk0800_ls ngt10_ngk10_depress keysNA_T keysNA_F keysNA_vec keys_perm3_usekeysNA key_single_region "
+        "key_single_age keys2 "
         "keys_income_numeric keys_income_grouped thresh_low_ls thresh_low_depress",
-        ("expected_adult.json", "disclosure"): "at5_income at5_occupation at5_hours_per_week at5_capital_gain at1_occ_NA at1_income_denom1 "
+        (
+            "expected_adult.json",
+            "disclosure",
+        ): "at5_income at5_occupation at5_hours_per_week at5_capital_gain at1_occ_NA at1_income_denom1 "
         "at1_cg_not0 at1_hours_g10 at1_income_g5keys at1_wc_occNA",
-        ("expected.json", "multi.disclosure"): "multi_DiSCO_m1 multi_DCAP_m1 multi_DiSCO_m5 multi_denom1_m1 multi_not_NA_m1",
+        (
+            "expected.json",
+            "multi.disclosure",
+        ): "multi_DiSCO_m1 multi_DCAP_m1 multi_DiSCO_m5 multi_denom1_m1 multi_not_NA_m1",
     }
     return names[(file, function)].split()
 
@@ -67,7 +82,9 @@ def options(args: dict[str, Any]) -> dict[str, Any]:
     if "ngroups_target" in args:
         made["target_groups"] = args["ngroups_target"]
     if "exclude.keys" in args:
-        made["exclude_pairs"] = list(zip(*(as_list(args[f"exclude.{part}"]) for part in ("keys", "keylevs", "targetlevs")), strict=True))
+        made["exclude_pairs"] = list(
+            zip(*(as_list(args[f"exclude.{part}"]) for part in ("keys", "keylevs", "targetlevs")), strict=True)
+        )
     for theirs, ours in (("thresh_1way", "one_way"), ("thresh_2way", "two_way")):
         if theirs in args:
             made[ours] = (args[theirs][0], args[theirs][1] / 100)
@@ -75,7 +92,9 @@ def options(args: dict[str, Any]) -> dict[str, Any]:
 
 
 def pairs(findings: list[dict[str, Any]] | None) -> set[tuple[Any, ...]]:
-    return {(f["target_key_levs"], f["npairs"], f["key"], f["key_target_total"], f["key_total"]) for f in findings or []}
+    return {
+        (f["target_key_levs"], f["npairs"], f["key"], f["key_target_total"], f["key_total"]) for f in findings or []
+    }
 
 
 def check_case(case: dict[str, Any], original: pl.DataFrame, releases: list[pl.DataFrame], special: Any) -> None:
@@ -92,8 +111,12 @@ def check_case(case: dict[str, Any], original: pl.DataFrame, releases: list[pl.D
                 assert one.details[name] == pytest.approx(wanted, abs=1e-8), (name, i)
         if faithful:
             assert pairs(one.details["two_way"]) == pairs(expected["check_2way"][i])
-            levels = [(f["Level"], f["nLevelDis"], f["totalDisclosive"], f["All"]) for f in expected["check_1way"][i] or []]
-            assert [(f["Level"], f["nLevelDis"], f["totalDisclosive"], f["All"]) for f in one.details["one_way"]] == levels
+            levels = [
+                (f["Level"], f["nLevelDis"], f["totalDisclosive"], f["All"]) for f in expected["check_1way"][i] or []
+            ]
+            assert [
+                (f["Level"], f["nLevelDis"], f["totalDisclosive"], f["All"]) for f in one.details["one_way"]
+            ] == levels
             assert one.details["Nexclusions"] == expected["Nexclusions"][i]
 
 
@@ -111,7 +134,12 @@ def test_synthpop_adult(name: str, shared: Path, adult: dict[str, Any]) -> None:
 def test_synthpop_all_targets(name: str, shared: Path, sd2011: dict[str, Any]) -> None:
     case = golden_case(shared, "expected.json", name)
     args, expected = case["args"], case["expected"]
-    pair = gh.Pair(sd2011["orig"], sd2011["syn"] if "m=5" in case["data"] else sd2011["syn"][0], keys=KEYS, special_codes={"income": [-8]})
+    pair = gh.Pair(
+        sd2011["orig"],
+        sd2011["syn"] if "m=5" in case["data"] else sd2011["syn"][0],
+        keys=KEYS,
+        special_codes={"income": [-8]},
+    )
     targets = as_list(args.get("targets", expected["targets"]))
     levels = {t: [v] for t, v in zip(targets, as_list(args.get("not.targetslev", [])), strict=False) if v}
     result = gh.disclosure.attribution_all(
@@ -137,7 +165,8 @@ def test_paper_table_1_row_1_and_figures(sd2011: dict[str, Any]) -> None:
     assert {name: round(100 * details[name], 2) for name in paper} == paper
     assert (details["max_denom"], round(details["mean_denom"], 2)) == (3, 1.16)
     figures = {
-        "income": (51.38, 4.90, 72.25, 8.91), "depress": (53.30, 9.54, 74.15, 16.39), "ls": (58.46, 13.78, 78.55, 23.03),
+        "income": (51.38, 4.90, 72.25, 8.91), "depress": (53.30, 9.54, 74.15, 16.39),
+        "ls": (58.46, 13.78, 78.55, 23.03),
         "marital": (79.24, 35.18, 90.26, 43.66), "workab": (90.90, 52.10, 95.93, 56.56),
     }  # fmt: skip
     rows = {r["target"]: r for r in gh.disclosure.attribution_all(pair).to_frame().iter_rows(named=True)}
@@ -164,7 +193,8 @@ def test_paper_table_3_train_and_control(sd2011: dict[str, Any]) -> None:
         assert row["DCAP_R"] == pytest.approx(dcap_r, abs=5e-5)
 
 
-# -- the hand-computed example ------------------------------------------------------------------------------------------
+# -- the hand-computed example
+# ------------------------------------------------------------------------------------------
 
 
 @pytest.fixture
@@ -186,7 +216,9 @@ def test_hand_example(hand: gh.Pair, golden: Path) -> None:
     assert (cap.details["n_matched"], cap.details["n_unmatched"]) == (6, 2)
     disco = gh.disclosure.disco(hand)
     assert disco.details["exact_cell_hits"] == pytest.approx(expected["riskutility_disco"]["pct_disco_potential"] / 100)
-    assert disco.details["original_certain_hits"] == pytest.approx(expected["riskutility_disco"]["pct_original_disclosed"] / 100)
+    assert disco.details["original_certain_hits"] == pytest.approx(
+        expected["riskutility_disco"]["pct_original_disclosed"] / 100
+    )
     assert disco.records["at_risk"].to_list() == [True, True, False, True, False, False, False, False]
     weap = gh.disclosure.weap(hand)
     assert weap.records["weap"].to_list() == expected["weap_released"]["scores"]
@@ -208,11 +240,39 @@ def test_one_file_is_enough_for_weap(hand: gh.Pair) -> None:
 
 def test_engines_agree(hand: gh.Pair, engine: Any) -> None:
     """The same lines on polars, pandas, DuckDB and Spark, with missing keys, numeric grouping and exclusions."""
-    original = pl.DataFrame({"k": ["a", None, "a", "b", "b", None, "c", "c|d"], "x": [1.0, 2.5, 1.0, None, 7.0, 2.5, 9.0, -8.0], "t": ["u", "v", "u", "v", None, "v", "u", "u"]})
-    released = pl.DataFrame({"k": ["a", "a", None, "b", "c", "c|d", "z"], "x": [1.0, 2.0, 2.5, 7.0, 9.0, -8.0, 3.0], "t": ["u", "u", "v", "v", "u", "v", None]})
+    original = pl.DataFrame(
+        {
+            "k": ["a", None, "a", "b", "b", None, "c", "c|d"],
+            "x": [1.0, 2.5, 1.0, None, 7.0, 2.5, 9.0, -8.0],
+            "t": ["u", "v", "u", "v", None, "v", "u", "u"],
+        }
+    )
+    released = pl.DataFrame(
+        {
+            "k": ["a", "a", None, "b", "c", "c|d", "z"],
+            "x": [1.0, 2.0, 2.5, 7.0, 9.0, -8.0, 3.0],
+            "t": ["u", "u", "v", "v", "u", "v", None],
+        }
+    )
     chosen = {"exclude_levels": ["u"], "missing_target": False, "missing_keys": {"k": False}, "key_groups": {"x": 3}}
     arguments = {"keys": ["k", "x"], "target": "t", "special_codes": {"x": [-8]}}
-    numbers = ("UiO", "UiS", "UiOiS", "repU", "Dorig", "Dsyn", "iS", "DiS", "DiSCO", "DiSDiO", "baseCAPd", "CAPd", "CAPs", "DCAP", "TCAP")
+    numbers = (
+        "UiO",
+        "UiS",
+        "UiOiS",
+        "repU",
+        "Dorig",
+        "Dsyn",
+        "iS",
+        "DiS",
+        "DiSCO",
+        "DiSDiO",
+        "baseCAPd",
+        "CAPd",
+        "CAPs",
+        "DCAP",
+        "TCAP",
+    )
     for wanted in ({}, chosen):
         expected = gh.disclosure.attribution(original, released, **arguments, **wanted)
         found = gh.disclosure.attribution(engine(original), engine(released), **arguments, **wanted)
@@ -229,7 +289,8 @@ def test_lazy_tables_stay_where_they_are(hand: gh.Pair) -> None:
     assert result.records.collect().height == 8
 
 
-# -- properties ---------------------------------------------------------------------------------------------------------
+# -- properties
+# ---------------------------------------------------------------------------------------------------------
 
 
 def test_release_equal_to_original(hand: gh.Pair) -> None:
@@ -262,7 +323,9 @@ def test_order_on_any_data(hand: gh.Pair) -> None:
 
 def test_missing_and_odd_labels_are_compared_by_value() -> None:
     """Null equals null, "NA" is a label, ("a|b","c") is not ("a","b|c"), 1 equals 1.0."""
-    original = pl.DataFrame({"a": ["a|b", "a", None, "NA"], "b": ["c", "b|c", "x", "x"], "n": [1, 2, 3, 4], "t": ["u", "v", "u", "v"]})
+    original = pl.DataFrame(
+        {"a": ["a|b", "a", None, "NA"], "b": ["c", "b|c", "x", "x"], "n": [1, 2, 3, 4], "t": ["u", "v", "u", "v"]}
+    )
     released = pl.DataFrame({"a": ["a|b", None], "b": ["c", "x"], "n": [1.0, 3.0], "t": ["u", "u"]})
     result = gh.disclosure.disco(original, released, keys=["a", "b", "n"], target="t")
     assert result.records["at_risk"].to_list() == [True, False, True, False]
@@ -274,12 +337,15 @@ def test_dropped_records_are_counted_and_null() -> None:
     result = gh.disclosure.disco(original, original, keys="k", target="t", missing="drop")
     assert result.details["n_dropped"] == 2
     assert result.records["at_risk"].to_list() == [True, None, None]
-    nothing = gh.disclosure.disco(original.with_columns(k=pl.lit(None, pl.String)), original, keys="k", target="t", missing="drop")
+    nothing = gh.disclosure.disco(
+        original.with_columns(k=pl.lit(None, pl.String)), original, keys="k", target="t", missing="drop"
+    )
     assert nothing.status == "not_applicable"
     assert "leaves none" in str(nothing.reason)
 
 
-# -- bad input ----------------------------------------------------------------------------------------------------------
+# -- bad input
+# ----------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -302,6 +368,8 @@ def test_bad_options(hand: gh.Pair, arguments: dict[str, Any], sentence: str) ->
 
 def test_continuous_key_is_refused_with_a_way_out() -> None:
     frame = pl.DataFrame({"income": [float(i) * 1.37 for i in range(100)], "t": ["a", "b"] * 50})
-    with pytest.raises(gh.InputError, match=r"key 'income' has 100 distinct values in 100 records.*key_groups=\{'income': 10\}"):
+    with pytest.raises(
+        gh.InputError, match=r"key 'income' has 100 distinct values in 100 records.*key_groups=\{'income': 10\}"
+    ):
         gh.disclosure.disco(frame, frame, keys="income", target="t")
     assert gh.disclosure.attribution(frame, frame, keys="income", target="t", key_groups=10).status == "ok"

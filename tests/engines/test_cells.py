@@ -21,13 +21,29 @@ RELEASED = pl.DataFrame({"q": list("AABCCDF"), "t": ["t1", "t1", "t1", "t1", "t2
 def counts(pair: gh.Pair, **options: object) -> dict[str, int]:
     d, s = nw.col("d"), nw.col("s")
     cells = count_cells(pair, target=pair.target, **options)  # type: ignore[arg-type]
-    found: dict[str, int] = cells.totals(d=d.sum(), s=s.sum(), d2=(d * d).sum(), ds=(d * s).sum(), dq=(d * nw.col("sq")).sum(), dt=(d * nw.col("st")).sum(), n=nw.len())
+    found: dict[str, int] = cells.totals(
+        d=d.sum(),
+        s=s.sum(),
+        d2=(d * d).sum(),
+        ds=(d * s).sum(),
+        dq=(d * nw.col("sq")).sum(),
+        dt=(d * nw.col("st")).sum(),
+        n=nw.len(),
+    )
     return found
 
 
 def test_hand_counts() -> None:
     pair = gh.Pair(ORIGINAL, RELEASED, keys="q", target="t")
-    assert counts(pair) == {"d": 8, "s": 7, "d2": 12, "ds": 2 * 2 + 1 + 1, "dq": 3 * 2 + 1 + 2 + 1, "dt": 4 * 5 + 4 * 2, "n": 9}
+    assert counts(pair) == {
+        "d": 8,
+        "s": 7,
+        "d2": 12,
+        "ds": 2 * 2 + 1 + 1,
+        "dq": 3 * 2 + 1 + 2 + 1,
+        "dt": 4 * 5 + 4 * 2,
+        "n": 9,
+    }
     cells = count_cells(pair, target="t")
     assert cells.size_histogram("original") == {1: 3, 2: 1, 3: 1}
     assert cells.size_histogram("released") == {1: 3, 2: 2}
@@ -48,7 +64,9 @@ def test_chunks_add_up() -> None:
 def test_more_key_combinations_than_an_integer_holds() -> None:
     """Forty keys of a hundred levels: the class number would overflow, so the codes themselves are grouped."""
     rng = np.random.default_rng(0)
-    wide = pl.DataFrame({f"k{i}": rng.integers(0, 100, 300).astype(str) for i in range(40)} | {"t": rng.choice(["a", "b"], 300)})
+    wide = pl.DataFrame(
+        {f"k{i}": rng.integers(0, 100, 300).astype(str) for i in range(40)} | {"t": rng.choice(["a", "b"], 300)}
+    )
     pair = gh.Pair(wide, wide.head(100), keys=[f"k{i}" for i in range(40)], target="t")
     cells = count_cells(pair, target="t")
     assert cells.by[0] == "k0"
@@ -63,7 +81,9 @@ rows = st.lists(st.tuples(labels, labels, st.sampled_from(["x", "y", None])), mi
 
 @settings(max_examples=60, deadline=None)
 @given(rows, rows)
-def test_codes_and_values_give_the_same_cells(first: list[tuple[object, ...]], second: list[tuple[object, ...]]) -> None:
+def test_codes_and_values_give_the_same_cells(
+    first: list[tuple[object, ...]], second: list[tuple[object, ...]]
+) -> None:
     """In memory on codes, or lazily on the values: the same sums, against a count with plain dictionaries."""
     from collections import Counter
 
@@ -77,7 +97,8 @@ def test_codes_and_values_give_the_same_cells(first: list[tuple[object, ...]], s
     assert eager["n"] == len(set(d) | set(s))
 
 
-# -- grouping -----------------------------------------------------------------------------------------------------------
+# -- grouping
+# -----------------------------------------------------------------------------------------------------------
 
 
 def test_quantile_groups_are_type_7_of_the_pool() -> None:

@@ -1,4 +1,5 @@
-"""Errors a user meets. Each is a sentence that names the column and the way out, and never quotes a value of a person."""
+"""Errors a user meets. Each is a sentence that names the column and the way out, and never quotes a value of a
+person."""
 
 from __future__ import annotations
 

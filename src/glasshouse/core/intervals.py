@@ -59,7 +59,11 @@ def bootstrap_share(
 
 
 def cluster_bootstrap(
-    flags: np.ndarray, clusters: np.ndarray, confidence: float = 0.95, n_boot: int = 1000, random_state: RandomState = None
+    flags: np.ndarray,
+    clusters: np.ndarray,
+    confidence: float = 0.95,
+    n_boot: int = 1000,
+    random_state: RandomState = None,
 ) -> Interval:
     """Percentile bootstrap that draws whole clusters (persons, households) with all their records."""
     _, index = np.unique(clusters, return_inverse=True)

@@ -16,19 +16,50 @@ Side: TypeAlias = Literal["disclosure", "utility"]
 Threat: TypeAlias = Literal["identity", "attribute", "membership", "copying"]
 Statistic: TypeAlias = Literal["value", "excess", "low", "high", "difference_high"]
 
-# What the other tools of the field call these arguments; silently guessing would hide a mistake, so the error says the name here.
+# What the other tools of the field call these arguments; silently guessing would hide a mistake, so the error says
+# the name here.
 FOREIGN_NAMES = {
-    "real_data": "original", "real": "original", "ori": "original", "orig": "original", "real_dataframe": "original",
-    "synthetic_data": "released", "syn": "released", "synt_data": "released", "known_column_names": "keys", "aux_cols": "keys",
-    "keyVars": "keys", "known_vars": "keys", "qi": "keys", "quasi_ident": "keys", "sensitive_column_names": "target",
-    "sensitive_fields": "target", "secret": "target", "sensitive_var": "target", "sa": "target", "control": "holdout",
-    "holdout_dataframe": "holdout", "weightVar": "weights", "seed": "random_state", "confidence_level": "confidence",
-    "metadata": "schema", "household": "cluster",
-}  # fmt: skip
+    "real_data": "original",
+    "real": "original",
+    "ori": "original",
+    "orig": "original",
+    "real_dataframe": "original",
+    "synthetic_data": "released",
+    "syn": "released",
+    "synt_data": "released",
+    "known_column_names": "keys",
+    "aux_cols": "keys",
+    "keyVars": "keys",
+    "known_vars": "keys",
+    "qi": "keys",
+    "quasi_ident": "keys",
+    "sensitive_column_names": "target",
+    "sensitive_fields": "target",
+    "secret": "target",
+    "sensitive_var": "target",
+    "sa": "target",
+    "control": "holdout",
+    "holdout_dataframe": "holdout",
+    "weightVar": "weights",
+    "seed": "random_state",
+    "confidence_level": "confidence",
+    "metadata": "schema",
+    "household": "cluster",
+}
 ALIASES = {"synthetic": "released", "key_vars": "keys", "target_var": "target"}
 PAIR_ARGUMENTS = (
-    "released", "keys", "target", "holdout", "weights", "cluster", "schema", "missing", "special_codes", "row_paired", "exclude",
-)  # fmt: skip
+    "released",
+    "keys",
+    "target",
+    "holdout",
+    "weights",
+    "cluster",
+    "schema",
+    "missing",
+    "special_codes",
+    "row_paired",
+    "exclude",
+)
 
 
 @dataclass(frozen=True)
@@ -43,7 +74,9 @@ class Bands:
 
     def statistic(self, result: Result) -> float | None:
         """The figure these bands look at."""
-        if self.on == "difference_high":  # attacks with a control: the upper limit of attack minus control, None without a control
+        if (
+            self.on == "difference_high"
+        ):  # attacks with a control: the upper limit of attack minus control, None without a control
             limits = result.details.get("difference_interval")
             return None if limits is None else float(limits[1])
         if self.on in ("low", "high"):
@@ -64,7 +97,8 @@ class Bands:
 
 @dataclass(frozen=True)
 class Measure:
-    """A registered measure: a plain function of a Pair, with everything the rest of the house needs to know about it."""
+    """A registered measure: a plain function of a Pair, with everything the rest of the house needs to know about
+    it."""
 
     function: Callable[..., Result]
     side: Side
@@ -137,7 +171,9 @@ class Measure:
     def __call__(self, original: Any, released: Any = None, /, **arguments: Any) -> Result:
         """Run on a Pair, or on the frames themselves: ``disco(original, released, keys=[...], target=...)``."""
         pair, options = self._bind(original, released, arguments)
-        missing_role = next((n for n in self.needs if n in ("keys", "target", "targets") and not getattr(pair, n)), None)
+        missing_role = next(
+            (n for n in self.needs if n in ("keys", "target", "targets") and not getattr(pair, n)), None
+        )
         if missing_role:
             raise InputError(str(self.lacks(pair)))
         return self.run(pair, **options)
@@ -223,9 +259,24 @@ def measure(
 
     def register(function: Callable[..., Result]) -> Measure:
         made = Measure(
-            function, side, family, threat, better, range, tuple(needs), bands, cite, knows, limits, cost, unit, table, replicates,
-            tuple(private), group or family,
-        )  # fmt: skip
+            function,
+            side,
+            family,
+            threat,
+            better,
+            range,
+            tuple(needs),
+            bands,
+            cite,
+            knows,
+            limits,
+            cost,
+            unit,
+            table,
+            replicates,
+            tuple(private),
+            group or family,
+        )
         if made.name in _registry and _registry[made.name].function.__module__ != function.__module__:
             raise InputError(f"two measures are called {made.name!r}")
         _registry[made.name] = made
@@ -272,23 +323,38 @@ def _plain_settings(self: Measure, options: Mapping[str, Any], pair: Any) -> dic
 
 
 def combine_releases(results: list[Result], self: Measure) -> Result:
-    """Several releases: the worst case for a risk, the mean for utility; every single result stays in ``replicates``."""
+    """Several releases: the worst case for a risk, the mean for utility; every single result stays in
+    ``replicates``."""
     usable = [r for r in results if r.value is not None]
     if not usable:
         return results[0]._copy(replicates=results)
     values = [float(r.value) for r in usable if r.value is not None]
-    spread = {"releases": len(results), "release_min": min(values), "release_max": max(values), "release_mean": sum(values) / len(values)}
+    spread = {
+        "releases": len(results),
+        "release_min": min(values),
+        "release_max": max(values),
+        "release_mean": sum(values) / len(values),
+    }
     worst = max(usable, key=lambda r: (r.value or 0) if self.better == "lower" else -(r.value or 0))
-    warnings = [f"{len(results) - len(usable)} of {len(results)} releases gave no value"] if len(usable) < len(results) else []
+    warnings = (
+        [f"{len(results) - len(usable)} of {len(results)} releases gave no value"] if len(usable) < len(results) else []
+    )
     if self.side == "disclosure":
         return worst._copy(
-            replicates=results, details={**worst.details, **spread}, warnings=[*worst.warnings, *warnings],
+            replicates=results,
+            details={**worst.details, **spread},
+            warnings=[*worst.warnings, *warnings],
             sentence=f"Worst of {len(results)} releases: {worst.sentence}",
-        )  # fmt: skip
+        )
     return worst._copy(
-        value=spread["release_mean"], interval=None, excess=None, replicates=results, details={**_mean_details(usable), **spread},
-        warnings=warnings, sentence=f"Mean of {len(results)} releases; the worst: {worst.sentence}",
-    )  # fmt: skip
+        value=spread["release_mean"],
+        interval=None,
+        excess=None,
+        replicates=results,
+        details={**_mean_details(usable), **spread},
+        warnings=warnings,
+        sentence=f"Mean of {len(results)} releases; the worst: {worst.sentence}",
+    )
 
 
 def _mean_details(results: list[Result]) -> dict[str, Any]:
@@ -304,18 +370,30 @@ def _need_holdout(pair: Any) -> str | None:
     if pair.has_holdout:
         return None
     return (
-        "needs a holdout: records of the same population that the synthesiser never saw. Set 20 to 50 % of the records aside before "
-        "synthesis (gh.data.split_before_synthesis) and pass them as holdout=. Splitting afterwards would compare members with members."
+        "needs a holdout: records of the same population that the synthesiser never saw. Set 20 to 50 % of the "
+        "records aside before "
+        "synthesis (gh.data.split_before_synthesis) and pass them as holdout=. Splitting afterwards would compare "
+        "members with members."
     )
 
 
 _NEEDS: dict[str, Callable[[Any], str | None]] = {
-    "keys": lambda pair: None if pair.keys else "needs keys: the columns an attacker may know, e.g. keys=['age', 'sex']",
-    "target": lambda pair: None if pair.target else "needs a target: the column an attacker wants to learn, e.g. target='income'",
-    "targets": lambda pair: None if pair.targets else "needs a target (or several): what an attacker wants to learn, e.g. target='income'",
+    "keys": lambda pair: (
+        None if pair.keys else "needs keys: the columns an attacker may know, e.g. keys=['age', 'sex']"
+    ),
+    "target": lambda pair: (
+        None if pair.target else "needs a target: the column an attacker wants to learn, e.g. target='income'"
+    ),
+    "targets": lambda pair: (
+        None if pair.targets else "needs a target (or several): what an attacker wants to learn, e.g. target='income'"
+    ),
     "holdout": _need_holdout,
     "weights": lambda pair: None if pair.weights else "needs weights: the name of the column with the survey weights",
-    "row_paired": lambda pair: None if pair.row_paired else "needs a row-paired release (row_paired=True): row i released is row i of the original, perturbed",
+    "row_paired": lambda pair: (
+        None
+        if pair.row_paired
+        else "needs a row-paired release (row_paired=True): row i released is row i of the original, perturbed"
+    ),
     "numeric": lambda pair: None if pair.numeric else "needs at least one numeric column in both tables",
     "categorical": lambda pair: None if pair.categorical else "needs at least one categorical column in both tables",
-}  # fmt: skip
+}

@@ -17,7 +17,12 @@ def _figures(result: Result) -> list[tuple[str, str]]:
     rows = [("value", number(result.value))]
     if result.interval is not None:
         level = result.settings.get("options", {}).get("confidence")
-        rows.append((f"interval ({100 * level:g} %)" if level else "interval", f"{number(result.interval[0])} to {number(result.interval[1])}"))
+        rows.append(
+            (
+                f"interval ({100 * level:g} %)" if level else "interval",
+                f"{number(result.interval[0])} to {number(result.interval[1])}",
+            )
+        )
     for label in ("baseline", "excess", "holdout"):
         figure = getattr(result, label)
         if figure is not None:
@@ -32,7 +37,9 @@ def line(result: Result) -> str:
     parts = [f"{result.name} {number(result.value)}"]
     if result.interval is not None:
         parts[0] += f" [{number(result.interval[0])}, {number(result.interval[1])}]"
-    parts += [f"{k} {number(getattr(result, k))}" for k in ("baseline", "excess", "holdout") if getattr(result, k) is not None]
+    parts += [
+        f"{k} {number(getattr(result, k))}" for k in ("baseline", "excess", "holdout") if getattr(result, k) is not None
+    ]
     return ", ".join(parts) + ("  " + MARKS[result.verdict] if result.verdict else "")
 
 
@@ -45,7 +52,9 @@ def block(result: Result) -> str:
     if result.sentence:
         lines += [result.sentence, ""]
     rows = _figures(result)
-    rows += [(k, number(v)) for k, v in result.details.items() if isinstance(v, (int, float)) and not isinstance(v, bool)]
+    rows += [
+        (k, number(v)) for k, v in result.details.items() if isinstance(v, (int, float)) and not isinstance(v, bool)
+    ]
     width = max(len(k) for k, _ in rows)
     lines += [f"  {k:<{width}}  {v}" for k, v in rows[:24]]
     if len(rows) > 24:
@@ -57,8 +66,11 @@ def block(result: Result) -> str:
 def html(result: Result) -> str:
     """A table without script or style sheet, every label escaped."""
     if result.status != "ok":
-        return f"<p><b>{escape(result.name)}</b>: {escape(result.status.replace('_', ' '))}: {escape(str(result.reason))}</p>"
-    rows = "".join(f"<tr><th style='text-align:left'>{escape(k)}</th><td>{escape(v)}</td></tr>" for k, v in _figures(result))
+        status, reason = escape(result.status.replace("_", " ")), escape(str(result.reason))
+        return f"<p><b>{escape(result.name)}</b>: {status}: {reason}</p>"
+    rows = "".join(
+        f"<tr><th style='text-align:left'>{escape(k)}</th><td>{escape(v)}</td></tr>" for k, v in _figures(result)
+    )
     mark = escape(MARKS[result.verdict]) if result.verdict else ""
     notes = "".join(f"<li>{escape(w)}</li>" for w in result.warnings)
     return (
@@ -71,5 +83,9 @@ def html(result: Result) -> str:
 def prose(record: dict[str, Any]) -> str:
     """A measure's declaration as text for ``gh.explain``."""
     label = max(len(k) for k in record)
-    body = "\n".join(f"  {k:<{label}}  {v}" for k, v in record.items() if k not in ("name", "summary", "text") and v not in (None, ""))
+    body = "\n".join(
+        f"  {k:<{label}}  {v}"
+        for k, v in record.items()
+        if k not in ("name", "summary", "text") and v not in (None, "")
+    )
     return f"{record['name']}: {record['summary']}\n\n{record['text']}\n\n{body}".replace("\n\n\n\n", "\n\n")

@@ -33,8 +33,8 @@ class Result:
     """One measure on one pair.
 
     ``value`` is the headline on its natural scale, None unless ``status`` is "ok". ``baseline`` is what the attacker
-    reaches without the release, ``excess`` = (value - baseline) / (1 - baseline), ``holdout`` the same figure for people
-    never shown to the synthesiser, ``interval`` the confidence interval, ``details`` other named figures.
+    reaches without the release, ``excess`` = (value - baseline) / (1 - baseline), ``holdout`` the same figure for
+    people never shown to the synthesiser, ``interval`` the confidence interval, ``details`` other named figures.
     ``records`` has one row per record and is computed when asked for.
     """
 
@@ -174,7 +174,8 @@ class Result:
         return numbers, known & np.isfinite(numbers)
 
     def by(self, column: str, confidence: float = 0.95, min_group: int = 10) -> Any:
-        """The figure inside each level of ``column``, with n and interval; groups under ``min_group`` are marked small."""
+        """The figure inside each level of ``column``, with n and interval; groups under ``min_group`` are marked
+        small."""
         flags, known = self._flags()
         assert self._source is not None
         labels, codes = self._source.group_labels(column, self._record_table)

@@ -16,7 +16,8 @@ from glasshouse.core.measure import Measure, registered
 class MeasureRoom(ModuleType):
     """A package whose attributes are the measures its modules declare, so adding a measure touches one file.
 
-    A measure wins over a module of the same name: ``disclosure.rapid`` is the measure, wherever its file is called rapid.py.
+    A measure wins over a module of the same name: ``disclosure.rapid`` is the measure, wherever its file is called
+    rapid.py.
     """
 
     def _load(self) -> dict[str, Measure]:

@@ -1,4 +1,5 @@
-"""Pairs from what other packages write: synthpop, sdcMicro, simPop and SDV. Each reads files or frames and a small description."""
+"""Pairs from what other packages write: synthpop, sdcMicro, simPop and SDV. Each reads files or frames and a small
+description."""
 
 from __future__ import annotations
 
@@ -11,8 +12,13 @@ from glasshouse.core.errors import InputError, listed
 from glasshouse.data.pair import Pair
 
 SDV_KINDS = {
-    "numerical": "numeric", "categorical": "categorical", "boolean": "boolean", "datetime": "datetime", "id": "identifier", "text": "text",
-}  # fmt: skip
+    "numerical": "numeric",
+    "categorical": "categorical",
+    "boolean": "boolean",
+    "datetime": "datetime",
+    "id": "identifier",
+    "text": "text",
+}
 
 
 def _described(description: Mapping[str, Any] | str | Path) -> dict[str, Any]:
@@ -32,11 +38,13 @@ def _described(description: Mapping[str, Any] | str | Path) -> dict[str, Any]:
 
 
 def from_synthpop(original: Any, released: Any, description: Mapping[str, Any] | str | Path, **roles: Any) -> Pair:
-    """A pair from synthpop: ``released`` is one file or the list of m syntheses; ``description`` holds the fields of the synds object.
+    """A pair from synthpop: ``released`` is one file or the list of m syntheses; ``description`` holds the fields of
+    the synds object.
 
-    In R: ``jsonlite::write_json(list(cont.na = s$cont.na, method = as.list(s$method), m = s$m), "synds.json", auto_unbox = TRUE)``. Read are
-    ``cont.na`` (special values of numeric columns, NA left out) and ``method`` (a column with method "" was not synthesised: its
-    real values are in the release, which ``pair.check()`` cannot know; such columns are returned in ``pair.unsynthesised``).
+    In R: ``jsonlite::write_json(list(cont.na = s$cont.na, method = as.list(s$method), m = s$m), "synds.json",
+    auto_unbox = TRUE)``. Read are ``cont.na`` (special values of numeric columns, NA left out) and ``method`` (a
+    column with method "" was not synthesised: its real values are in the release, which ``pair.check()`` cannot know;
+    such columns are returned in ``pair.unsynthesised``).
     """
     content = _described(description)
     special = {
@@ -47,19 +55,31 @@ def from_synthpop(original: Any, released: Any, description: Mapping[str, Any] |
     releases = list(released) if isinstance(released, (list, tuple)) else [released]
     if m is not None and int(m) != len(releases):
         raise InputError(f"the description says m = {m} syntheses, but {len(releases)} were given")
-    pair = Pair(original, releases if len(releases) > 1 else releases[0], special_codes={c: v for c, v in special.items() if v}, **roles)
+    pair = Pair(
+        original,
+        releases if len(releases) > 1 else releases[0],
+        special_codes={c: v for c, v in special.items() if v},
+        **roles,
+    )
     kept = tuple(c for c, method in (content.get("method") or {}).items() if method == "" and c in pair.schema)
     object.__setattr__(pair, "unsynthesised", kept)
     return pair
 
 
 def from_sdcmicro(
-    original: Any, manipulated: Any, *, keys: Sequence[str], numeric_keys: Sequence[str] = (), weights: str | None = None,
-    household: str | None = None, **roles: Any,
-) -> Pair:  # fmt: skip
+    original: Any,
+    manipulated: Any,
+    *,
+    keys: Sequence[str],
+    numeric_keys: Sequence[str] = (),
+    weights: str | None = None,
+    household: str | None = None,
+    **roles: Any,
+) -> Pair:
     """A row-paired pair from sdcMicro: the file before and after anonymisation.
 
-    Only categorical keys become keys: numeric keys matched exactly would find nobody, so they stay columns for the distance and linkage
+    Only categorical keys become keys: numeric keys matched exactly would find nobody, so they stay columns for the
+    distance and linkage
     measures and are returned in ``pair.numeric_keys``.
     """
     pair = Pair(original, manipulated, keys=keys, weights=weights, cluster=household, row_paired=True, **roles)
@@ -70,13 +90,16 @@ def from_sdcmicro(
     return pair
 
 
-def from_simpop(sample: Any, population: Any, *, weights: str | None = None, household: str | None = None, **roles: Any) -> Pair:
+def from_simpop(
+    sample: Any, population: Any, *, weights: str | None = None, household: str | None = None, **roles: Any
+) -> Pair:
     """A pair from simPop: the survey sample with its weights, and the synthetic population made from it."""
     return Pair(sample, population, weights=weights, cluster=household, **roles)
 
 
 def from_sdv(original: Any, released: Any, metadata: Mapping[str, Any] | str | Path, **roles: Any) -> Pair:
-    """A pair with the column kinds of SDV metadata (single table): sdtypes become kinds, the primary key an identifier."""
+    """A pair with the column kinds of SDV metadata (single table): sdtypes become kinds, the primary key an
+    identifier."""
     content = _described(metadata)
     if "tables" in content:
         tables = content["tables"]
@@ -85,7 +108,10 @@ def from_sdv(original: Any, released: Any, metadata: Mapping[str, Any] | str | P
         content = next(iter(tables.values()))
     if "columns" not in content:
         raise InputError("SDV metadata need an entry 'columns'")
-    schema = {c: SDV_KINDS.get(str(spec.get("sdtype")), "identifier" if spec.get("pii") else "categorical") for c, spec in content["columns"].items()}
+    schema = {
+        c: SDV_KINDS.get(str(spec.get("sdtype")), "identifier" if spec.get("pii") else "categorical")
+        for c, spec in content["columns"].items()
+    }
     if content.get("primary_key") in schema:
         schema[content["primary_key"]] = "identifier"
     return Pair(original, released, schema={**schema, **(roles.pop("schema", None) or {})}, **roles)

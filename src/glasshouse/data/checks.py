@@ -1,4 +1,5 @@
-"""Findings about a pair before anything runs. Each names a column and a way out, and counts instead of quoting values."""
+"""Findings about a pair before anything runs. Each names a column and a way out, and counts instead of quoting
+values."""
 
 from __future__ import annotations
 
@@ -41,14 +42,20 @@ class Findings(list[Finding]):
     def _repr_html_(self) -> str:
         from html import escape
 
-        rows = "".join(f"<tr><td>{escape(f.level)}</td><td>{escape(f.column or '')}</td><td>{escape(f.message)}</td></tr>" for f in self)
+        rows = "".join(
+            f"<tr><td>{escape(f.level)}</td><td>{escape(f.column or '')}</td><td>{escape(f.message)}</td></tr>"
+            for f in self
+        )
         return f"<table><tr><th>level</th><th>column</th><th>finding</th></tr>{rows}</table>"
 
     def about(self, column: str) -> Findings:
         return Findings(f for f in self if f.column == column)
 
     def to_frame(self) -> pl.DataFrame:
-        return pl.DataFrame([asdict(f) for f in self], schema={"level": pl.String, "column": pl.String, "code": pl.String, "message": pl.String})
+        return pl.DataFrame(
+            [asdict(f) for f in self],
+            schema={"level": pl.String, "column": pl.String, "code": pl.String, "message": pl.String},
+        )
 
     def to_dict(self) -> list[dict[str, Any]]:
         return [asdict(f) for f in self]
@@ -68,14 +75,28 @@ def _columns_differ(pair: Pair) -> Iterator[Finding]:
             continue
         lost, extra = sorted(names["original"] - own), sorted(own - names["original"])
         if lost:
-            yield Finding("warning", lost[0], "missing_column", f"{len(lost)} columns of the original are not in the {_spoken(table)} table and are not assessed: {listed(lost)}")
+            yield Finding(
+                "warning",
+                lost[0],
+                "missing_column",
+                f"{len(lost)} columns of the original are not in the {_spoken(table)} table and are not assessed: "
+                f"{listed(lost)}",
+            )
         if extra:
-            yield Finding("note", extra[0], "extra_column", f"{len(extra)} columns of the {_spoken(table)} table are not in the original and are not assessed: {listed(extra)}")
+            yield Finding(
+                "note",
+                extra[0],
+                "extra_column",
+                f"{len(extra)} columns of the {_spoken(table)} table are not in the original and are not assessed: "
+                f"{listed(extra)}",
+            )
 
 
 def _types_differ(pair: Pair) -> Iterator[Finding]:
     for column, remark in pair._tables.remarks.items():
-        yield Finding("warning", column, "type_mismatch", f"column {column!r}: {remark}; override with schema={{{column!r}: ...}}")
+        yield Finding(
+            "warning", column, "type_mismatch", f"column {column!r}: {remark}; override with schema={{{column!r}: ...}}"
+        )
 
 
 def _kinds(pair: Pair) -> Iterator[Finding]:
@@ -87,25 +108,62 @@ def _kinds(pair: Pair) -> Iterator[Finding]:
         elif distinct == 1:
             yield Finding("note", column, "constant", f"column {column!r} is constant in the original")
         if spec.kind == "identifier":
-            use = "used because it has a role" if column in pair.columns else "left out; declare it in schema= to use it"
-            yield Finding("warning", column, "identifier", f"column {column!r} looks like an identifier ({spec.reason}); {use}. An identifier in a release is itself a disclosure")
+            use = (
+                "used because it has a role" if column in pair.columns else "left out; declare it in schema= to use it"
+            )
+            yield Finding(
+                "warning",
+                column,
+                "identifier",
+                f"column {column!r} looks like an identifier ({spec.reason}); {use}. An identifier in a release is "
+                "itself a disclosure",
+            )
         elif spec.kind == "integer" and 1 < distinct <= FEW and spec.reason != "given in schema":
-            yield Finding("note", column, "few_integers", f"column {column!r} is whole numbers with {distinct} values: treated as numeric; if they are codes, say schema={{{column!r}: 'categorical'}}")
+            yield Finding(
+                "note",
+                column,
+                "few_integers",
+                f"column {column!r} is whole numbers with {distinct} values: treated as numeric; if they are codes, "
+                f"say schema={{{column!r}: 'categorical'}}",
+            )
         elif spec.kind == "text":
-            yield Finding("note", column, "free_text", f"column {column!r} is {spec.reason}: compared as labels; free text is better left out with exclude=[{column!r}]")
+            yield Finding(
+                "note",
+                column,
+                "free_text",
+                f"column {column!r} is {spec.reason}: compared as labels; free text is better left out with "
+                f"exclude=[{column!r}]",
+            )
 
 
 def _text_looks_like(pair: Pair) -> Iterator[Finding]:
     for column in pair._tables.shared:
         spec = pair.schema[column]
-        if spec.storage != "text" or spec.levels is not None or spec.reason == "given in schema" or pair._tables.distinct[column] == 0:
+        if (
+            spec.storage != "text"
+            or spec.levels is not None
+            or spec.reason == "given in schema"
+            or pair._tables.distinct[column] == 0
+        ):
             continue
         labels = pair._tables._distinct("original", column)
         numbers = labels.str.strip_chars().cast(pl.Float64, strict=False).is_not_null().mean()
         if numbers is not None and float(numbers) >= 0.99:
-            yield Finding("warning", column, "numeric_text", f"column {column!r} is text, but 99 % or more of its labels are numbers: treated as categories; schema={{{column!r}: 'numeric'}} reads them as numbers")
+            yield Finding(
+                "warning",
+                column,
+                "numeric_text",
+                f"column {column!r} is text, but 99 % or more of its labels are numbers: treated as categories; "
+                f"schema={{{column!r}: 'numeric'}} reads them as numbers",
+            )
         elif any(labels.str.to_datetime(shape, strict=False).is_not_null().all() for shape in DATE_SHAPES):
-            yield Finding("warning", column, "date_text", f"column {column!r} is text that looks like dates and is not guessed: treated as categories; parse it before, or schema={{{column!r}: 'datetime'}} for ISO dates")
+            yield Finding(
+                "warning",
+                column,
+                "date_text",
+                f"column {column!r} is text that looks like dates and is not guessed: treated as categories; parse "
+                f"it before, or schema={{{column!r}: 'datetime'}} for ISO dates",
+            )
 
 
 def _levels(pair: Pair) -> Iterator[Finding]:
@@ -121,9 +179,21 @@ def _levels(pair: Pair) -> Iterator[Finding]:
                 folded = {str(v).strip().casefold() for v in seen["original"]}
                 twins = sum(str(v).strip().casefold() in folded for v in new)
                 hint = f"; {twins} differ from an original level only by case or blanks" if twins else ""
-                yield Finding("warning", column, "unseen_level", f"column {column!r}: {len(new)} levels of the {_spoken(table)} table do not occur in the original{hint}")
+                yield Finding(
+                    "warning",
+                    column,
+                    "unseen_level",
+                    f"column {column!r}: {len(new)} levels of the {_spoken(table)} table do not occur in the "
+                    f"original{hint}",
+                )
             if lost and table != "holdout":
-                yield Finding("note", column, "lost_level", f"column {column!r}: {len(lost)} of {len(seen['original'])} levels of the original do not occur in the release")
+                yield Finding(
+                    "note",
+                    column,
+                    "lost_level",
+                    f"column {column!r}: {len(lost)} of {len(seen['original'])} levels of the original do not occur "
+                    "in the release",
+                )
 
 
 def _ranges(pair: Pair) -> Iterator[Finding]:
@@ -142,7 +212,12 @@ def _ranges(pair: Pair) -> Iterator[Finding]:
             if first is None or lows[column] is None:
                 continue
             if lows[column] < first or highs[column] > last:
-                yield Finding("note", column, "out_of_range", f"column {column!r}: the release has values outside the range of the original")
+                yield Finding(
+                    "note",
+                    column,
+                    "out_of_range",
+                    f"column {column!r}: the release has values outside the range of the original",
+                )
 
 
 def _missing(pair: Pair) -> Iterator[Finding]:
@@ -150,31 +225,64 @@ def _missing(pair: Pair) -> Iterator[Finding]:
         shares = {t: pair.n_missing(column, t) / pair.n(t) for t in pair.tables}
         for table, share in shares.items():
             if table != "original" and abs(share - shares["original"]) > 0.05:
-                yield Finding("warning", column, "missing_share", f"column {column!r} is missing in {100 * shares['original']:.1f} % of the original and {100 * share:.1f} % of the {_spoken(table)} table")
+                yield Finding(
+                    "warning",
+                    column,
+                    "missing_share",
+                    f"column {column!r} is missing in {100 * shares['original']:.1f} % of the original and "
+                    f"{100 * share:.1f} % of the {_spoken(table)} table",
+                )
 
 
 def _sizes(pair: Pair) -> Iterator[Finding]:
     n, m = pair.n("original"), pair.n("released")
     if m > 5 * n or n > 5 * m:
-        yield Finding("note", None, "sizes", f"the original has {n:,} records and the release {m:,}: shares of either are over very different numbers")
+        yield Finding(
+            "note",
+            None,
+            "sizes",
+            f"the original has {n:,} records and the release {m:,}: shares of either are over very different numbers",
+        )
     if n < 50:
-        yield Finding("warning", None, "few_records", f"the original has only {n} records: every figure will have a wide interval")
+        yield Finding(
+            "warning", None, "few_records", f"the original has only {n} records: every figure will have a wide interval"
+        )
 
 
 def _holdout(pair: Pair) -> Iterator[Finding]:
     if not pair.has_holdout:
-        yield Finding("note", None, "no_holdout", "no holdout: membership and memorisation cannot be judged; set records aside before synthesis and pass holdout=")
+        yield Finding(
+            "note",
+            None,
+            "no_holdout",
+            "no holdout: membership and memorisation cannot be judged; set records aside before synthesis and pass "
+            "holdout=",
+        )
         return
     if pair._tables.adopted["holdout"].library != pair._tables.adopted["original"].library:
         return
     shared = list(pair.columns)
-    parts = [pair.frame(t).select(*shared).with_columns(o_=nw.lit(o), h_=nw.lit(h)) for t, o, h in (("original", 1, 0), ("holdout", 0, 1))]
+    parts = [
+        pair.frame(t).select(*shared).with_columns(o_=nw.lit(o), h_=nw.lit(h))
+        for t, o, h in (("original", 1, 0), ("holdout", 0, 1))
+    ]
     rows = nw.concat(parts, how="vertical").group_by(*shared).agg(o_=nw.col("o_").sum(), h_=nw.col("h_").sum())
     o, h = nw.col("o_"), nw.col("h_")
-    sums = _row(rows.select(twins=nw.when(o > 0).then(h).otherwise(nw.lit(0)).sum(), within=nw.when(o > 1).then(o).otherwise(nw.lit(0)).sum()))
+    sums = _row(
+        rows.select(
+            twins=nw.when(o > 0).then(h).otherwise(nw.lit(0)).sum(),
+            within=nw.when(o > 1).then(o).otherwise(nw.lit(0)).sum(),
+        )
+    )
     twins, within = float(sums["twins"]) / pair.n("holdout"), float(sums["within"]) / pair.n("original")
-    if twins > within + 0.02 + 3 * (max(within, 0.01) / pair.n('holdout')) ** 0.5:
-        yield Finding("warning", None, "holdout_overlap", f"{100 * twins:.1f} % of the holdout records also stand in the original, more than the {100 * within:.1f} % expected from duplicates: is the holdout really unseen?")
+    if twins > within + 0.02 + 3 * (max(within, 0.01) / pair.n("holdout")) ** 0.5:
+        yield Finding(
+            "warning",
+            None,
+            "holdout_overlap",
+            f"{100 * twins:.1f} % of the holdout records also stand in the original, more than the "
+            f"{100 * within:.1f} % expected from duplicates: is the holdout really unseen?",
+        )
 
 
 def _spoken(table: str) -> str:

@@ -29,7 +29,9 @@ def read(path: str | Path) -> pl.DataFrame:
         return _read_binary(path, "Arrow", b"ARROW1")
     if name.endswith((".csv", ".csv.gz", ".txt", ".tsv")):
         return _read_csv(path)
-    raise InputError(f"{path}: glasshouse reads {', '.join(SUFFIXES)}; convert the file or load it yourself and pass the data frame")
+    raise InputError(
+        f"{path}: glasshouse reads {', '.join(SUFFIXES)}; convert the file or load it yourself and pass the data frame"
+    )
 
 
 def _read_binary(path: Path, kind: str, magic: bytes) -> pl.DataFrame:
@@ -40,7 +42,9 @@ def _read_binary(path: Path, kind: str, magic: bytes) -> pl.DataFrame:
     try:
         return pl.read_parquet(path) if kind == "Parquet" else pl.read_ipc(path)
     except (pl.exceptions.PolarsError, OSError) as problem:
-        raise InputError(f"{path} cannot be read as {kind}: the file is cut off or damaged; write it again") from problem
+        raise InputError(
+            f"{path} cannot be read as {kind}: the file is cut off or damaged; write it again"
+        ) from problem
 
 
 def _read_csv(path: Path) -> pl.DataFrame:
@@ -59,7 +63,9 @@ def _read_csv(path: Path) -> pl.DataFrame:
     separator = max(",;\t|", key=lambda mark: header.count(mark))
     _refuse_duplicate_header(header, separator, path)
     try:
-        return pl.read_csv(io.BytesIO(text.encode()), separator=separator, infer_schema_length=None, try_parse_dates=False)
+        return pl.read_csv(
+            io.BytesIO(text.encode()), separator=separator, infer_schema_length=None, try_parse_dates=False
+        )
     except pl.exceptions.PolarsError:  # its message quotes the offending line, which may hold a person's values
         raise InputError(_csv_problem(text, separator, path)) from None
 
@@ -88,5 +94,6 @@ def _csv_problem(text: str, separator: str, path: Path) -> str:
     width = len(next(rows))
     for row in rows:
         if row and len(row) != width:
-            return f"{path}, line {rows.line_num}: {len(row)} fields where the header has {width}; mend the line or quote the field"
+            counted = f"{len(row)} fields where the header has {width}"
+            return f"{path}, line {rows.line_num}: {counted}; mend the line or quote the field"
     return f"{path} cannot be read as CSV (separator {separator!r}); check quotes and line ends"

@@ -1,6 +1,7 @@
 """Any data frame in, the same kind of data frame out.
 
-pandas and pyarrow tables move to polars at the door (one conversion, the caller's object untouched); polars lazy frames, DuckDB
+pandas and pyarrow tables move to polars at the door (one conversion, the caller's object untouched); polars lazy
+frames, DuckDB
 relations and PySpark frames stay where they are and are only ever asked for aggregates, unless records are wanted.
 """
 
@@ -47,19 +48,39 @@ def adopt(table: Any, role: str) -> Adopted:
     elif isinstance(table, pl.DataFrame):
         frame, order = table, {}
     elif isinstance(table, pl.LazyFrame):
-        return Adopted(nw.from_native(table), "polars-lazy", table, "polars lazy frame", _polars_order(table.collect_schema()))
+        return Adopted(
+            nw.from_native(table), "polars-lazy", table, "polars lazy frame", _polars_order(table.collect_schema())
+        )
     elif library == "pyarrow" and hasattr(table, "column_names"):
         _refuse_duplicates([str(c) for c in table.column_names], role)
         frame, order = pl.DataFrame(pl.from_arrow(table)), {}
     elif library in ("duckdb", "_duckdb", "pyspark"):
         _refuse_duplicates([str(c) for c in table.columns], role)
         lazy = nw.from_native(table)
-        return Adopted(lazy if isinstance(lazy, nw.LazyFrame) else lazy.lazy(), library.strip("_"), table, f"{library.strip('_')} frame", {})
+        return Adopted(
+            lazy if isinstance(lazy, nw.LazyFrame) else lazy.lazy(),
+            library.strip("_"),
+            table,
+            f"{library.strip('_')} frame",
+            {},
+        )
     elif isinstance(table, (Mapping, list, np.ndarray)):
-        raise InputError(f"{role} is a {type(table).__name__}; pass a data frame (pandas, polars, pyarrow, DuckDB, PySpark) or a file path")
+        raise InputError(
+            f"{role} is a {type(table).__name__}; pass a data frame (pandas, polars, pyarrow, DuckDB, PySpark) or a "
+            "file path"
+        )
     else:
-        raise InputError(f"{role} is a {type(table).__name__}, which is no data frame glasshouse knows; it takes pandas, polars, pyarrow, DuckDB, PySpark and file paths")
-    return Adopted(nw.from_native(frame.lazy()), "polars" if library not in ("pandas", "pyarrow") else library, table, f"{library} frame", order or _polars_order(frame.schema))
+        raise InputError(
+            f"{role} is a {type(table).__name__}, which is no data frame glasshouse knows; it takes pandas, polars, "
+            "pyarrow, DuckDB, PySpark and file paths"
+        )
+    return Adopted(
+        nw.from_native(frame.lazy()),
+        "polars" if library not in ("pandas", "pyarrow") else library,
+        table,
+        f"{library} frame",
+        order or _polars_order(frame.schema),
+    )
 
 
 def _refuse_duplicates(names: list[str], role: str) -> None:
@@ -69,7 +90,9 @@ def _refuse_duplicates(names: list[str], role: str) -> None:
 
 
 def _polars_order(schema: Mapping[str, Any]) -> dict[str, tuple[list[str], bool]]:
-    return {str(name): (dtype.categories.to_list(), True) for name, dtype in schema.items() if isinstance(dtype, pl.Enum)}
+    return {
+        str(name): (dtype.categories.to_list(), True) for name, dtype in schema.items() if isinstance(dtype, pl.Enum)
+    }
 
 
 def _from_pandas(frame: Any, role: str) -> tuple[pl.DataFrame, dict[str, tuple[list[str], bool]]]:
@@ -84,7 +107,11 @@ def _from_pandas(frame: Any, role: str) -> tuple[pl.DataFrame, dict[str, tuple[l
             codes = np.asarray(series.cat.codes)
             order[name] = (labels, bool(series.cat.ordered))
             lookup = pl.Series(labels, dtype=pl.String)
-            columns.append(lookup.gather(pl.Series(np.where(codes < 0, 0, codes))).alias(name) if labels else pl.Series(name, [None] * len(codes), dtype=pl.String))
+            columns.append(
+                lookup.gather(pl.Series(np.where(codes < 0, 0, codes))).alias(name)
+                if labels
+                else pl.Series(name, [None] * len(codes), dtype=pl.String)
+            )
             columns[-1] = pl.select(pl.when(pl.Series(codes >= 0)).then(columns[-1])).to_series().alias(name)
         else:
             columns.append(_pandas_series(series, name))

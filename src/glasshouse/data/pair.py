@@ -67,16 +67,32 @@ class Pair:
         _tables: Tables | None = None,
         **aliases: Any,
     ) -> None:
-        given: dict[str, Any] = dict(
-            original=original, released=released, keys=keys, target=target, holdout=holdout, weights=weights, cluster=cluster,
-            schema=schema, missing=missing, special_codes=special_codes, row_paired=row_paired, exclude=exclude,
-        )  # fmt: skip
+        given: dict[str, Any] = {
+            "original": original,
+            "released": released,
+            "keys": keys,
+            "target": target,
+            "holdout": holdout,
+            "weights": weights,
+            "cluster": cluster,
+            "schema": schema,
+            "missing": missing,
+            "special_codes": special_codes,
+            "row_paired": row_paired,
+            "exclude": exclude,
+        }
         _take_aliases(given, aliases)
         if given["released"] is None:
             raise InputError("a Pair needs the released table too: Pair(original, released, ...)")
         self._given = given
         releases = given["released"]
-        releases = list(releases.values()) if isinstance(releases, Mapping) else releases if isinstance(releases, (list, tuple)) else [releases]
+        releases = (
+            list(releases.values())
+            if isinstance(releases, Mapping)
+            else releases
+            if isinstance(releases, (list, tuple))
+            else [releases]
+        )
         if not releases:
             raise InputError("released is an empty list; pass at least one release")
         self.m = len(releases)
@@ -92,7 +108,10 @@ class Pair:
         self.row_paired = bool(given["row_paired"])
         self.keys = _names(given["keys"])
         self.targets = _names(given["target"])
-        self.special_codes = {str(k): tuple(v if isinstance(v, Sequence) and not isinstance(v, str) else (v,)) for k, v in (given["special_codes"] or {}).items()}
+        self.special_codes = {
+            str(k): tuple(v if isinstance(v, Sequence) and not isinstance(v, str) else (v,))
+            for k, v in (given["special_codes"] or {}).items()
+        }
         self._check_roles()
         self._frozen = True
 
@@ -115,18 +134,22 @@ class Pair:
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """Columns measures look at: in every table, neither weight nor cluster, and no identifier unless it has a role."""
+        """Columns measures look at: in every table, neither weight nor cluster, and no identifier unless it has a
+        role."""
         roles = {*self.keys, *self.targets}
         hidden = {self.weights, self.cluster}
         return tuple(
-            c for c in self._tables.shared
+            c
+            for c in self._tables.shared
             if c not in hidden and (c in roles or self._tables.columns[c].kind != "identifier")
-        )  # fmt: skip
+        )
 
     @property
     def identifiers(self) -> tuple[str, ...]:
         """Probable identifiers, left out unless they are a key or a target."""
-        return tuple(c for c in self._tables.shared if self._tables.columns[c].kind == "identifier" and c not in self.columns)
+        return tuple(
+            c for c in self._tables.shared if self._tables.columns[c].kind == "identifier" and c not in self.columns
+        )
 
     @property
     def numeric(self) -> tuple[str, ...]:
@@ -244,7 +267,8 @@ class Pair:
         return self.memo(("release", i), lambda: self.replace(released=chosen))
 
     def check(self) -> Any:
-        """Findings before anything runs: mismatched columns, unseen levels, odd types, probable identifiers, and more."""
+        """Findings before anything runs: mismatched columns, unseen levels, odd types, probable identifiers, and
+        more."""
         from glasshouse.data.checks import check
 
         return self.memo(("check",), lambda: check(self))
@@ -286,6 +310,7 @@ class Pair:
 
     def fingerprint(self, table: str = "original") -> str:
         """Short hash of a table's content and column order, so that a report names exactly what was assessed."""
+
         def compute() -> str:
             frame = self.local(table)
             digest = hashlib.sha256("\x1f".join(f"{c}:{t}" for c, t in frame.schema.items()).encode())
@@ -299,7 +324,8 @@ class Pair:
         released = ", ".join(f"{self.n('released' if i == 0 else f'released{i}'):,}" for i in range(self.m))
         holdout = f"\n  holdout   {self.n('holdout'):,} records" if self.has_holdout else ""
         return (
-            f"Pair\n  original  {self.n('original'):,} records, {len(self.columns)} shared columns\n  released  {released} records{holdout}"
+            f"Pair\n  original  {self.n('original'):,} records, {len(self.columns)} shared columns\n  released  "
+            f"{released} records{holdout}"
             f"\n  keys      {', '.join(self.keys) or '-'}\n  target    {', '.join(self.targets) or '-'}"
         )
 
@@ -310,12 +336,21 @@ class Pair:
             for table in self._tables.adopted:
                 if column not in self._tables.lazy_columns(table):
                     spoken = "release" if table.startswith("released") else table
-                    raise InputError(f"{role} {column!r} is in the original but not in the {spoken}; drop it from the {role}s or release it" if role == "key" else f"{role} {column!r} is in the original but not in the {spoken}")
+                    raise InputError(
+                        f"{role} {column!r} is in the original but not in the {spoken}; drop it from the {role}s or "
+                        "release it"
+                        if role == "key"
+                        else f"{role} {column!r} is in the original but not in the {spoken}"
+                    )
             return
         adopted = self._tables.adopted["original"].lazy.collect_schema().names()
         if column in adopted:
-            raise InputError(f"{role} {column!r} is left out by exclude=; take it out of exclude or choose another {role}")
-        raise InputError(f"{role} {column!r} is not in the original{closest(column, adopted)}; it has: {listed(adopted)}")
+            raise InputError(
+                f"{role} {column!r} is left out by exclude=; take it out of exclude or choose another {role}"
+            )
+        raise InputError(
+            f"{role} {column!r} is not in the original{closest(column, adopted)}; it has: {listed(adopted)}"
+        )
 
     def _check_roles(self) -> None:
         if self.missing not in MISSING_RULES:
@@ -328,17 +363,24 @@ class Pair:
                 self._require(column, role)
         both = [t for t in self.targets if t in self.keys]
         if both:
-            raise InputError(f"target {both[0]!r} is also a key: an attacker who knows it need not infer it; take it out of keys")
+            raise InputError(
+                f"target {both[0]!r} is also a key: an attacker who knows it need not infer it; take it out of keys"
+            )
         for column, role in ((self.weights, "weights column"), (self.cluster, "cluster column")):
             if column is not None and column not in self._tables.lazy_columns("original"):
                 names = self._tables.adopted["original"].lazy.collect_schema().names()
                 raise InputError(f"{role} {column!r} is not in the original{closest(column, names)}")
         for column in self.special_codes:
             if column not in self._tables.columns:
-                raise InputError(f"special_codes names {column!r}, which is no shared column{closest(column, self._tables.columns)}")
+                raise InputError(
+                    f"special_codes names {column!r}, which is no shared column{closest(column, self._tables.columns)}"
+                )
         self._check_weights()
         if self.row_paired and self.n("original") != self.n("released"):
-            raise InputError(f"row_paired=True, but the original has {self.n('original'):,} records and the release {self.n('released'):,}")
+            raise InputError(
+                f"row_paired=True, but the original has {self.n('original'):,} records and the release "
+                f"{self.n('released'):,}"
+            )
 
     def _check_weights(self) -> None:
         for table in ("original", "released"):
@@ -346,10 +388,17 @@ class Pair:
                 continue
             if self._tables.columns[self.weights].storage not in ("int", "float"):
                 raise InputError(f"weight column {self.weights!r} is not numeric")
-            negative = self.frame(table).select((nw.col(self.weights) < 0).cast(nw.Int64).sum().alias("negative")).collect(backend="polars")
+            negative = (
+                self.frame(table)
+                .select((nw.col(self.weights) < 0).cast(nw.Int64).sum().alias("negative"))
+                .collect(backend="polars")
+            )
             below, absent = int(negative.to_native().item() or 0), self.n_missing(self.weights, table)
             if below or absent:
-                raise InputError(f"weight column {self.weights!r} of the {table} table has {absent} missing and {below} negative values; mend them or drop those records")
+                raise InputError(
+                    f"weight column {self.weights!r} of the {table} table has {absent} missing and {below} negative "
+                    "values; mend them or drop those records"
+                )
 
 
 def _names(names: Sequence[str] | str | None) -> tuple[str, ...]:

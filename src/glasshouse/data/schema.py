@@ -16,7 +16,9 @@ NUMERIC_KINDS = ("numeric", "integer", "datetime")
 FEW = 10  # an integer column with no more distinct values than this may be a set of codes; we say so, we do not guess
 IDENTIFIER_SHARE = 0.95
 IDENTIFIER_ROWS = 20  # in a smaller table nearly every column is unique
-_ID_NAME = re.compile(r"(^|[_\W])(id|uuid|guid|ssn|identifier|record_?no|row_?id|person_?id|patient_?id)($|[_\W])", re.IGNORECASE)
+_ID_NAME = re.compile(
+    r"(^|[_\W])(id|uuid|guid|ssn|identifier|record_?no|row_?id|person_?id|patient_?id)($|[_\W])", re.IGNORECASE
+)
 
 
 @dataclass(frozen=True)
@@ -55,17 +57,23 @@ def family(dtype: Any) -> str:
 def common_storage(name: str, families: Mapping[str, str], text_parses: Mapping[str, str]) -> tuple[str, str | None]:
     """The type in which one column is compared over all tables, and a remark when tables disagree.
 
-    ``text_parses`` says for each table that stores text what all its values can be read as ("number", "bool", "time" or "text").
+    ``text_parses`` says for each table that stores text what all its values can be read as ("number", "bool", "time"
+    or "text").
     """
     kinds = {f for f in families.values() if f != "null"}
     if "other" in kinds:
-        raise InputError(f"column {name!r} holds lists or structures, which cannot be compared; flatten it or leave it out with exclude=[{name!r}]")
+        raise InputError(
+            f"column {name!r} holds lists or structures, which cannot be compared; flatten it or leave it out with "
+            f"exclude=[{name!r}]"
+        )
     if not kinds:
         return "text", "every value is missing in every table"
     if kinds <= {"int"}:
         return "int", None
     if kinds <= {"int", "float"}:
-        return "float", "whole numbers in one table and decimals in another: compared by value" if len(kinds) > 1 else None
+        return "float", "whole numbers in one table and decimals in another: compared by value" if len(
+            kinds
+        ) > 1 else None
     if len(kinds) == 1:
         return kinds.pop(), None
     where = ", ".join(f"{f} in {table}" for table, f in families.items())
@@ -84,12 +92,16 @@ def common_storage(name: str, families: Mapping[str, str], text_parses: Mapping[
     return "text", f"stored as {where}: compared by label, as text"
 
 
-def detect(name: str, storage: str, n: int, distinct: int, missing: int, monotone: bool, order: tuple[list[str], bool] | None) -> Column:
+def detect(
+    name: str, storage: str, n: int, distinct: int, missing: int, monotone: bool, order: tuple[list[str], bool] | None
+) -> Column:
     """The kind of a column from its storage and a few counts of the original (pair.md 2.1)."""
     present = n - missing
     if order is not None:
         levels, ordered = order
-        return Column(name, "ordinal" if ordered else "categorical", storage, "declared as a category", ordered, tuple(levels))
+        return Column(
+            name, "ordinal" if ordered else "categorical", storage, "declared as a category", ordered, tuple(levels)
+        )
     if storage == "bool":
         return Column(name, "boolean", storage, "stored as true/false")
     if storage == "time":
@@ -103,7 +115,12 @@ def detect(name: str, storage: str, n: int, distinct: int, missing: int, monoton
         return Column(name, "text", storage, f"text with {distinct:,} distinct values in {n:,} records")
     if storage == "int":
         if unique and distinct == present and (monotone or _ID_NAME.search(name)):
-            return Column(name, "identifier", storage, "whole numbers, all different, " + ("in order" if monotone else "and named like an identifier"))
+            return Column(
+                name,
+                "identifier",
+                storage,
+                "whole numbers, all different, " + ("in order" if monotone else "and named like an identifier"),
+            )
         return Column(name, "integer", storage, f"whole numbers, {distinct:,} distinct values")
     return Column(name, "numeric", storage, f"numbers, {distinct:,} distinct values")
 
@@ -113,7 +130,9 @@ def override(column: Column, wish: Any) -> Column:
     if isinstance(wish, Mapping):
         unknown = set(wish) - {"kind", "levels", "ordered"}
         if unknown:
-            raise InputError(f"schema of {column.name!r} has an unknown entry {sorted(unknown)[0]!r}; it takes kind, levels, ordered")
+            raise InputError(
+                f"schema of {column.name!r} has an unknown entry {sorted(unknown)[0]!r}; it takes kind, levels, ordered"
+            )
         levels = None if wish.get("levels") is None else tuple(str(v) for v in wish["levels"])
         kind = wish.get("kind", "ordinal" if wish.get("ordered") else "categorical" if levels else column.kind)
         ordered = bool(wish.get("ordered", kind == "ordinal"))
@@ -122,7 +141,9 @@ def override(column: Column, wish: Any) -> Column:
     else:
         kind, levels, ordered = str(wish), column.levels, str(wish) == "ordinal"
     if kind not in KINDS:
-        raise InputError(f"schema of {column.name!r}: {kind!r} is no kind{closest(kind, KINDS)}; the kinds are {listed(KINDS)}")
+        raise InputError(
+            f"schema of {column.name!r}: {kind!r} is no kind{closest(kind, KINDS)}; the kinds are {listed(KINDS)}"
+        )
     storage = {"numeric": "float", "integer": "int", "boolean": "bool", "datetime": "time"}.get(kind, column.storage)
     if column.storage == "float" and storage == "int":
         storage = "float"

@@ -59,7 +59,9 @@ class Tables:
         original = schemas["original"]
         for wish in self.wishes:
             if wish not in original:
-                raise InputError(f"schema names column {wish!r}, which the original does not have{closest(wish, original)}")
+                raise InputError(
+                    f"schema names column {wish!r}, which the original does not have{closest(wish, original)}"
+                )
         shared = [c for c in original if c not in self.exclude and all(c in s for s in schemas.values())]
         if not shared:
             raise InputError(
@@ -73,7 +75,7 @@ class Tables:
             storage[column], remark = common_storage(column, families, self._text_parses(column, families))
             if remark:
                 self.remarks[column] = remark
-        self._scan({c: s for c, s in storage.items()}, schemas)
+        self._scan(storage, schemas)
         self._make_canonical(schemas)
         for table in self.adopted:
             if self.sizes[table] == 0:
@@ -129,7 +131,10 @@ class Tables:
             wanted = [nw.len().alias("size")]
             wanted += [nw.col(c).null_count().alias(f"m{i}") for i, c in enumerate(names)]
             if table == "original":
-                wanted += [_hashable(nw.col(c), family(schemas[table][c])).n_unique().alias(f"u{i}") for i, c in enumerate(names)]
+                wanted += [
+                    _hashable(nw.col(c), family(schemas[table][c])).n_unique().alias(f"u{i}")
+                    for i, c in enumerate(names)
+                ]
             row = adopted.lazy.select(*wanted).collect(backend="polars").to_native().row(0, named=True)
             self.sizes[table] = int(row["size"])
             self.missing[table] = {c: int(row[f"m{i}"] or 0) for i, c in enumerate(names)}
@@ -178,13 +183,17 @@ class Tables:
         return column.cast(NARWHALS_TYPE[storage]).alias(name)
 
     def _parsed(self, name: str, table: str, storage: str) -> nw.Expr:
-        """Text as numbers or booleans; what cannot be read (the user asked for it in the schema) becomes missing and is remarked."""
+        """Text as numbers or booleans; what cannot be read (the user asked for it in the schema) becomes missing and
+        is remarked."""
         values = self._distinct(table, name)
         target = "bool" if storage == "bool" else "number"
         bad = values.filter(~_readable(values, target)).to_list()
         column = nw.col(name).cast(nw.String)
         if bad:
-            self.remarks[name] = f"{len(bad)} distinct texts in {_spoken(table)} are no {'number' if target == 'number' else 'boolean'}: read as missing"
+            self.remarks[name] = (
+                f"{len(bad)} distinct texts in {_spoken(table)} are no "
+                f"{'number' if target == 'number' else 'boolean'}: read as missing"
+            )
             column = nw.when(~column.is_in(bad)).then(column)
         if storage == "bool":
             return nw.when(~column.is_null()).then(column.str.to_lowercase().is_in(["true", "1", "yes", "t"]))
@@ -205,10 +214,22 @@ class Tables:
             labels = pl.Enum([str(v) for v in levels])
             arrays = {t: p.cast(labels).to_physical().cast(pl.Int32).fill_null(-1).to_numpy() for t, p in parts.items()}
         else:
-            keys = pooled.to_physical() if spec.storage == "time" else pooled.cast(pl.Int64) if spec.storage == "bool" else pooled
+            keys = (
+                pooled.to_physical()
+                if spec.storage == "time"
+                else pooled.cast(pl.Int64)
+                if spec.storage == "bool"
+                else pooled
+            )
             arrays = {}
             for table, part in parts.items():
-                raw = part.to_physical() if spec.storage == "time" else part.cast(pl.Int64) if spec.storage == "bool" else part
+                raw = (
+                    part.to_physical()
+                    if spec.storage == "time"
+                    else part.cast(pl.Int64)
+                    if spec.storage == "bool"
+                    else part
+                )
                 position = np.searchsorted(keys.to_numpy(), raw.fill_null(0).to_numpy())
                 arrays[table] = np.where(part.is_null().to_numpy(), -1, position).astype(np.int32)
         return Codes(column, levels, arrays, spec.ordered or spec.is_numeric)
@@ -228,7 +249,11 @@ def _readable(values: pl.Series, what: str) -> pl.Series:
         return values.str.strip_chars().cast(pl.Float64, strict=False).is_not_null()
     if what == "bool":
         return values.str.to_lowercase().is_in(["true", "false", "0", "1", "yes", "no", "t", "f"])
-    return values.str.to_datetime(strict=False, format="%Y-%m-%d").is_not_null() | values.str.to_datetime(strict=False, format="%Y-%m-%dT%H:%M:%S").is_not_null() | values.str.to_datetime(strict=False, format="%Y-%m-%d %H:%M:%S").is_not_null()
+    return (
+        values.str.to_datetime(strict=False, format="%Y-%m-%d").is_not_null()
+        | values.str.to_datetime(strict=False, format="%Y-%m-%dT%H:%M:%S").is_not_null()
+        | values.str.to_datetime(strict=False, format="%Y-%m-%d %H:%M:%S").is_not_null()
+    )
 
 
 def _as_datetime(column: nw.Expr, kind: str, dtype: Any, library: str) -> nw.Expr:

@@ -1,4 +1,5 @@
-"""synthpop's whole disclosure table for one target or all of them, with exclusions, groupings and checks as arguments."""
+"""synthpop's whole disclosure table for one target or all of them, with exclusions, groupings and checks as
+arguments."""
 
 from __future__ import annotations
 
@@ -16,10 +17,16 @@ from glasshouse.core.measure import combine_releases, measure
 from glasshouse.core.plain import percent
 from glasshouse.core.result import Result
 from glasshouse.data.pair import Pair
-from glasshouse.disclosure.matching import EXCESS_BANDS, KNOWS, LIMITS, RAAB, no_match_warning
 from glasshouse.disclosure.attribution_checks import one_way as one_way_check
 from glasshouse.disclosure.attribution_checks import two_way as two_way_check
-from glasshouse.disclosure.attribution_figures import Exclusions, attribution_figures, exclusion_counts, record_columns, with_exclusions
+from glasshouse.disclosure.attribution_figures import (
+    Exclusions,
+    attribution_figures,
+    exclusion_counts,
+    record_columns,
+    with_exclusions,
+)
+from glasshouse.disclosure.matching import EXCESS_BANDS, KNOWS, LIMITS, RAAB, no_match_warning
 from glasshouse.engines.cells import Cells, Part, count_cells
 from glasshouse.engines.grouping import Grouping, as_grouping
 
@@ -51,7 +58,9 @@ class Wishes:
             if key not in keys:
                 raise InputError(f"exclude_pairs names {key!r}, which is no key{closest(key, keys)}")
             pairs.append(keys[key].equals(key_level) & target.equals(target_level))
-        return Exclusions((levels, target.missing() if drop_missing else None, any_of(gaps), any_of(pairs)), self.denominator_limit)
+        return Exclusions(
+            (levels, target.missing() if drop_missing else None, any_of(gaps), any_of(pairs)), self.denominator_limit
+        )
 
 
 def any_of(conditions: Sequence[nw.Expr]) -> nw.Expr | None:
@@ -64,9 +73,19 @@ def per_key(wish: Any, key: str, default: Any) -> Any:
 
 
 @measure(
-    side="disclosure", family="attribution", threat="attribute", better="lower", needs=("keys", "target"), bands=EXCESS_BANDS, cite=RAAB,
-    knows=KNOWS, limits=LIMITS, group="matching", replicates="own", private=("one_way", "two_way", "exclude_levels", "exclude_pairs"),
-)  # fmt: skip
+    side="disclosure",
+    family="attribution",
+    threat="attribute",
+    better="lower",
+    needs=("keys", "target"),
+    bands=EXCESS_BANDS,
+    cite=RAAB,
+    knows=KNOWS,
+    limits=LIMITS,
+    group="matching",
+    replicates="own",
+    private=("one_way", "two_way", "exclude_levels", "exclude_pairs"),
+)
 def attribution(
     pair: Pair,
     *,
@@ -83,19 +102,27 @@ def attribution(
 ) -> Result:
     """The whole table of synthpop's disclosure(): identity, attribution and CAP figures with exclusions and checks.
 
-    Value is DiSCO; ``details`` hold UiO UiS UiOiS repU Dorig Dsyn iS DiS DiSCO DiSDiO max_denom mean_denom baseCAPd CAPd CAPs DCAP TCAP
-    tcap_certain tcap_conditional, how many records each exclusion removed (``Nexclusions``) and the findings of both checks.
-    ``exclude_levels`` leaves target levels out that everybody knows, ``missing_target=False`` and ``missing_keys=False`` leave missing
-    values out, ``exclude_pairs`` takes (key, key level, target level), ``denominator_limit`` cells with more records than that. Numeric
-    columns are grouped by ``target_groups`` and ``key_groups`` (a number of quantile groups, or {key: number}) with breaks pooled over
-    the original and every release. ``missing_keys`` and ``key_groups`` take one value or {key: value}.
+    Value is DiSCO; ``details`` hold UiO UiS UiOiS repU Dorig Dsyn iS DiS DiSCO DiSDiO max_denom mean_denom baseCAPd
+    CAPd CAPs DCAP TCAP
+    tcap_certain tcap_conditional, how many records each exclusion removed (``Nexclusions``) and the findings of both
+    checks.
+    ``exclude_levels`` leaves target levels out that everybody knows, ``missing_target=False`` and
+    ``missing_keys=False`` leave missing values out, ``exclude_pairs`` takes (key, key level, target level),
+    ``denominator_limit`` cells with more records than that. Numeric columns are grouped by ``target_groups`` and
+    ``key_groups`` (a number of quantile groups, or {key: number}) with breaks pooled over the original and every
+    release. ``missing_keys`` and ``key_groups`` take one value or {key: value}.
     """
     assert pair.target is not None
     _check_options(pair, exclude_levels, missing_keys, denominator_limit, one_way, two_way, key_groups)
     wishes = Wishes(
-        tuple([exclude_levels] if isinstance(exclude_levels, str) else exclude_levels), missing_target, missing_keys, tuple(exclude_pairs),
-        denominator_limit, _key_groupings(pair, key_groups), as_grouping(pair, pair.target, target_groups),
-    )  # fmt: skip
+        tuple([exclude_levels] if isinstance(exclude_levels, str) else exclude_levels),
+        missing_target,
+        missing_keys,
+        tuple(exclude_pairs),
+        denominator_limit,
+        _key_groupings(pair, key_groups),
+        as_grouping(pair, pair.target, target_groups),
+    )
     _check_levels(pair, wishes)
     made = [_attribution(pair.release(i), wishes, one_way, two_way, confidence) for i in range(pair.m)]
     for result in made:
@@ -103,12 +130,21 @@ def attribution(
     return made[0] if pair.m == 1 else combine_releases(made, attribution)
 
 
-def _attribution(pair: Pair, wishes: Wishes, one_way: tuple[float, float], two_way: tuple[float, float], confidence: float) -> Result:
+def _attribution(
+    pair: Pair, wishes: Wishes, one_way: tuple[float, float], two_way: tuple[float, float], confidence: float
+) -> Result:
     assert pair.target is not None
     target = pair.target
 
     def table(people: str = "original", in_memory: bool = False) -> tuple[Cells, Exclusions]:
-        cells = count_cells(pair, target=target, people=people, key_groups=wishes.key_groups, target_group=wishes.target_group, in_memory=in_memory)
+        cells = count_cells(
+            pair,
+            target=target,
+            people=people,
+            key_groups=wishes.key_groups,
+            target_group=wishes.target_group,
+            in_memory=in_memory,
+        )
         exclusions = wishes.exclusions(pair, cells)
         return with_exclusions(cells, exclusions), exclusions
 
@@ -119,9 +155,15 @@ def _attribution(pair: Pair, wishes: Wishes, one_way: tuple[float, float], two_w
     held_out = attribution_figures(table("holdout")[0])["DiSCO"] if pair.has_holdout else None
     warnings = no_match_warning(figures)
     if singles:
-        warnings.append(f"one-way check: {percent(singles[0]['PctLevelDis'])} of the disclosive records have the same {target}; consider excluding that level (details['one_way'])")
+        warnings.append(
+            f"one-way check: {percent(singles[0]['PctLevelDis'])} of the disclosive records have the same {target}; "
+            "consider excluding that level (details['one_way'])"
+        )
     if doubles:
-        warnings.append(f"two-way check: {len(doubles)} pairs of {target} and a key level nearly go together in the original (details['two_way'])")
+        warnings.append(
+            f"two-way check: {len(doubles)} pairs of {target} and a key level nearly go together in the original "
+            "(details['two_way'])"
+        )
     return Result(
         value=figures["DiSCO"],
         baseline=figures["chance"],
@@ -135,18 +177,29 @@ def _attribution(pair: Pair, wishes: Wishes, one_way: tuple[float, float], two_w
             "two_way": doubles,
             "n_dropped": cells.dropped,
         },
-        sentence=f"The release gives the right {target} away with certainty for {percent(figures['DiSCO'])} of people; in the original itself the keys would do so for {percent(figures['Dorig'])}.",
+        sentence=f"The release gives the right {target} away with certainty for {percent(figures['DiSCO'])} of "
+        f"people; in the original itself the keys would do so for {percent(figures['Dorig'])}.",
         warnings=warnings,
         records=lambda: record_columns(table(in_memory=True)[0]),
         flag="at_risk",
         rank="cap",
-    )  # fmt: skip
+    )
 
 
 @measure(
-    side="disclosure", family="attribution", threat="attribute", better="lower", needs=("keys",), bands=EXCESS_BANDS, cite=RAAB,
-    knows=KNOWS, limits=LIMITS, group="matching", replicates="own", private=("one_way", "two_way", "exclude_levels", "exclude_pairs"),
-)  # fmt: skip
+    side="disclosure",
+    family="attribution",
+    threat="attribute",
+    better="lower",
+    needs=("keys",),
+    bands=EXCESS_BANDS,
+    cite=RAAB,
+    knows=KNOWS,
+    limits=LIMITS,
+    group="matching",
+    replicates="own",
+    private=("one_way", "two_way", "exclude_levels", "exclude_pairs"),
+)
 def attribution_all(
     pair: Pair,
     *,
@@ -163,9 +216,11 @@ def attribution_all(
 ) -> Result:
     """Attribute disclosure for every target at once, the key classes shared; the worst target is the headline.
 
-    ``to_frame()`` has one row per target, sorted by DiSCO: Dorig, DiSCO, CAPd, DCAP, checks, and with a holdout the train/control
-    comparison R = (r_train - r_control) / (1 - r_control) of both measures (Raab 2024, Table 3): the part that being in the data adds.
-    Options are those of ``attribution``; ``exclude_levels``, ``exclude_pairs``, ``missing_target`` and ``target_groups`` may be given per target.
+    ``to_frame()`` has one row per target, sorted by DiSCO: Dorig, DiSCO, CAPd, DCAP, checks, and with a holdout the
+    train/control
+    comparison R = (r_train - r_control) / (1 - r_control) of both measures (Raab 2024, Table 3): the part that being
+    in the data adds. Options are those of ``attribution``; ``exclude_levels``, ``exclude_pairs``, ``missing_target``
+    and ``target_groups`` may be given per target.
     """
     chosen = [c for c in pair.columns if c not in pair.keys] if targets is None else list(targets)
     if not chosen:
@@ -179,10 +234,16 @@ def attribution_all(
         groups = per_key(target_groups, target, None)
         result = attribution.run(
             pair.replace(target=target) if pair.target != target else pair,
-            exclude_levels=(exclude_levels or {}).get(target, ()), missing_target=per_key(missing_target, target, True), missing_keys=missing_keys,
-            exclude_pairs=(exclude_pairs or {}).get(target, ()), denominator_limit=denominator_limit,
-            target_groups=groups if pair.is_numeric(target) else None, key_groups=key_groups, one_way=one_way, two_way=two_way,
-        )  # fmt: skip
+            exclude_levels=(exclude_levels or {}).get(target, ()),
+            missing_target=per_key(missing_target, target, True),
+            missing_keys=missing_keys,
+            exclude_pairs=(exclude_pairs or {}).get(target, ()),
+            denominator_limit=denominator_limit,
+            target_groups=groups if pair.is_numeric(target) else None,
+            key_groups=key_groups,
+            one_way=one_way,
+            two_way=two_way,
+        )
         results[target] = result
         rows.append(_row(pair, target, result))
     rows.sort(key=lambda row: -(row["DiSCO"] if row["DiSCO"] is not None else -1.0))
@@ -193,17 +254,24 @@ def attribution_all(
         baseline=top.baseline,
         holdout=top.holdout,
         interval=top.interval,
-        details={"worst_target": worst, "targets": len(rows), **{row["target"]: {k: v for k, v in row.items() if k != "target"} for row in rows}},
+        details={
+            "worst_target": worst,
+            "targets": len(rows),
+            **{row["target"]: {k: v for k, v in row.items() if k != "target"} for row in rows},
+        },
         sentence=f"Of {len(rows)} targets, {worst} is given away most beyond luck: {top.sentence}",
         warnings=[f"{target}: {w}" for target, r in results.items() for w in r.warnings],
         table=rows,
-    )  # fmt: skip
+    )
 
 
 def _row(pair: Pair, target: str, result: Result) -> dict[str, Any]:
     """One line of the table; means over the releases where there are several."""
     parts = result.replicates or [result]
-    figures = {name: _mean([p.details[name] for p in parts]) for name in ("UiO", "repU", "Dorig", "DiSCO", "DiSDiO", "CAPd", "DCAP", "TCAP", "baseCAPd", "iS")}
+    figures = {
+        name: _mean([p.details[name] for p in parts])
+        for name in ("UiO", "repU", "Dorig", "DiSCO", "DiSDiO", "CAPd", "DCAP", "TCAP", "baseCAPd", "iS")
+    }
     row: dict[str, Any] = {"target": target, **figures}
     row["excess"] = _mean([p.excess for p in parts])
     row["one_way_checks"] = max(len(p.details["one_way"]) for p in parts)
@@ -213,7 +281,9 @@ def _row(pair: Pair, target: str, result: Result) -> dict[str, Any]:
         for name in ("DiSCO", "DCAP"):
             held = _mean([c[name] for c in control])
             row[f"{name}_control"] = held
-            row[f"{name}_R"] = None if held is None or held >= 1 or row[name] is None else (row[name] - held) / (1 - held)
+            row[f"{name}_R"] = (
+                None if held is None or held >= 1 or row[name] is None else (row[name] - held) / (1 - held)
+            )
     return row
 
 
@@ -238,7 +308,9 @@ def _key_groupings(pair: Pair, wish: Any) -> dict[str, Grouping]:
     return found
 
 
-def _check_options(pair: Pair, exclude_levels: Any, missing_keys: Any, limit: int | None, one_way: Any, two_way: Any, key_groups: Any) -> None:
+def _check_options(
+    pair: Pair, exclude_levels: Any, missing_keys: Any, limit: int | None, one_way: Any, two_way: Any, key_groups: Any
+) -> None:
     if limit is not None and (limit < 1 or int(limit) != limit):
         raise InputError(f"denominator_limit must be a positive whole number, not {limit}")
     for name, given in (("missing_keys", missing_keys), ("key_groups", key_groups)):
@@ -254,7 +326,9 @@ def _check_levels(pair: Pair, wishes: Wishes) -> None:
     """A misspelt level would silently exclude nothing. Lazy tables are asked for the level, not collected."""
     if not wishes.exclude_levels and not wishes.exclude_pairs:
         return
-    cells = count_cells(pair.release(0), target=pair.target, key_groups=wishes.key_groups, target_group=wishes.target_group)
+    cells = count_cells(
+        pair.release(0), target=pair.target, key_groups=wishes.key_groups, target_group=wishes.target_group
+    )
     assert cells.target is not None
     parts: dict[str, Part] = {p.name: p for p in cells.keys}
     wanted = [("exclude_levels", cells.target, level) for level in wishes.exclude_levels]

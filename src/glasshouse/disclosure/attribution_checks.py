@@ -1,4 +1,5 @@
-"""synthpop's one-way and two-way checks: is the disclosure about a level everybody has, or one that a single key gives away?"""
+"""synthpop's one-way and two-way checks: is the disclosure about a level everybody has, or one that a single key
+gives away?"""
 
 from __future__ import annotations
 
@@ -20,7 +21,8 @@ def spoken(part: Part, stored: Any) -> str:
 
 
 def one_way(cells: Cells, count: float, share: float) -> list[dict[str, Any]]:
-    """The target level that dominates the disclosive records, when there are more than ``count`` and above ``share`` of them."""
+    """The target level that dominates the disclosive records, when there are more than ``count`` and above ``share``
+    of them."""
     assert cells.target is not None
     od = nw.col("od")
     disclosive = nw.when(CORRECT).then(od).otherwise(nw.lit(0)).sum()
@@ -44,17 +46,22 @@ def one_way(cells: Cells, count: float, share: float) -> list[dict[str, Any]]:
 
 
 def two_way(cells: Cells, count: float, share: float) -> list[dict[str, Any]]:
-    """Pairs (target level, key level) behind large disclosive cells where the key level alone nearly gives the target away."""
+    """Pairs (target level, key level) behind large disclosive cells where the key level alone nearly gives the
+    target away."""
     assert cells.target is not None
     od, target = nw.col("od"), cells.target
     names = {key.name: f"k_{i}" for i, key in enumerate(cells.keys)}
-    large = cells.listed(CORRECT & (od > count), n=od, t_=target.value, **{names[key.name]: key.value for key in cells.keys})
+    large = cells.listed(
+        CORRECT & (od > count), n=od, t_=target.value, **{names[key.name]: key.value for key in cells.keys}
+    )
     findings: list[dict[str, Any]] = []
     for key in cells.keys if large.height else ():
         pairs = large.rename({names[key.name]: "k_"}).group_by("t_", "k_").agg(npairs=pl.col("n").sum())
         totals = cells.grouped({"t_": target.value, "k_": key.value}, D > 0, key_target_total=D.sum())
         by_key = totals.group_by("k_").agg(pl.col("key_target_total").sum().alias("key_total"))
-        joined = pairs.join(totals, on=["t_", "k_"], how="left", nulls_equal=True).join(by_key, on="k_", how="left", nulls_equal=True)
+        joined = pairs.join(totals, on=["t_", "k_"], how="left", nulls_equal=True).join(
+            by_key, on="k_", how="left", nulls_equal=True
+        )
         for row in joined.iter_rows(named=True):
             known = float(row["key_target_total"]) / float(row["key_total"])
             if known > share + 1e-12:

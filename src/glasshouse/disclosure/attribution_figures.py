@@ -1,7 +1,9 @@
 """The figures of attribute disclosure as sums over the cell table (Raab, Nowok and Dibben 2025; tables.md 1-2).
 
-Whether a cell is disclosive is decided on the full counts; exclusions only take counts away afterwards. Denominators are always all
-records. Names are those of the paper: d and s are counts in the original and in the release, q a key combination, t a target value.
+Whether a cell is disclosive is decided on the full counts; exclusions only take counts away afterwards. Denominators
+are always all
+records. Names are those of the paper: d and s are counts in the original and in the release, q a key combination, t
+a target value.
 """
 
 from __future__ import annotations
@@ -24,7 +26,8 @@ STEPS = ("excluded_target", "missing_target", "missing_in_keys", "set_to_exclude
 
 @dataclass(frozen=True)
 class Exclusions:
-    """What everybody knows, taken out of the counts in synthpop's order; each step counts what the earlier ones left."""
+    """What everybody knows, taken out of the counts in synthpop's order; each step counts what the earlier ones
+    left."""
 
     steps: tuple[nw.Expr | None, ...] = (None, None, None, None)
     limit: int | None = None
@@ -104,18 +107,33 @@ def attribution_figures(cells: Cells) -> dict[str, Any]:
     )
     n, m = cells.n_original, cells.n_released
     figures: dict[str, Any] = {
-        "UiO": sums["uio"] / n, "UiS": sums["uis"] / m, "UiOiS": sums["uiois"] / n, "repU": sums["repu"] / n,
-        "Dorig": sums["dorig"] / n, "Dsyn": sums["dsyn"] / m, "iS": sums["found"] / n, "DiS": sums["dis"] / n,
-        "DiSCO": sums["disco"] / n, "DiSDiO": sums["disdio"] / n,
-        "max_denom": sums["max_denom"], "mean_denom": part(sums["disco"], sums["disco_cells"]),
-        "baseCAPd": sums["proportional"] / n**2, "CAPd": sums["capd"] / n, "CAPs": sums["caps"] / m, "DCAP": sums["dcap"] / n,
-        "TCAP": part(sums["disco"], sums["found_left"]), "tcap_certain": part(sums["disdio"], sums["found_left"]),
+        "UiO": sums["uio"] / n,
+        "UiS": sums["uis"] / m,
+        "UiOiS": sums["uiois"] / n,
+        "repU": sums["repu"] / n,
+        "Dorig": sums["dorig"] / n,
+        "Dsyn": sums["dsyn"] / m,
+        "iS": sums["found"] / n,
+        "DiS": sums["dis"] / n,
+        "DiSCO": sums["disco"] / n,
+        "DiSDiO": sums["disdio"] / n,
+        "max_denom": sums["max_denom"],
+        "mean_denom": part(sums["disco"], sums["disco_cells"]),
+        "baseCAPd": sums["proportional"] / n**2,
+        "CAPd": sums["capd"] / n,
+        "CAPs": sums["caps"] / m,
+        "DCAP": sums["dcap"] / n,
+        "TCAP": part(sums["disco"], sums["found_left"]),
+        "tcap_certain": part(sums["disdio"], sums["found_left"]),
         "tcap_conditional": part(sums["disco"], sums["dis"]),
         "cap_matched": part(sums["dcap"], sums["found_left"]),
-        "base_cross": sums["cross"] / (n * m), "base_mode_original": sums["mode_original"] / n, "base_mode_released": sums["mode_released"] / m,
+        "base_cross": sums["cross"] / (n * m),
+        "base_mode_original": sums["mode_original"] / n,
+        "base_mode_released": sums["mode_released"] / m,
         "chance": sums["lucky"] / n**2,
-        "exact_cell_hits": sums["exact_hits"] / m, "original_certain_hits": sums["certain_hits"] / n,
-    }  # fmt: skip
+        "exact_cell_hits": sums["exact_hits"] / m,
+        "original_certain_hits": sums["certain_hits"] / n,
+    }
     if cells.weighted:
         figures |= weighted_figures(cells)
     figures["_counts"] = {**sums, "n": n, "m": m}
@@ -126,7 +144,9 @@ def weighted_figures(cells: Cells) -> dict[str, Any]:
     """DiSCO and DCAP with people counted by their survey weights, for the population the sample stands for."""
     stays, weight = nw.col("od") > 0, nw.col("wd")
     sums = cells.totals(
-        disco=within(weight, CORRECT & stays), dcap=within(weight * ratio(nw.col("os"), nw.col("osq")), stays), everyone=weight.sum()
+        disco=within(weight, CORRECT & stays),
+        dcap=within(weight * ratio(nw.col("os"), nw.col("osq")), stays),
+        everyone=weight.sum(),
     )
     return {f"{name}_weighted": part(sums[name.lower()], sums["everyone"]) for name in ("DiSCO", "DCAP")}
 
@@ -139,13 +159,28 @@ def part(above: float, below: float) -> float | None:
 def exclusion_counts(cells: Cells, exclusions: Exclusions, counts: Mapping[str, Any]) -> dict[str, dict[str, int]]:
     """For each of synthpop's eight tables how many records each exclusion step took and how many remain."""
     if exclusions.none:
-        whole = {"original": "n", "synthetic": "m", "Dorig": "dorig", "Dsyn": "dsyn", "iS": "found", "DiS": "dis", "DiSCO": "disco", "DiSDiO": "disdio"}
+        whole = {
+            "original": "n",
+            "synthetic": "m",
+            "Dorig": "dorig",
+            "Dsyn": "dsyn",
+            "iS": "found",
+            "DiS": "dis",
+            "DiSCO": "disco",
+            "DiSDiO": "disdio",
+        }
         return {table: {**dict.fromkeys(STEPS, 0), "remaining": int(counts[name])} for table, name in whole.items()}
     limit = exclusions.limit
     tables: dict[str, tuple[nw.Expr, nw.Expr]] = {
-        "original": (D, D >= 0), "synthetic": (S, D >= 0), "Dorig": (D, ORIGINAL_UNANIMOUS), "Dsyn": (S, RELEASED_UNANIMOUS),
-        "iS": (D, FOUND), "DiS": (D, RELEASED_UNANIMOUS), "DiSCO": (D, CORRECT), "DiSDiO": (D, CORRECT & ORIGINAL_UNANIMOUS),
-    }  # fmt: skip
+        "original": (D, D >= 0),
+        "synthetic": (S, D >= 0),
+        "Dorig": (D, ORIGINAL_UNANIMOUS),
+        "Dsyn": (S, RELEASED_UNANIMOUS),
+        "iS": (D, FOUND),
+        "DiS": (D, RELEASED_UNANIMOUS),
+        "DiSCO": (D, CORRECT),
+        "DiSDiO": (D, CORRECT & ORIGINAL_UNANIMOUS),
+    }
     sums: dict[str, nw.Expr] = {}
     for name, (counted, kept) in tables.items():
         for number in range(1, 5):
@@ -154,7 +189,10 @@ def exclusion_counts(cells: Cells, exclusions: Exclusions, counts: Mapping[str, 
         sums[f"{name}/5"] = within(counted, kept & (nw.col("step") == 0) & over)
         sums[f"{name}/6"] = within(counted, kept & (nw.col("step") == 0) & ~over)
     found = cells.totals(**{k.replace("/", "__"): v for k, v in sums.items()})
-    return {name: {label: int(found[f"{name}__{i}"] or 0) for i, label in enumerate((*STEPS, "remaining"), 1)} for name in tables}
+    return {
+        name: {label: int(found[f"{name}__{i}"] or 0) for i, label in enumerate((*STEPS, "remaining"), 1)}
+        for name in tables
+    }
 
 
 def record_columns(cells: Cells) -> Mapping[str, Any]:

@@ -7,7 +7,8 @@ Every frequency and attribution measure is an aggregate of this table (Raab, Now
     nd, ns    number of target values the class holds in either table
     dt, st    records with its target value                                (d_t, s_t)
 
-It is written once in Narwhals expressions. Tables in memory are grouped on joint integer codes by polars; lazy polars, DuckDB and
+It is written once in Narwhals expressions. Tables in memory are grouped on joint integer codes by polars; lazy
+polars, DuckDB and
 Spark tables are grouped where they are, on the values themselves, and only aggregates come here.
 """
 
@@ -86,7 +87,7 @@ class Cells:
     def grouped(self, by: Mapping[str, nw.Expr], where: nw.Expr | None = None, **figures: nw.Expr) -> pl.DataFrame:
         """Named sums per group of cells."""
         frame = self.frame if where is None else self.frame.filter(where)
-        frame = frame.with_columns(**{k: v for k, v in by.items()})
+        frame = frame.with_columns(**by)
         made: pl.DataFrame = frame.group_by(*by).agg(**figures).collect(backend="polars").to_native()
         return made
 
@@ -100,7 +101,9 @@ class Cells:
         if self._rows is None:
             raise InputError("records were asked of a table that is not in memory")
         join = [*self.by, "t"] if self.target is not None else list(self.by)
-        cells: pl.DataFrame = self.frame.select(*[nw.col(c) for c in join], **figures).collect(backend="polars").to_native()
+        cells: pl.DataFrame = (
+            self.frame.select(*[nw.col(c) for c in join], **figures).collect(backend="polars").to_native()
+        )
         return self.joined(table, cells)
 
     def joined(self, table: str, figures: pl.DataFrame) -> dict[str, np.ndarray]:
@@ -142,7 +145,8 @@ def count_cells(
 ) -> Cells:
     """The cell table of ``keys`` (the pair's by default) and ``target`` (None: key classes only).
 
-    ``people`` names the table that plays the original ("holdout" for the figure of people never shown to the synthesiser).
+    ``people`` names the table that plays the original ("holdout" for the figure of people never shown to the
+    synthesiser).
     ``in_memory`` brings a lazy or Spark pair to this machine, which records need.
     """
     keys = tuple(keys if keys is not None else pair.keys)
@@ -158,7 +162,14 @@ def count_cells(
     return pair.memo(signature, lambda: _count(pair, keys, target, tables, groups, local))
 
 
-def _count(pair: Pair, keys: tuple[str, ...], target: str | None, tables: tuple[str, str], groups: dict[str, Grouping], local: bool) -> Cells:
+def _count(
+    pair: Pair,
+    keys: tuple[str, ...],
+    target: str | None,
+    tables: tuple[str, str],
+    groups: dict[str, Grouping],
+    local: bool,
+) -> Cells:
     represent = _coded if local else _valued
     frames, by, key_parts, target_part = represent(pair, keys, target, tables, groups)
     columns = [*by, *(["t"] if target is not None else [])]
@@ -182,7 +193,17 @@ def _count(pair: Pair, keys: tuple[str, ...], target: str | None, tables: tuple[
     if local:
         cells = nw.from_native(_polars(cells).lazy())
     people, released = (sizes[t] for t in tables)
-    return Cells(cells, by, key_parts, target_part, people, released, pair.n(tables[0]) - people, weighted, rows if local else None)
+    return Cells(
+        cells,
+        by,
+        key_parts,
+        target_part,
+        people,
+        released,
+        pair.n(tables[0]) - people,
+        weighted,
+        rows if local else None,
+    )
 
 
 def _indicators(pair: Pair, table: str, role: str) -> dict[str, nw.Expr]:
@@ -222,14 +243,17 @@ def _with_margins(cells: nw.LazyFrame[Any], by: tuple[str, ...], has_target: boo
     ).with_columns(**{c: nw.col(c).cast(nw.Int64) for c in ("dq", "sq", "nd", "ns", "dt", "st")})
 
 
-# -- the two representations --------------------------------------------------------------------------------------------
+# -- the two representations
+# --------------------------------------------------------------------------------------------
 
 
 def _coded(
     pair: Pair, keys: tuple[str, ...], target: str | None, tables: tuple[str, str], groups: Mapping[str, Grouping]
 ) -> tuple[list[nw.LazyFrame[Any]], tuple[str, ...], tuple[Part, ...], Part | None]:
     """In memory: one integer per key combination (mixed radix over joint codes), one per target value."""
-    coded = {c: groups[c].codes(pair, c) if c in groups else pair.codes(c) for c in (*keys, *([target] if target else []))}
+    coded = {
+        c: groups[c].codes(pair, c) if c in groups else pair.codes(c) for c in (*keys, *([target] if target else []))
+    }
     sizes = [coded[k].n_levels + 1 for k in keys]
     strides: Any = np.cumprod([1, *sizes[:-1]], dtype=object) if keys else []
     single = int(np.prod(sizes, dtype=object)) < LARGEST_ID if keys else True
@@ -249,11 +273,15 @@ def _coded(
         if weights is not None:
             columns["w"] = weights
         frames.append(nw.from_native(pl.DataFrame(columns).lazy()))
+
     def part(column: str, value: nw.Expr) -> Part:
         return Part(column, value, pair.is_numeric(column) and column not in groups, tuple(coded[column].levels))
 
     if single:
-        parts = tuple(part(key, (nw.col("q") // int(stride)) % size - 1) for key, stride, size in zip(keys, strides, sizes, strict=True))
+        parts = tuple(
+            part(key, (nw.col("q") // int(stride)) % size - 1)
+            for key, stride, size in zip(keys, strides, sizes, strict=True)
+        )
     else:
         parts = tuple(part(key, nw.col(f"k{i}")) for i, key in enumerate(keys))
     by = ("q",) if single else tuple(f"k{i}" for i in range(len(keys)))
@@ -275,7 +303,12 @@ def _valued(
 
     def part(column: str, name: str) -> Part:
         grouped = groups.get(column)
-        return Part(column, nw.col(name), pair.is_numeric(column) and grouped is None, None if grouped is None else grouped.levels)
+        return Part(
+            column,
+            nw.col(name),
+            pair.is_numeric(column) and grouped is None,
+            None if grouped is None else grouped.levels,
+        )
 
     by = tuple(f"k{i}" for i in range(len(keys)))
     return frames, by, tuple(part(key, f"k{i}") for i, key in enumerate(keys)), part(target, "t") if target else None
@@ -303,6 +336,7 @@ def _refuse_continuous(pair: Pair, key: str) -> None:
     distinct, n = pair.n_distinct(key), pair.n("original")
     if pair.is_numeric(key) and distinct > MANY_LEVELS and distinct > 0.5 * n:
         raise InputError(
-            f"key {key!r} has {distinct:,} distinct values in {n:,} records, so nearly everybody is unique on it; group it, "
+            f"key {key!r} has {distinct:,} distinct values in {n:,} records, so nearly everybody is unique on it; "
+            "group it, "
             f"e.g. key_groups={{{key!r}: 10}}, or leave it out of the keys"
         )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 import narwhals as nw
@@ -29,7 +30,7 @@ class Grouping:
     def levels(self) -> tuple[str, ...]:
         ends = [f"{b:.8g}" for b in self.breaks]
         last = len(ends) - 2
-        intervals = [f"[{a},{b}{']' if i == last else ')'}" for i, (a, b) in enumerate(zip(ends, ends[1:], strict=False))]
+        intervals = [f"[{a},{b}{']' if i == last else ')'}" for i, (a, b) in enumerate(pairwise(ends))]
         return (*intervals, *(f"{v:.15g}" for v in self.special))
 
     def expression(self, column: nw.Expr) -> nw.Expr:
@@ -60,9 +61,11 @@ class Grouping:
 
 
 def quantile_groups(pair: Pair, column: str, groups: int) -> Grouping:
-    """synthpop's grouping: type-7 quantiles of the pooled original and released values, without missing and special values.
+    """synthpop's grouping: type-7 quantiles of the pooled original and released values, without missing and special
+    values.
 
-    Heaped values give fewer than ``groups`` intervals. No more groups than distinct values; with as many, each value is its own
+    Heaped values give fewer than ``groups`` intervals. No more groups than distinct values; with as many, each value
+    is its own
     group. Fewer than three levels in the end: equal-width intervals instead (Raab 2025, synthpop 1.9-3).
     """
     if groups < 2:
@@ -86,11 +89,19 @@ def quantile_groups(pair: Pair, column: str, groups: int) -> Grouping:
 
 
 def _pooled(pair: Pair, column: str, special: tuple[float, ...]) -> tuple[np.ndarray, np.ndarray]:
-    """Distinct values of a column over the original and all releases, with their counts: an aggregate in every engine."""
+    """Distinct values of a column over the original and all releases, with their counts: an aggregate in every
+    engine."""
     tables = [t for t in pair.tables if t != "holdout"]
     parts = []
     for table in tables:
-        counted = pair.frame(table).select(v=nw.col(column)).group_by("v").agg(n=nw.len()).collect(backend="polars").to_native()
+        counted = (
+            pair.frame(table)
+            .select(v=nw.col(column))
+            .group_by("v")
+            .agg(n=nw.len())
+            .collect(backend="polars")
+            .to_native()
+        )
         physical = counted["v"].to_physical().cast(pl.Float64)
         if pair.schema[column].storage == "time":
             physical = physical / 86_400e6
@@ -131,7 +142,7 @@ def as_grouping(pair: Pair, column: str, wish: Any) -> Grouping | None:
     if isinstance(wish, (int, np.integer)):
         return quantile_groups(pair, column, int(wish))
     breaks = [float(b) for b in wish]
-    if len(breaks) < 2 or any(b <= a for a, b in zip(breaks, breaks[1:], strict=False)):
+    if len(breaks) < 2 or any(b <= a for a, b in pairwise(breaks)):
         raise InputError(f"breaks for {column!r} must be at least two increasing numbers")
     special = tuple(float(v) for v in pair.special_codes.get(column, ()))
     return Grouping((-np.inf, *breaks, np.inf), special)

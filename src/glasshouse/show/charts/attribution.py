@@ -1,4 +1,5 @@
-"""Charts of the matching family: from the original's disclosure to the release's, and the funnel from found to disclosed."""
+"""Charts of the matching family: from the original's disclosure to the release's, and the funnel from found to
+disclosed."""
 
 from __future__ import annotations
 
@@ -21,22 +22,50 @@ def rows(result: Result) -> list[dict[str, Any]]:
 
 @chart("attribution_all", "arrows")
 def arrows(result: Result, measure: str = "DiSCO") -> Any:
-    """One line per target from the figure in the original to the figure in the release (synthpop's multi.disclosure plot)."""
+    """One line per target from the figure in the original to the figure in the release (synthpop's multi.disclosure
+    plot)."""
     import altair as alt
 
     before = {"DiSCO": "Dorig", "DCAP": "CAPd"}[measure]
     data = [{"target": r["target"], "original": r[before], "release": r[measure]} for r in rows(result)]
-    points = [{"target": r["target"], "share": r[side], "table": side} for r in data for side in ("original", "release")]
+    points = [
+        {"target": r["target"], "share": r[side], "table": side} for r in data for side in ("original", "release")
+    ]
     order = [r["target"] for r in data]
     y = alt.Y("target:N", sort=order, title=None)
-    lines = alt.Chart(alt.Data(values=data)).mark_rule(color="#888").encode(y=y, x=alt.X("original:Q", axis=alt.Axis(format="%"), scale=alt.Scale(domain=[0, 1]), title=f"share of people: {before} in the original, {measure} in the release"), x2="release:Q")  # fmt: skip
-    ends = alt.Chart(alt.Data(values=points)).mark_point(filled=True, size=110, opacity=1).encode(
-        y=y,
-        x="share:Q",
-        color=alt.Color("table:N", scale=alt.Scale(domain=["original", "release"], range=["#666666", "#0f7b8a"]), title=None),
-        shape=alt.Shape("table:N", scale=alt.Scale(domain=["original", "release"], range=["circle", "triangle-left"]), title=None),
+    lines = (
+        alt.Chart(alt.Data(values=data))
+        .mark_rule(color="#888")
+        .encode(
+            y=y,
+            x=alt.X(
+                "original:Q",
+                axis=alt.Axis(format="%"),
+                scale=alt.Scale(domain=[0, 1]),
+                title=f"share of people: {before} in the original, {measure} in the release",
+            ),
+            x2="release:Q",
+        )
     )
-    return (lines + ends).properties(width=420, height=28 * max(len(data), 2), title="Attribute disclosure, original to release")
+    ends = (
+        alt.Chart(alt.Data(values=points))
+        .mark_point(filled=True, size=110, opacity=1)
+        .encode(
+            y=y,
+            x="share:Q",
+            color=alt.Color(
+                "table:N", scale=alt.Scale(domain=["original", "release"], range=["#666666", "#0f7b8a"]), title=None
+            ),
+            shape=alt.Shape(
+                "table:N",
+                scale=alt.Scale(domain=["original", "release"], range=["circle", "triangle-left"]),
+                title=None,
+            ),
+        )
+    )
+    return (lines + ends).properties(
+        width=420, height=28 * max(len(data), 2), title="Attribute disclosure, original to release"
+    )
 
 
 @chart("disco", "funnel")
@@ -47,8 +76,12 @@ def funnel(result: Result) -> Any:
     import altair as alt
 
     data = [{"step": label, "share": result.details[name], "n": i} for i, (name, label) in enumerate(FUNNEL.items())]
-    base = alt.Chart(alt.Data(values=data)).encode(y=alt.Y("step:N", sort=alt.SortField("n"), title=None, axis=alt.Axis(labelLimit=260)))
-    bars = base.mark_bar(color="#0f7b8a").encode(x=alt.X("share:Q", axis=alt.Axis(format="%"), scale=alt.Scale(domain=[0, 1]), title="share of original records"))
+    base = alt.Chart(alt.Data(values=data)).encode(
+        y=alt.Y("step:N", sort=alt.SortField("n"), title=None, axis=alt.Axis(labelLimit=260))
+    )
+    bars = base.mark_bar(color="#0f7b8a").encode(
+        x=alt.X("share:Q", axis=alt.Axis(format="%"), scale=alt.Scale(domain=[0, 1]), title="share of original records")
+    )
     text = base.mark_text(align="left", dx=4).encode(x="share:Q", text=alt.Text("share:Q", format=".1%"))
     return (bars + text).properties(width=380, height=150, title="From a known key to a disclosed value")
 
@@ -63,10 +96,17 @@ def probabilities(result: Result) -> Any:
     name = result._flag or "cap"
     scores = np.ma.compressed(np.ma.masked_invalid(np.ma.asarray(result.record_arrays()[name], dtype=float)))
     counts, edges = np.histogram(scores, bins=np.linspace(0, 1, 11))
-    data = [{"low": float(a), "high": float(b), "records": int(n)} for a, b, n in zip(edges, edges[1:], counts, strict=False)]
+    data = [
+        {"low": float(a), "high": float(b), "records": int(n)}
+        for a, b, n in zip(edges, edges[1:], counts, strict=False)
+    ]
     return (
         alt.Chart(alt.Data(values=data))
         .mark_bar(color="#0f7b8a")
-        .encode(x=alt.X("low:Q", bin="binned", title="probability that the guess is right"), x2="high:Q", y=alt.Y("records:Q", title="records"))
+        .encode(
+            x=alt.X("low:Q", bin="binned", title="probability that the guess is right"),
+            x2="high:Q",
+            y=alt.Y("records:Q", title="records"),
+        )
         .properties(width=380, height=200)
     )
