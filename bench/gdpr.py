@@ -33,13 +33,16 @@ from anonymeter.evaluators import InferenceEvaluator, LinkabilityEvaluator, Sing
 folder, sides, secret = sys.argv[1], json.loads(sys.argv[2]), sys.argv[3]
 ori, syn, control = (pd.read_csv(f"{folder}/{n}.csv.gz") for n in ("adult_train", "adult_syn_cart_1", "adult_holdout"))
 rest = [c for c in ori.columns if c != secret]
+tables = dict(ori=ori, syn=syn, control=control, n_attacks=500)
+single = SinglingOutEvaluator
+link = LinkabilityEvaluator
+guess = InferenceEvaluator
+known = dict(aux_cols=rest, secret=secret, regression=False)
 runs = {
-    "singling out, univariate, 500": lambda: SinglingOutEvaluator(ori=ori, syn=syn, control=control,
-    n_attacks=500).evaluate(mode="univariate"), "singling out, 3 columns, 500": lambda: SinglingOutEvaluator(ori=ori,
-    syn=syn, control=control, n_attacks=500).evaluate(mode="multivariate"), "linkability, 500": lambda:
-    LinkabilityEvaluator(ori=ori, syn=syn, control=control, n_attacks=500, aux_cols=sides,
-    n_neighbors=1).evaluate(n_jobs=1), "inference, 500": lambda: InferenceEvaluator(ori=ori, syn=syn, control=control,
-    aux_cols=rest, secret=secret, regression=False, n_attacks=500).evaluate(n_jobs=1),
+    "singling out, univariate, 500": lambda: single(**tables).evaluate(mode="univariate"),
+    "singling out, 3 columns, 500": lambda: single(**tables).evaluate(mode="multivariate"),
+    "linkability, 500": lambda: link(**tables, aux_cols=sides, n_neighbors=1).evaluate(n_jobs=1),
+    "inference, 500": lambda: guess(**tables, **known).evaluate(n_jobs=1),
 }
 found = {}
 for name, run in runs.items():

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 
 OPERATORS = ("==", "!=", "<", "<=", ">", ">=")
 MISSING = -1
+FEW = 64  # predicates for which sorting a table costs more than it saves
 
 
 @dataclass(frozen=True)
@@ -64,8 +66,12 @@ class Board:
         self.numeric = np.array([pair.is_numeric(c) for c in columns])
         self.levels = np.array([c.n_levels for c in self._codes], np.int32)
         self.released = self.table("released")
-        self.medians = np.array([_middle(codes) for codes in self.released.T])
         self._sorted: dict[str, Sorted] = {}
+
+    @cached_property
+    def medians(self) -> np.ndarray:
+        """Median code of every column of the release."""
+        return np.array([_middle(codes) for codes in self.released.T])
 
     def table(self, name: str) -> np.ndarray:
         """Records by columns of a table, as codes."""
@@ -73,6 +79,8 @@ class Board:
 
     def count(self, table: str, predicates: Predicates, stop_at: int = 0) -> tuple[np.ndarray, np.ndarray]:
         """Matches of each predicate in a table, and the match itself where it is the only one."""
+        if len(predicates) <= FEW:
+            return _scan(self.table(table), predicates)
         if table not in self._sorted:
             self._sorted[table] = Sorted(self.table(table), self.levels)
         return self._sorted[table].count(predicates, stop_at)
@@ -81,12 +89,13 @@ class Board:
         """Every condition on one column that exactly one of ``rows`` meets, by the four forms of the attack."""
         parts = []
         for v, codes in enumerate(rows.T):
-            present = np.sort(codes[codes >= 0])
+            occurs = np.bincount(codes + 1, minlength=1)
             bounds = []
-            if int((codes < 0).sum()) == 1:
+            if occurs[0] == 1:
                 bounds.append((MISSING, MISSING))
-            if len(present):
-                values, counts = np.unique(present, return_counts=True)
+            values = np.flatnonzero(occurs[1:])
+            if len(values):
+                counts = occurs[1:][values]
                 bounds += [(value, value) for value in values[counts == 1].tolist()]
                 if self.numeric[v] and counts[0] == 1:
                     bounds.append((0, int(values[0])))
@@ -208,6 +217,20 @@ class Board:
                     parts.append(text)
             texts.append(" and ".join(parts))
         return texts
+
+
+def _scan(table: np.ndarray, predicates: Predicates) -> tuple[np.ndarray, np.ndarray]:
+    """Matches of a few predicates, column by column."""
+    matches, where = np.zeros(len(predicates), np.int64), np.full(len(predicates), -1, np.int64)
+    for q in range(len(predicates)):
+        met = np.ones(len(table), bool)
+        for j in range(predicates.column.shape[1]):
+            codes = table[:, predicates.column[q, j]]
+            inside = (codes >= predicates.low[q, j]) & (codes <= predicates.high[q, j])
+            met &= inside != predicates.negated[q, j]
+        matches[q] = met.sum()
+        where[q] = met.argmax() if matches[q] else -1
+    return matches, where
 
 
 class Sorted:
