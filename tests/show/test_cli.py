@@ -300,3 +300,30 @@ def test_demo_ends_with_a_verdict_and_a_report(tmp_path: Path) -> None:
     done = _process("demo", "-o", str(tmp_path / "report.html"))
     assert done.returncode == 0 and str(tmp_path / "report.html") in done.stdout
     check_page((tmp_path / "report.html").read_text())
+
+
+def test_compare_places_releases_on_a_map(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    example = gh.data.load("case_study")
+    paths = {name: tmp_path / f"{name}.csv" for name in ("original", "A", "C")}
+    example.original.write_csv(paths["original"])
+    for name in ("A", "C"):
+        example.releases[name].write_csv(paths[name])
+    page, words = tmp_path / "map.html", tmp_path / "map.md"
+    roles = ["--keys", "age_group,sex,education,region", "--target", "income"]
+    done = run(
+        "compare",
+        str(paths["original"]),
+        str(paths["A"]),
+        f"near copy={paths['C']}",
+        *roles,
+        "-o",
+        str(page),
+        "-o",
+        str(words),
+    )
+    assert done == 0 and "near copy" in capsys.readouterr().out
+    assert (
+        "<script" not in page.read_text() and "near copy" in page.read_text() and "| near copy |" in words.read_text()
+    )
+    assert run("compare", str(paths["original"]), str(paths["A"]), str(paths["A"]), *roles) == 2
+    assert "two releases are called" in capsys.readouterr().err

@@ -109,6 +109,12 @@ def _detail(result: Result, *names: str) -> Any:
     return next((result.details[n] for n in names if result.details.get(n) is not None), None)
 
 
+def _nndr_ratio(result: Result) -> float | None:
+    """Mean distance ratio to training records over the one to holdout records; None without a holdout."""
+    train, holdout = _detail(result, "mean_train"), _detail(result, "mean_holdout")
+    return None if train is None or not holdout else float(train / holdout)
+
+
 def _percent(share: float | None) -> float | None:
     return None if share is None else 100 * share
 
@@ -116,17 +122,11 @@ def _percent(share: float | None) -> float | None:
 _READERS: dict[str, tuple[str, Any]] = {
     "CAP": ("cap", lambda r: {"cap": r.value, "baseline": r.baseline}),
     "TCAP": ("tcap", lambda r: {"cap": r.value, "baseline": r.baseline}),
-    "WEAP": ("weap", lambda r: {"pct_disclosive": _percent(_detail(r, "share_disclosive", "disclosive_share"))}),
+    "WEAP": ("weap", lambda r: {"pct_disclosive": _percent(_detail(r, "pct_disclosive"))}),
     "DiSCO": ("disco", lambda r: {"ratio": None if not r.baseline or r.value is None else r.value / r.baseline}),
     "RAPID": ("rapid", lambda r: {"value": r.value}),
     "DCR": ("dcr", lambda r: {"share": r.value, "wilcoxon_p": _detail(r, "wilcoxon_p", "wilcoxon_p_less")}),
-    "NNDR": (
-        "nndr",
-        lambda r: {
-            "ratio": _detail(r, "ratio"),
-            "pct_suspicious": _percent(_detail(r, "suspicious", "share_suspicious")),
-        },
-    ),
+    "NNDR": ("nndr", lambda r: {"ratio": _nndr_ratio(r), "pct_suspicious": _percent(r.value)}),
     "IMS": ("identical", lambda r: {"pct": _percent(r.value)}),
     "dRisk": ("drisk", lambda r: {"value": r.value}),
     "Hitting Rate": ("hitting_rate", lambda r: {"value": r.value}),

@@ -72,7 +72,7 @@ def _call(
 
 
 def _text(ru: Any) -> str:
-    return ru.summary() if hasattr(ru, "summary") else repr(ru)
+    return str(ru.text())
 
 
 def _render(ru: Any, form: str) -> str:

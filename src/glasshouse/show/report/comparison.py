@@ -4,38 +4,21 @@ from __future__ import annotations
 
 from typing import Any
 
-from glasshouse.core.plain import number
 from glasshouse.show.report.drawing import map_of
-from glasshouse.show.report.markdown import _text
+from glasshouse.show.report.markdown import plain_text
 from glasshouse.show.report.templating import environment
 
 
 def render(ru_map: Any) -> str:
     """One self-contained page with the risk-utility map."""
-    text: str = environment().get_template("comparison.html.j2").render(ru=map_of(ru_map), summary=_summary(ru_map))
+    text: str = environment().get_template("comparison.html.j2").render(ru=map_of(ru_map))
     return text
 
 
 def markdown(ru_map: Any) -> str:
-    """The scores as a table."""
-    rows = (map_of(ru_map) or {}).get("rows", [])
-    if not rows:
-        return _summary(ru_map) + "\n"
-    names = list(rows[0])
-    lines = ["| " + " | ".join(_text(str(n)) for n in names) + " |", "|" + "---|" * len(names)]
-    lines += ["| " + " | ".join(_cell(row[n]) for n in names) + " |" for row in rows]
-    return "\n".join(["# Risk and utility of the compared releases", "", *lines]) + "\n"
-
-
-def _cell(value: Any) -> str:
-    return (
-        "–"
-        if value is None
-        else number(value)
-        if isinstance(value, (int, float)) and not isinstance(value, bool)
-        else _text(str(value))
-    )
-
-
-def _summary(ru_map: Any) -> str:
-    return str(ru_map.summary() if hasattr(ru_map, "summary") else ru_map)
+    """The scores as a table, and the same in words."""
+    found = map_of(ru_map)
+    lines = ["# Risk and utility of the compared releases", ""]
+    lines += ["| release | risk | utility | among the others | copying |", "|---|---|---|---|---|"]
+    lines += ["| " + " | ".join(plain_text(cell) for cell in row.values()) + " |" for row in found["rows"]]
+    return "\n".join([*lines, "", *(f"- {plain_text(line)}" for line in found["words"])]) + "\n"

@@ -33,18 +33,45 @@ def pictures(assessment: Assessment) -> dict[str, str]:
     return drawn
 
 
-def map_of(ru_map: Any) -> dict[str, Any] | None:
-    """The risk-utility map as a picture and the figures behind it."""
-    svg, problem = safely(lambda: svg_of(ru_map.plot("map")))
+def map_of(ru_map: Any) -> dict[str, Any]:
+    """The risk-utility map as a picture, the figures behind it, and what can be said about their order."""
+    svg, problem = safely(lambda: svg_of(ru_map.plot("map").properties(width=560, height=400)))
     rows, _ = safely(lambda: _rows(ru_map))
-    return {"svg": None if svg is None else _markup(svg), "problem": problem, "rows": rows or []}
+    words = ru_map.text() if hasattr(ru_map, "text") else str(ru_map)
+    return {
+        "svg": None if svg is None else _markup(svg),
+        "problem": problem,
+        "rows": rows or [],
+        "words": words.splitlines(),
+    }
 
 
-def _rows(ru_map: Any) -> list[dict[str, Any]]:
+def _rows(ru_map: Any) -> list[dict[str, str]]:
+    """One row per release: composite risk and utility with intervals, and where it stands among the others."""
     import narwhals as nw
 
-    scores: list[dict[str, Any]] = nw.from_native(ru_map.scores, eager_only=True).rows(named=True)
-    return scores
+    shown = []
+    for row in nw.from_native(ru_map.scores, eager_only=True).rows(named=True):
+        beaten, tied = row.get("dominated_by"), row.get("tied_with")
+        place = "on the front" if row.get("pareto") else f"dominated by {beaten}" if beaten else "not on the front"
+        alarms = row.get("copy_alarms") or 0
+        shown.append(
+            {
+                "release": str(row["release"]),
+                "risk": _with_interval(row, "risk"),
+                "utility": _with_interval(row, "utility"),
+                "place": place + (f", tied with {tied}" if tied else ""),
+                "copies": f"alarm by {alarms} measures" if alarms else "no alarm",
+            }
+        )
+    return shown
+
+
+def _with_interval(row: dict[str, Any], name: str) -> str:
+    value, low, high = row.get(name), row.get(f"{name}_low"), row.get(f"{name}_high")
+    if value is None:
+        return "–"
+    return f"{value:.2f}" + (f" ({low:.2f} to {high:.2f})" if low is not None and high is not None else "")
 
 
 def _markup(svg: str) -> Any:

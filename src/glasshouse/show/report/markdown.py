@@ -16,25 +16,26 @@ def render(assessment: Assessment, *, audience: str = "internal") -> str:
     lines = [
         f"# {MARKS[assessment.verdict]} {VERDICT_WORDS[assessment.verdict]}",
         "",
-        _text(assessment.headline),
+        plain_text(assessment.headline),
         "",
-        f"Policy: {_text(str(assessment.policy))}. {content['covers']}",
+        f"Policy: {plain_text(str(assessment.policy))}. {content['covers']}",
         "",
     ]
     lines += ["| threat | status | measure | what it means |", "|---|---|---|---|"]
     for name, threat in content["threats"].items():
         lines.append(
             f"| {name} | {MARKS[threat['status']]} {threat['status'].replace('_', ' ')} | "
-            f"{threat['worst'] or ''} | {_text(threat['sentence'])} |"
+            f"{threat['worst'] or ''} | {plain_text(threat['sentence'])} |"
         )
     if content["outcomes"]:
         lines += ["", "## Rules", "", "| status | rule | found |", "|---|---|---|"]
         lines += [
-            f"| {MARKS[o['status']]} {o['status'].replace('_', ' ')} | {_text(o['rule'])} | {_text(o['comparison'])} |"
+            f"| {MARKS[o['status']]} {o['status'].replace('_', ' ')} | {plain_text(o['rule'])} | "
+            f"{plain_text(o['comparison'])} |"
             for o in content["outcomes"]
         ]
     if content["recommendations"]:
-        lines += ["", "## What to do", "", *(f"- {_text(r['text'])}" for r in content["recommendations"])]
+        lines += ["", "## What to do", "", *(f"- {plain_text(r['text'])}" for r in content["recommendations"])]
     lines += [
         "",
         "## Measures",
@@ -44,9 +45,9 @@ def render(assessment: Assessment, *, audience: str = "internal") -> str:
     ]
     for view in views.values():
         status = f"{MARKS[view.status]} {view.word}" + (" (structure of the file)" if view.role == "structure" else "")
-        value = view.value if view.ok else _text(view.reason)
+        value = view.value if view.ok else plain_text(view.reason)
         lines.append(
-            f"| {view.name} | {_text(value)} | {view.interval or ''} | {view.baseline or ''} | "
+            f"| {view.name} | {plain_text(value)} | {view.interval or ''} | {view.baseline or ''} | "
             f"{view.holdout or ''} | {status} |"
         )
     lines += ["", "## How it was run", "", *_run(content)]
@@ -69,7 +70,7 @@ def _run(content: dict[str, Any]) -> list[str]:
     ]
 
 
-def _text(text: str) -> str:
+def plain_text(text: str) -> str:
     """Text that cannot break a table, start a tag or hide a link."""
     text = re.sub(r"\s+", " ", clip(text, 600))
     return re.sub(r"([\\`*_\[\]<>|#])", r"\\\1", text)
