@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import math
 import warnings
 from typing import Any
@@ -67,6 +68,7 @@ def test_immutable_hashable_and_serialisable() -> None:
     with pytest.raises(AttributeError):
         risk.rho = 3.0  # type: ignore[misc]
     assert Risk.from_dict(risk.to_dict()) == risk
+    assert copy.deepcopy(risk) == copy.copy(risk) == risk
     assert len({risk, Risk.from_dict(risk.to_dict())}) == 1
     import json
 

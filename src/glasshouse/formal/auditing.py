@@ -30,6 +30,7 @@ from glasshouse.formal.zcdp import required_rho
 Position = Literal["below", "consistent", "above"]
 LIMITS = (
     "An attack below the ceiling proves nothing about other attacks.",
+    "Members and people left out must come from one population; otherwise their difference is no leak.",
     "Many targets of one release are correlated trials, so the intervals are approximate; independent re-fits or "
     "canaries inserted at random make them exact.",
 )

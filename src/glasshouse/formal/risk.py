@@ -265,6 +265,9 @@ class Risk(Guarantee):
         rho = content["rho"]
         return cls(math.inf if rho is None else float(rho), constraints, allow_non_private=rho is None)
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Risk.from_dict, (self.to_dict(),)  # copies are made from the content, since attributes cannot be set
+
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Risk) and self.to_dict() == other.to_dict()
 

@@ -106,7 +106,7 @@ class MarginalSynthesiser(Synthesiser):
         self._ledger: list[Spent] = []
         self._measured: list[Clique] = []
         self._estimated_rows: float | None = None
-        self._promise = read_promise(risk)
+        self._promise: dict[str, Any] | None = None
 
     # -- fitting -----------------------------------------------------------------------------------------------------
 
@@ -196,7 +196,7 @@ class MarginalSynthesiser(Synthesiser):
             algorithm=self.algorithm,
             rho=float(self.risk.rho),
             ledger=tuple(self._ledger),
-            promise=self._promise,
+            promise=self._promise or read_promise(self.risk),
             domain=self.domain.to_dict(),
             rows=self.rows or max(1, round(self._estimated_rows or 1)),
             rows_public=self.rows is not None,
@@ -220,7 +220,7 @@ class MarginalSynthesiser(Synthesiser):
             "seeded": self.insecure_seed is not None,
             "measured": [list(c) for c in self._measured],
             "ledger": [entry.to_dict() for entry in self._ledger],
-            "promise": self._promise,
+            "promise": self._promise or read_promise(self.risk),
             "settings": self._settings(),
         }
         return header, {f"table_{i}": table for i, table in enumerate(model.tables)}
