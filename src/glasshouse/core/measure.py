@@ -227,13 +227,14 @@ class Measure:
             raise InputError(_unknown(self, unknown[0]))
         if released is not None:
             roles["released"] = released
-        if isinstance(original, _pair_class()):
+        pair_class: Any = _pair_class()
+        if isinstance(original, pair_class):
             return (original.replace(**roles) if roles else original), options
         if "released" not in roles:
             if self.table != "single":
                 raise InputError(f"{self.name} compares two tables: pass original and released, or a Pair")
             roles["released"] = original
-        return _pair_class()(original, **roles), options
+        return pair_class(original, **roles), options
 
 
 def measure(

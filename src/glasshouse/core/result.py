@@ -221,7 +221,7 @@ class Result:
         settings = {k: v for k, v in self.settings.items() if k != "options" or not private}
         if private and "options" in self.settings:
             settings["options"] = {k: v for k, v in self.settings["options"].items() if k not in private}
-        content = {
+        content: dict[str, Any] = {
             "name": self.name,
             "status": self.status,
             "reason": self.reason,

@@ -147,8 +147,8 @@ def _text_looks_like(pair: Pair) -> Iterator[Finding]:
         ):
             continue
         labels = pair._tables._distinct("original", column)
-        numbers = labels.str.strip_chars().cast(pl.Float64, strict=False).is_not_null().mean()
-        if numbers is not None and float(numbers) >= 0.99:
+        numbers = labels.str.strip_chars().cast(pl.Float64, strict=False).is_not_null().sum()
+        if labels.len() and numbers >= 0.99 * labels.len():
             yield Finding(
                 "warning",
                 column,

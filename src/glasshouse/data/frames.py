@@ -120,7 +120,8 @@ def _from_pandas(frame: Any, role: str) -> tuple[pl.DataFrame, dict[str, tuple[l
 
 def _pandas_series(series: Any, name: str) -> pl.Series:
     try:
-        return pl.from_pandas(series, nan_to_null=True).alias(name)
+        converted: Any = pl.from_pandas(series, nan_to_null=True)
+        return pl.Series(name, converted)
     except Exception:  # mixed Python objects: compare them by label, as text
         known = series.notna().to_numpy()
         labels = [label_text(v) if ok else None for v, ok in zip(series.tolist(), known.tolist(), strict=True)]

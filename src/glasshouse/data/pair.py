@@ -368,8 +368,8 @@ class Pair:
             )
         for column, role in ((self.weights, "weights column"), (self.cluster, "cluster column")):
             if column is not None and column not in self._tables.lazy_columns("original"):
-                names = self._tables.adopted["original"].lazy.collect_schema().names()
-                raise InputError(f"{role} {column!r} is not in the original{closest(column, names)}")
+                known = self._tables.adopted["original"].lazy.collect_schema().names()
+                raise InputError(f"{role} {column!r} is not in the original{closest(column, known)}")
         for column in self.special_codes:
             if column not in self._tables.columns:
                 raise InputError(

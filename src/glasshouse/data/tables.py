@@ -14,7 +14,7 @@ from glasshouse.core.errors import InputError, closest, listed
 from glasshouse.data.frames import Adopted
 from glasshouse.data.schema import Column, common_storage, detect, family, override
 
-NARWHALS_TYPE = {"int": nw.Int64, "float": nw.Float64, "text": nw.String, "bool": nw.Boolean}
+NARWHALS_TYPE: dict[str, Any] = {"int": nw.Int64, "float": nw.Float64, "text": nw.String, "bool": nw.Boolean}
 
 
 @dataclass(frozen=True)

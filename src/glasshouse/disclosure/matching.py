@@ -270,8 +270,8 @@ def tcap(pair: Pair, *, variant: str = "matched", bins: Any = None, confidence: 
             "denominator": int(below),
             "n_dropped": cells.dropped,
         },
-        sentence=f"Of {int(below):,} people {of_whom}, {percent(value)} have their {pair.target} given away with certainty; "
-        f"luck alone would give {percent(lucky or 0)}.",
+        sentence=f"Of {int(below):,} people {of_whom}, {percent(value)} have their {pair.target} given away "
+        f"with certainty; luck alone would give {percent(lucky or 0)}.",
         warnings=[*target_warnings(pair, bins), *no_match_warning(figures)],
         records=lambda: record_columns(plain_cells(pair, bins, in_memory=True)),
         flag="at_risk",

@@ -16,6 +16,13 @@ FUNNEL = {
 }
 
 
+def inline(values: list[dict[str, Any]]) -> Any:
+    """Rows as chart data."""
+    import altair as alt
+
+    return alt.Data(values=values)  # type: ignore[no-untyped-call]
+
+
 def rows(result: Result) -> list[dict[str, Any]]:
     return [dict(row) for row in result._table or []]
 
@@ -34,7 +41,7 @@ def arrows(result: Result, measure: str = "DiSCO") -> Any:
     order = [r["target"] for r in data]
     y = alt.Y("target:N", sort=order, title=None)
     lines = (
-        alt.Chart(alt.Data(values=data))
+        alt.Chart(inline(data))
         .mark_rule(color="#888")
         .encode(
             y=y,
@@ -48,7 +55,7 @@ def arrows(result: Result, measure: str = "DiSCO") -> Any:
         )
     )
     ends = (
-        alt.Chart(alt.Data(values=points))
+        alt.Chart(inline(points))
         .mark_point(filled=True, size=110, opacity=1)
         .encode(
             y=y,
@@ -76,7 +83,7 @@ def funnel(result: Result) -> Any:
     import altair as alt
 
     data = [{"step": label, "share": result.details[name], "n": i} for i, (name, label) in enumerate(FUNNEL.items())]
-    base = alt.Chart(alt.Data(values=data)).encode(
+    base = alt.Chart(inline(data)).encode(
         y=alt.Y("step:N", sort=alt.SortField("n"), title=None, axis=alt.Axis(labelLimit=260))
     )
     bars = base.mark_bar(color="#0f7b8a").encode(
@@ -94,14 +101,14 @@ def probabilities(result: Result) -> Any:
     import numpy as np
 
     name = result._flag or "cap"
-    scores = np.ma.compressed(np.ma.masked_invalid(np.ma.asarray(result.record_arrays()[name], dtype=float)))
+    scores: Any = np.ma.compressed(np.ma.masked_invalid(np.ma.asarray(result.record_arrays()[name], dtype=float)))
     counts, edges = np.histogram(scores, bins=np.linspace(0, 1, 11))
     data = [
         {"low": float(a), "high": float(b), "records": int(n)}
         for a, b, n in zip(edges, edges[1:], counts, strict=False)
     ]
     return (
-        alt.Chart(alt.Data(values=data))
+        alt.Chart(inline(data))
         .mark_bar(color="#0f7b8a")
         .encode(
             x=alt.X("low:Q", bin="binned", title="probability that the guess is right"),
