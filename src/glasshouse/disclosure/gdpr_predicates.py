@@ -133,6 +133,8 @@ class Board:
             if fresh:
                 kept.append(made.take(np.array(fresh[: wanted - found])))
                 found += len(kept[-1])
+            if not fresh and attempts >= 100 * wanted:
+                break  # the release has no more of them
             batch = min(2 * batch, 1 << 18)
         return (Predicates.join(kept) if kept else _single(*(np.empty(0, np.int32),) * 3)), attempts
 

@@ -30,7 +30,7 @@ BANDS = Bands(
     warn=0.05,
     fail=0.10,
     on="difference_high",
-    source="glasshouse default on the upper confidence limit of attack minus control",
+    source="glasshouse default on the upper confidence limit of attack minus control; fail needs a lower limit above 0",
 )
 NO_CONTROL = (
     "No holdout: the attack and its naive baseline are given, but part of any success is knowledge about the "
