@@ -55,7 +55,7 @@ def one_run(times: int, jobs: int | None, runs: int) -> None:
         rate = float(((own - base) / (1 - base) > 0.3).mean())
         peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
         print(
-            f"  {len(y):>8,} records, call {run + 1}: fit and score {both:6.2f} s (CPU {cpu:5.2f}), peak {peak:4.0f} MB "
+            f" {len(y):>8,} records, call {run + 1}: fit and score {both:5.2f} s (CPU {cpu:5.2f}), peak {peak:4.0f} MB "
             f"({peak - before:4.0f} MB above the data), RAPID {rate:.4f}",
             flush=True,
         )
