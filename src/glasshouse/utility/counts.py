@@ -107,14 +107,18 @@ def mean_null(
     replicates: int,
     random_state: RandomState,
     name: str,
+    disjoint: bool = False,
 ) -> tuple[Null | None, list[Null | None]]:
     """Bands of the mean of a statistic over columns and of each column. Rows are resampled whole, so columns keep
     their dependence.
+
+    ``disjoint`` takes the fresh samples as the two halves of a random split: for extremes, which a bootstrap repeats
+    instead of drawing new ones. Halves differ a little more than whole samples, so the band is on the wide side.
     """
     if replicates < 1 or not columns:
         return None, [None] * len(columns)
     fresh, correct = np.empty((replicates, len(columns))), np.empty((replicates, len(columns)))
-    for first, drawn_x, drawn_y, drawn_z in _resamples(pair, columns, replicates, random_state, name):
+    for first, drawn_x, drawn_y, drawn_z in _resamples(pair, columns, replicates, random_state, name, disjoint):
         edges = np.cumsum([0, *(len(c.x) for c in columns)])
         span = slice(first, first + len(drawn_x))
         for j, column in enumerate(columns):
@@ -143,7 +147,7 @@ def _defined(statistic: Statistic, column: Counted, x: np.ndarray, y: np.ndarray
 
 
 def _resamples(
-    pair: Pair, columns: Sequence[Counted], replicates: int, random_state: RandomState, name: str
+    pair: Pair, columns: Sequence[Counted], replicates: int, random_state: RandomState, name: str, disjoint: bool
 ) -> Iterator[tuple[int, np.ndarray, np.ndarray, np.ndarray]]:
     """Counts over all columns side by side for (X*, Y*, Y* of correct synthesis), a chunk of replicates at a time."""
     base = canonical_rows(pair)
@@ -170,7 +174,10 @@ def _resamples(
             sides = [
                 draw(pair, base, size, rng) for size in (pair.n("original"), pair.n("released"), pair.n("released"))
             ]
-            if weights is not None and not weigh_y:
+            if disjoint:
+                mixed = base[rng.permutation(len(base))]
+                sides[:2] = [mixed[: len(mixed) // 2], mixed[len(mixed) // 2 :]]
+            elif weights is not None and not weigh_y:
                 sides[0] = base[rng.integers(0, len(base), pair.n("original"))]
             drawn.append(
                 [count(rows, weighted) for rows, weighted in zip(sides, (True, weigh_y, weigh_y), strict=True)]

@@ -149,14 +149,16 @@ def _tstr_null(
     draws: int,
     random_state: RandomState,
 ) -> Null | None:
-    """Ratios when the release's coefficients are those of the whole original plus sampling error (correct), or twice
-    the error (fresh).
+    """Ratios when the release's coefficients are those of the whole original plus sampling error (correct), or those of
+    the training records, which have not seen the test records, plus the sampling error of both (fresh).
     """
     if not draws:
         return None
     matrix = made.matrices["original"]
     fit = fit_linear(matrix, made.response["original"], made.n_classes, spread=True)
-    # a band needs a few thousand test records at most: their sampling error is common to numerator and denominator
+    trained = fit
+    if train is not None:
+        trained = fit_linear(matrix[train], made.response["original"][train], made.n_classes, spread=True)
     questions = made.matrices[asked] if test is None else made.matrices[asked][test]
     truth = made.response[asked] if test is None else made.response[asked][test]
     n, m = len(matrix), len(made.response["released"])
@@ -164,9 +166,12 @@ def _tstr_null(
     fresh: list[float | None] = []
     correct: list[float | None] = []
     for _ in range(draws):
-        noise = [np.stack([root @ rng.standard_normal(root.shape[1]) for root in fit.roots], axis=1) for _ in range(2)]
-        for group, shift in ((correct, np.sqrt(n / m) * noise[0]), (fresh, np.sqrt(n / m) * noise[0] + noise[1])):
-            predicted = questions @ (fit.coefficients + shift)
+        own, other = (
+            np.stack([root @ rng.standard_normal(root.shape[1]) for root in f.roots], axis=1) for f in (fit, trained)
+        )
+        released = np.sqrt(n / m) * own
+        for group, moved in ((correct, fit.coefficients + released), (fresh, trained.coefficients + released + other)):
+            predicted = questions @ moved
             group.append(
                 ratio(made, score(made, predicted[:, 0] if made.n_classes is None else predicted, truth), real)
             )

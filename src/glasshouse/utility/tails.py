@@ -68,7 +68,7 @@ def tail_fidelity(
 
     values = evaluate(made, divergence)
     null, each = mean_null(
-        pair, made, divergence, replicates=replicates, random_state=random_state, name="tail_fidelity"
+        pair, made, divergence, replicates=replicates, random_state=random_state, name="tail_fidelity", disjoint=True
     )
     table: dict[str, Any] = {}
     curves: dict[str, Any] = {}
