@@ -140,7 +140,7 @@ def estimate_with_mbi(
             import jax
             import mbi
     except ImportError as missing:
-        raise MissingExtra("dp", 'inference="mbi"') from missing
+        raise MissingExtra("mbi", 'inference="mbi"') from missing
     with jax.enable_x64(True):
         domain = mbi.Domain(list(sizes), list(sizes.values()))
         noisy = [mbi.LinearMeasurement(np.asarray(m.counts, float).ravel(), m.clique, m.scale) for m in measurements]
