@@ -32,7 +32,7 @@ Score = Callable[[np.ndarray, np.ndarray], np.ndarray]
     better="lower",
     range=(0, 1),
     needs=("holdout",),
-    bands=Bands(warn=0.05, fail=0.10, on="excess", source="glasshouse default on 2 AUC - 1; the p-value decides first"),
+    bands=Bands(warn=0.5, fail=0.6, on="low", source="lower limit of the AUC; 5 % of members at 1 % FPR fails too"),
     cite="van Breugel, Sun, Qian & van der Schaar (2023), Membership inference attacks against synthetic data, AISTATS",
     knows="every column of the person, the release, and a sample of the population without that person",
     limits="Sees local overfitting and copies; a leak elsewhere in the distribution escapes it.",

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     better="lower",
     range=(0, 1),
     needs=("holdout",),
-    bands=Bands(warn=0.05, fail=0.10, on="excess", source="glasshouse default on 2 AUC - 1; the p-value decides first"),
+    bands=Bands(warn=0.5, fail=0.6, on="low", source="lower limit of the AUC; 5 % of members at 1 % FPR fails too"),
     cite="El Emam, Mosquera & Fang (2022), membership disclosure; Lautrup et al. (2024), SynthEval",
     knows="every column of the person, the release, and a sample of the population without that person",
     limits="Blind when the release is easily told from real people: members then look real whatever was memorised.",

@@ -129,12 +129,15 @@ def figures(found: Separation, n_members: int, n_others: int) -> dict[str, Any]:
 
 
 def judge(found: Separation) -> Verdict:
-    """Fail when the separation is real and either sizeable or concentrated on a few exposed people."""
+    """By the lower limit of the AUC: above 0.5 warns, above 0.6 fails; so do a few people exposed almost for sure.
+
+    A mean over everybody hides those few, and they are the ones the attack finds at 1 % false alarms.
+    """
     interval = found.rates.get("tpr_at_fpr_1pct_interval")
     exposed = interval is not None and interval[0] > 0.05
-    if exposed or (found.p < 0.05 and found.auc > 0.55):
+    if exposed or found.interval[0] > 0.6:
         return "fail"
-    return "warn" if found.p < 0.05 else "pass"
+    return "warn" if found.interval[0] > 0.5 else "pass"
 
 
 def attack_result(
