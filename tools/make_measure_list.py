@@ -1,0 +1,45 @@
+"""Write docs/measures.md from the declarations, so that the list never disagrees with the code: python tools/make_measure_list.py"""
+
+from __future__ import annotations
+
+from itertools import groupby
+from pathlib import Path
+
+from glasshouse.catalogue import all_measures
+from glasshouse.core.measure import Measure
+
+HEAD = """# Measures
+
+Made from the declarations by `tools/make_measure_list.py`. `gh.explain(name)` prints one of them in full.
+
+"""
+
+
+def cell(text: object) -> str:
+    return str(text or "–").replace("|", "\\|").replace("\n", " ")
+
+
+def section(side: str, family: str, measures: list[Measure]) -> str:
+    lines = [
+        f"## {side}: {family}",
+        "",
+        "| name | what it says | threat | range, direction | needs | source |",
+        "|---|---|---|---|---|---|",
+    ]
+    for measure in measures:
+        record = measure.record()
+        scale = f"{record['range']}; {record['direction']}"
+        row = (f"`{measure.name}`", measure.summary, record["threat"], scale, record["needs"], record["citation"])
+        lines.append("| " + " | ".join(cell(part) for part in row) + " |")
+    return "\n".join(lines)
+
+
+def main() -> None:
+    ordered = sorted(all_measures().values(), key=lambda m: (m.side, m.family, m.name))
+    parts = [section(*key, list(group)) for key, group in groupby(ordered, key=lambda m: (m.side, m.family))]
+    target = Path(__file__).resolve().parents[1] / "docs" / "measures.md"
+    target.write_text(HEAD + "\n\n".join(parts) + "\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
