@@ -26,8 +26,8 @@ test: $(STAMP)-$(EXTRAS)
 	@$(BIN)/python -m pytest -n auto --dist loadgroup $(PYTEST_ARGS)
 
 lint: $(STAMP)-lint
-	@$(BIN)/ruff check src tests bench
-	@$(BIN)/ruff format --check src tests bench
+	@$(BIN)/ruff check src tests bench tools
+	@$(BIN)/ruff format --check src tests bench tools
 
 types: $(STAMP)-lint
 	@$(BIN)/mypy
