@@ -185,7 +185,13 @@ def mmd(
     names, x, y = _ready(pair, columns, True)
     n, m = len(x), len(y)
     points = np.concatenate([x, y])
-    sigma = median_distance(points) if bandwidth is None else float(bandwidth)
+    quick = features is not None and len(points) * (len(points) - 1) > 8_000_000
+    if bandwidth is not None:
+        sigma = float(bandwidth)
+    elif quick:
+        sigma = sampled_median_distance(points, generator(random_state, "mmd bandwidth"))
+    else:
+        sigma = median_distance(points)
     if not sigma > 0:
         raise NotApplicable("the median distance between records is 0, so the kernel has no scale; pass bandwidth=")
     labels = _labellings(n, m, permutations, generator(random_state, "mmd"))
@@ -219,6 +225,7 @@ def mmd(
             "ratio": None if not tail or tail <= 0 else float(unbiased[0]) / tail,
             f"mmd_utility_{kernel}": float(np.exp(-max(0.0, float(unbiased[0])) / sigma**2)),
             "method": "exact" if features is None else f"{features} random features",
+            "sigma_from": "given" if bandwidth is not None else "a million random pairs" if quick else "all pairs",
             "n_x": n,
             "n_y": m,
         },
@@ -297,14 +304,28 @@ def median_distance(points: np.ndarray) -> float:
         cuts = np.linspace(low, high, 4097)
         counts = np.zeros(4096, np.int64)
         for i, j in tiles:
-            counts += np.histogram(upper(i, j), bins=cuts)[0]
+            counts += np.histogram(upper(i, j), bins=4096, range=(low, high))[0]
         ends = below + np.cumsum(counts)
         first, last = (int(np.searchsorted(ends, w, side="right")) for w in wanted)
+        # one cell more on either side: cells of a histogram and cuts may disagree in the last digit
+        first, last = max(first - 1, 0), min(last + 1, 4095)
         low, high, below = cuts[first], cuts[last + 1], int(ends[first - 1]) if first else below
         if counts[first : last + 1].sum() <= 4_000_000:
             break
-    inside = np.sort(np.concatenate([d[(d >= low) & (d <= high)] for d in (upper(i, j) for i, j in tiles)]))
-    return float(0.5 * (inside[wanted[0] - below] + inside[wanted[1] - below]))
+    inside, below = [], 0
+    for i, j in tiles:
+        distances = upper(i, j)
+        below += int((distances < low).sum())
+        inside.append(distances[(distances >= low) & (distances <= high)])
+    found = np.sort(np.concatenate(inside))
+    return float(0.5 * (found[wanted[0] - below] + found[wanted[1] - below]))
+
+
+def sampled_median_distance(points: np.ndarray, rng: np.random.Generator) -> float:
+    """Median distance of a million random pairs: the scale of a kernel that is itself approximated by random features."""
+    first, second = rng.integers(0, len(points), (2, 1_000_000))
+    apart = first != second
+    return float(np.median(np.sqrt(((points[first[apart]] - points[second[apart]]) ** 2).sum(axis=1))))
 
 
 def _notes(pair: Pair, name: str, n: int, m: int) -> list[str]:
