@@ -322,7 +322,7 @@ def median_distance(points: np.ndarray) -> float:
 
 
 def sampled_median_distance(points: np.ndarray, rng: np.random.Generator) -> float:
-    """Median distance of a million random pairs: the scale of a kernel that is itself approximated by random features."""
+    """Median distance of a million random pairs: a kernel approximated by random features needs no finer scale."""
     first, second = rng.integers(0, len(points), (2, 1_000_000))
     apart = first != second
     return float(np.median(np.sqrt(((points[first[apart]] - points[second[apart]]) ** 2).sum(axis=1))))
