@@ -1,4 +1,4 @@
-"""Write docs/measures.md from the declarations, so that the list never disagrees with the code: python tools/make_measure_list.py"""
+"""Write docs/measures.md from the declarations, so that the list never disagrees with the code."""
 
 from __future__ import annotations
 
