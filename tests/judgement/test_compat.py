@@ -63,11 +63,18 @@ def test_1_every_status_is_counted_once(only_fakes: object) -> None:
 def test_2_a_measure_that_cannot_fail_passes_nothing(only_fakes: object) -> None:
     fake("cannot_fail", "identity", 0.0, bands=Bands(warn=None, fail=None))
     found = gh.assess(*tables())
-    assert found.threats["identity"].status != "fail"
-    assert gh.measures().height == 1
-    from glasshouse.catalogue import all_measures
+    assert found.judgement_of("cannot_fail").status == "no_limit"
+    assert found.threats["identity"].status == "not_assessed" and found.verdict == "incomplete"
 
-    assert all_measures()["cannot_fail"].bands is not None
+
+def test_2_presence_passes_nothing_without_bounds_and_fails_with_them() -> None:
+    population, _ = tables()
+    released = population.filter(population["sex"] == "female")
+    open_ended = gh.assess(population, released, keys=["sex"], measures=["delta_presence"])
+    assert open_ended.judgement_of("delta_presence").status == "no_limit"
+    bounded = {"delta_presence": {"delta_min": 0.0, "delta_max": 0.5}}
+    found = gh.assess(population, released, keys=["sex"], measures=["delta_presence"], options=bounded)
+    assert found.judgement_of("delta_presence").status == "fail"
 
 
 def test_3_correlated_measures_speak_once(only_fakes: object) -> None:

@@ -76,7 +76,7 @@ def dcr(
     if found.holdout is None:
         return Result(
             status="not_applicable",
-            reason=f"the share needs {NO_HOLDOUT}",
+            reason=f"the share cannot be told, because there is {NO_HOLDOUT}",
             details=details,
             warnings=notes,
             plot_data={"curves": curves},

@@ -66,7 +66,12 @@ def forest_proximity(
     train, held = found.first / trees, found.rest / trees
     details: dict[str, Any] = {"trees": trees, "mean_max_train": float(train.mean())}
     if n == n_train:
-        return Result(status="not_applicable", reason=f"the share needs {NO_HOLDOUT}", details=details, warnings=notes)
+        return Result(
+            status="not_applicable",
+            reason=f"the share cannot be told, because there is {NO_HOLDOUT}",
+            details=details,
+            warnings=notes,
+        )
     weights = _hub_weights(found, n)
     test = label_null(np.split(weights, [n_train]), np.split(np.ones(n), [n_train]))
     assert test is not None

@@ -104,7 +104,7 @@ def judge(result: Result, policy: Policy, row_paired: bool) -> Judged:
         return Judged(result, _worst(o.status for o in outcomes), True, "decides", outcomes)
     if measure.table == "single" and not row_paired:
         return Judged(result, _declared(result), False, "structure")
-    judged = result.verdict is not None or (result.status != "ok" and result.bands is not None)
+    judged = _declared(result) != "no_limit" and (result.status == "ok" or result.bands is not None)
     decides = policy.others == "declared" and measure.threat is not None and judged
     return Judged(result, _declared(result), decides, "decides" if decides else "informs")
 
@@ -112,6 +112,9 @@ def judge(result: Result, policy: Policy, row_paired: bool) -> Judged:
 def _declared(result: Result) -> str:
     if result.status != "ok":
         return "failed" if result.status == "failed" else "not_assessed"
+    bands = result.bands
+    if result._verdict is None and bands is not None and bands.warn is None and bands.fail is None:
+        return "no_limit"  # a measure that could not fail has not passed anything
     return result.verdict or "no_limit"
 
 
