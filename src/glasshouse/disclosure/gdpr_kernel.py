@@ -8,54 +8,71 @@ import numpy as np
 from numba import njit, prange
 
 
+@njit(cache=True)
+def _rarest(order: Any, upto: Any, base: Any, column: Any, low: Any, high: Any, negated: Any) -> Any:
+    """The column whose condition fewest records meet, and where those records are in its order."""
+    best = 0
+    start = 0
+    end = order.shape[1]
+    for j in range(column.shape[0]):
+        if negated[j]:
+            continue
+        if high[j] < low[j]:
+            return best, 0, 0
+        v = column[j]
+        a = upto[base[v] + low[j] + 1]
+        b = upto[base[v] + high[j] + 2]
+        if b - a < end - start:
+            best = v
+            start = a
+            end = b
+    return best, start, end
+
+
+@njit(cache=True)
+def _meets(record: Any, column: Any, low: Any, high: Any, negated: Any) -> bool:
+    for j in range(column.shape[0]):
+        code = record[column[j]]
+        if (code >= low[j] and code <= high[j]) == negated[j]:
+            return False
+    return True
+
+
 @njit(cache=True, parallel=True)
 def count(
-    table: Any, order: Any, upto: Any, base: Any, column: Any, low: Any, high: Any, negated: Any, stop_at: int
+    table: Any,
+    order: Any,
+    upto: Any,
+    base: Any,
+    column: Any,
+    low: Any,
+    high: Any,
+    negated: Any,
+    stop_at: int,
+    listed: Any,
 ) -> Any:
-    """Matches of each predicate among the records of ``table`` and one of them (-1: none); stops at ``stop_at`` if > 0.
+    """Matches of each predicate among the records of ``table``; counting ends at ``stop_at`` if it is positive.
 
     ``order[v]`` sorts the records by code of column v, and ``upto[base[v] + c]`` of them have a code below c - 1, so
-    only the records that meet the rarest condition of a predicate are looked at.
+    only the records that meet the rarest condition of a predicate are looked at. The matches themselves go into
+    ``listed[q]``, as many as it holds; the rest stays -1.
     """
-    n = table.shape[0]
-    width = column.shape[1]
     size = column.shape[0]
     matches = np.zeros(size, np.int64)
-    where = np.full(size, -1, np.int64)
+    room = listed.shape[1]
     for q in prange(size):
-        best = 0
-        start = 0
-        end = n
-        for j in range(width):
-            if negated[q, j]:
-                continue
-            v = column[q, j]
-            if high[q, j] < low[q, j]:
-                end = start
-                break
-            a = upto[base[v] + low[q, j] + 1]
-            b = upto[base[v] + high[q, j] + 2]
-            if b - a < end - start or (j == 0 and b - a == n):
-                best = v
-                start = a
-                end = b
+        best, start, end = _rarest(order, upto, base, column[q], low[q], high[q], negated[q])
         found = 0
         for at in range(start, end):
             i = order[best, at]
-            met = True
-            for j in range(width):
-                code = table[i, column[q, j]]
-                inside = code >= low[q, j] and code <= high[q, j]
-                if inside == negated[q, j]:
-                    met = False
-                    break
-            if met:
-                where[q] = i
+            if _meets(table[i], column[q], low[q], high[q], negated[q]):
+                if found < room:
+                    listed[q, found] = i
                 found += 1
                 if stop_at > 0 and found >= stop_at:
                     break
         matches[q] = found
-    return matches, where
+    return matches
 
 
 @njit(cache=True)

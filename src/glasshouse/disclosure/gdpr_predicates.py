@@ -81,9 +81,14 @@ class Board:
         """Matches of each predicate in a table, and the match itself where it is the only one."""
         if len(predicates) <= FEW:
             return _scan(self.table(table), predicates)
+        matches, listed = self.sorted(table).count(predicates, stop_at)
+        return matches, listed[:, 0]
+
+    def sorted(self, table: str) -> Sorted:
+        """A table with its columns sorted, made once."""
         if table not in self._sorted:
             self._sorted[table] = Sorted(self.table(table), self.levels)
-        return self._sorted[table].count(predicates, stop_at)
+        return self._sorted[table]
 
     def univariate(self, rows: np.ndarray) -> Predicates:
         """Every condition on one column that exactly one of ``rows`` meets, by the four forms of the attack."""
@@ -248,15 +253,16 @@ class Sorted:
             self.upto[self.base[v] + 1 : self.base[v] + 2 + int(levels[v])] = np.cumsum(counts)
             self.upto[self.base[v + 1] - 1] = len(codes)
 
-    def count(self, predicates: Predicates, stop_at: int = 0) -> tuple[np.ndarray, np.ndarray]:
-        """Matches of each predicate and the match itself where it is the only one; counting ends at ``stop_at``."""
+    def count(self, predicates: Predicates, stop_at: int = 0, room: int = 1) -> tuple[np.ndarray, np.ndarray]:
+        """Matches of each predicate and the first ``room`` of them (-1: none); counting ends at ``stop_at``."""
         from glasshouse.disclosure.gdpr_kernel import count
 
+        listed = np.full((len(predicates), room), -1, np.int64)
         if not len(predicates):
-            return np.zeros(0, np.int64), np.zeros(0, np.int64)
+            return np.zeros(0, np.int64), listed
         arrays = predicates.column, predicates.low, predicates.high, predicates.negated
-        matches, where = count(self.table, self.order, self.upto, self.base, *arrays, stop_at)
-        return np.asarray(matches), np.asarray(where)
+        matches = count(self.table, self.order, self.upto, self.base, *arrays, stop_at, listed)
+        return np.asarray(matches), listed
 
 
 def _single(column: np.ndarray, low: np.ndarray, high: np.ndarray) -> Predicates:

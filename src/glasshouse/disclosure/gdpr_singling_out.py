@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from glasshouse.core.errors import InputError, NotApplicable, listed
+from glasshouse.core.intervals import normal_quantile
 from glasshouse.core.measure import measure
 from glasshouse.core.result import Result
 from glasshouse.core.streams import RandomState, generator
@@ -16,6 +17,7 @@ from glasshouse.disclosure.gdpr_predicates import Board, Predicates
 from glasshouse.disclosure.gdpr_statistics import BANDS, CITE, Attack, Side, difference_interval, phi, report
 
 MODES = ("multivariate", "univariate")
+LISTED, EXCHANGES = 40, 400
 
 
 @measure(
@@ -62,8 +64,8 @@ def singling_out(
         difference = k_T / n - (|T| / |H|) k_H / n
 
     has mean zero without extrapolating to a size nobody observed, and ``holdout`` is the attack rate less this
-    difference. One unusual person is singled out by many descriptions, so the interval of the difference is widened by
-    the design effect of persons.
+    difference. One unusual person meets many descriptions, so the interval of the difference comes from exchanging
+    members and strangers at random, not from the number of descriptions.
     """
     if mode not in MODES:
         raise InputError(f"mode must be one of {listed(MODES)}, not {mode!r}")
@@ -85,7 +87,7 @@ def singling_out(
     width = min(n_cols, len(chosen)) if mode == "multivariate" else 1
     naive = board.random(n, width, generator(random_state, "singling_out", "baseline"))
     naive_hits = int((board.count("original", naive, stop_at=2)[0] == 1).sum())
-    attack = _compare(pair, board, made, matches, first, naive_hits, confidence)
+    attack = _compare(pair, board, made, matches, first, naive_hits, confidence, random_state)
     successes = made.take(np.flatnonzero(hit)[:20])
     said = (
         []
@@ -158,39 +160,77 @@ def _compare(
     first: np.ndarray,
     naive_hits: int,
     confidence: float,
+    random_state: RandomState,
 ) -> Attack:
     """Attack, baseline and control on the same descriptions, at equal sizes (see the docstring of the measure)."""
     n = len(made)
     attack, baseline = Side(float((matches == 1).sum()), n), Side(naive_hits, n)
     if not pair.has_holdout:
         return Attack(attack, baseline, None)
-    fresh, stranger = board.count("holdout", made, stop_at=2)
-    equal = pair.n("original") == pair.n("holdout")
-    scale = pair.n("original") / pair.n("holdout")
-    ours = (matches == 1) & (equal | (fresh == 0))
-    theirs = (fresh == 1) & (equal | (matches == 0))
-    members, strangers = Side(float(ours.sum()), n), Side(float(theirs.sum()), n)
-    both = float((ours & theirs).sum())
-    correlation = phi(both, members.successes - both, strangers.successes - both, n - float((ours | theirs).sum()))
-    gap = members.rate - scale * strangers.rate
-    low, high = difference_interval(members, strangers, confidence, correlation, scale)
-    widen = np.sqrt(_design_effect(pair, first[ours], stranger[theirs], n, scale))
-    interval = (gap - widen * (gap - low), gap + widen * (high - gap))
-    control = strangers.rate if equal else min(max(attack.rate - gap, 0.0), 1.0)
-    return Attack(attack, baseline, Side(control * n, n), gap=(gap, interval))
+    fresh, stranger = board.count("holdout", made)
+    in_original, in_control = matches == 1, fresh == 1
+    if pair.n("original") != pair.n("holdout"):
+        return _unequal(pair, attack, baseline, matches, fresh, first, stranger, confidence)
+    members, strangers = Side(float(in_original.sum()), n), Side(float(in_control.sum()), n)
+    both = float((in_original & in_control).sum())
+    correlation = phi(
+        both, members.successes - both, strangers.successes - both, n - float((in_original | in_control).sum())
+    )
+    gap = members.rate - strangers.rate
+    low, high = difference_interval(members, strangers, confidence, correlation)
+    half = normal_quantile(confidence) * _relabelled(board, made, matches, fresh, random_state)
+    return Attack(attack, baseline, strangers, gap=(gap, (min(low, gap - half), max(high, gap + half))))
 
 
-def _design_effect(pair: Pair, members: np.ndarray, strangers: np.ndarray, n: int, scale: float) -> float:
-    """How much wider the interval must be because one unusual person is singled out by many descriptions; at least 1.
+def _relabelled(
+    board: Board, made: Predicates, matches: np.ndarray, fresh: np.ndarray, random_state: RandomState
+) -> float:
+    """Standard deviation of attack minus control when members and strangers are exchanged at random.
 
-    Variance of the difference when persons are what was sampled, over its variance for independent descriptions.
+    The descriptions hang together, because one unusual person meets many of them, so their number says little about the
+    precision. Descriptions that fit more than ``LISTED`` people of a side single out nobody under any exchange.
     """
+    from scipy.sparse import csr_array
 
-    def variances(persons: np.ndarray, size: int) -> tuple[float, float]:
-        weight = np.bincount(persons, minlength=1).astype(float)
-        total = weight.sum()
-        return float((weight**2).sum() - total**2 / size), float(total * (1 - total / n))
+    ours = board.sorted("original").count(made, room=LISTED)[1]
+    theirs = board.sorted("holdout").count(made, room=LISTED)[1]
+    usable = np.flatnonzero((matches <= LISTED) & (fresh <= LISTED) & (matches + fresh > 0))
+    people = np.hstack([ours[usable], np.where(theirs[usable] >= 0, theirs[usable] + len(board.table("original")), -1)])
+    row, column = np.nonzero(people >= 0)
+    if not len(row):
+        return 0.0
+    persons, at = np.unique(people[row, column], return_inverse=True)
+    shape = (len(usable), len(persons))
+    fits = csr_array((np.ones(len(row)), (row, at.reshape(-1))), shape)
+    exchanged = generator(random_state, "singling_out", "exchange").random((len(persons), EXCHANGES)) < 0.5
+    inside = fits @ exchanged.astype(float)
+    outside = (matches + fresh)[usable][:, None] - inside
+    gaps = ((inside == 1).sum(axis=0) - (outside == 1).sum(axis=0)) / len(made)
+    return float(gaps.std(ddof=1))
 
-    ours, theirs = variances(members, pair.n("original")), variances(strangers, pair.n("holdout"))
-    clustered, plain = ours[0] + scale**2 * theirs[0], ours[1] + scale**2 * theirs[1]
-    return max(1.0, clustered / plain) if plain > 0 else 1.0
+
+def _unequal(
+    pair: Pair,
+    attack: Side,
+    baseline: Side,
+    matches: np.ndarray,
+    fresh: np.ndarray,
+    first: np.ndarray,
+    stranger: np.ndarray,
+    confidence: float,
+) -> Attack:
+    """Compare through descriptions that fit one person of both tables together."""
+    n, scale = len(matches), pair.n("original") / pair.n("holdout")
+    ours, theirs = (matches == 1) & (fresh == 0), (fresh == 1) & (matches == 0)
+    members, strangers = Side(float(ours.sum()), n), Side(float(theirs.sum()), n)
+    gap = members.rate - scale * strangers.rate
+    correlation = phi(0.0, members.successes, strangers.successes, n - members.successes - strangers.successes)
+    low, high = difference_interval(members, strangers, confidence, correlation, scale)
+    # Label exchange: the difference is linear in the labels, so its variance is exact (Hoeffding's combinatorial sum).
+    size = pair.n("original") + pair.n("holdout")
+    weight = np.concatenate([np.bincount(first[ours], minlength=1), np.bincount(stranger[theirs], minlength=1)])
+    spread = float((weight.astype(float) ** 2).sum() - weight.sum() ** 2 / size)
+    variance = scale * size / max(size - 1, 1) * spread / n**2
+    half = normal_quantile(confidence) * np.sqrt(max(variance, 0.0))
+    control = min(max(attack.rate - gap, 0.0), 1.0)
+    return Attack(attack, baseline, Side(control * n, n), gap=(gap, (min(low, gap - half), max(high, gap + half))))
