@@ -27,8 +27,9 @@ N = 400
 ROLES: dict[str, Any] = {"keys": ["sex", "region", "band"], "target": "illness"}
 MEASURES = sorted(all_measures())
 RISKS = [name for name in MEASURES if all_measures()[name].side == "disclosure"]
-# delta-presence asks for a release that is a subset of a population, which none of the releases here is
-PAIRED = [name for name in RISKS if all_measures()[name].table == "pair" and name != "delta_presence"]
+# delta-presence asks for a subset of a population, record linkage for a release paired row by row; none here is either
+OWN_DATA = ("delta_presence", "record_linkage")
+PAIRED = [name for name in RISKS if all_measures()[name].table == "pair" and name not in OWN_DATA]
 COUNTING = [
     "uniques",
     "k_anonymity",
@@ -57,6 +58,10 @@ OPTIONS: dict[str, dict[str, Any]] = {
     "singling_out": {"n_attacks": 150},
     "linkability": {"n_attacks": 300},
     "subgroup_utility": {"by": "sex"},
+    "pmse": {"maxorder": 0},
+    **{name: {"maxorder": 0, "n_perm": 3} for name in ("specks", "po50", "u_statistic")},
+    **{name: {"replicates": 3} for name in ("model_quality", "model_performance", "feature_importance")},
+    "membership_classifier": {"trees": 60},
 }
 # RAPID grows with the sharpness of the attacker, and a release may be easier to learn from than the data it came
 # from (Templ et al. 2026,
@@ -117,10 +122,9 @@ def pair(kind: str) -> gh.Pair:
 
 
 def options(measure: Measure) -> dict[str, Any]:
-    wanted = dict(OPTIONS.get(measure.name, {}))
-    for name, value in (("random_state", 11), ("n_jobs", 1), ("permutations", 29), ("replicates", 29)):
-        if name in measure.options:
-            wanted[name] = value
+    usual = {"random_state": 11, "n_jobs": 1, "permutations": 29, "replicates": 29}
+    wanted = {name: value for name, value in usual.items() if name in measure.options}
+    wanted.update(OPTIONS.get(measure.name, {}))
     return wanted
 
 
