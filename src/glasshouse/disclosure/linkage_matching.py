@@ -217,7 +217,8 @@ def _sparse_solver(scores: Scores, true: np.ndarray) -> tuple[Solve, str]:
         return assigned, total
 
     return solve, (
-        f"{n * m:,} pairs are too many for a full cost matrix (limit {DENSE:,}): the assignment is over each record's "
+        f"more than {DENSE:,} pairs are too many for a full cost matrix: the assignment is over true pairs and each "
+        f"record's "
         f"{NEIGHBOURS} best partners in both directions"
     )
 
