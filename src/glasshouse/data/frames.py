@@ -90,8 +90,9 @@ def _refuse_duplicates(names: list[str], role: str) -> None:
 
 
 def _polars_order(schema: Mapping[str, Any]) -> dict[str, tuple[list[str], bool]]:
+    """Declared levels of polars enums: their order is kept, but an enum says nothing about low and high."""
     return {
-        str(name): (dtype.categories.to_list(), True) for name, dtype in schema.items() if isinstance(dtype, pl.Enum)
+        str(name): (dtype.categories.to_list(), False) for name, dtype in schema.items() if isinstance(dtype, pl.Enum)
     }
 
 
