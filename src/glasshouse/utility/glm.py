@@ -6,6 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from glasshouse.engines.threads import one_blas_thread
+
 MAX_ITERATIONS = 50
 SEPARATED = (
     "some fitted probabilities are 0 or 1: the predictors separate the classes somewhere, and coefficients are "
@@ -24,6 +26,7 @@ class Fitted:
     notes: tuple[str, ...] = ()
 
 
+@one_blas_thread()
 def least_squares(design: np.ndarray, y: np.ndarray, weights: np.ndarray | None = None) -> Fitted:
     """Ordinary or weighted least squares; ``design`` has full column rank and holds the intercept.
 
@@ -50,6 +53,7 @@ def least_squares(design: np.ndarray, y: np.ndarray, weights: np.ndarray | None 
     return Fitted(coefficients, np.sqrt(np.diag(covariance)), fitted, df)
 
 
+@one_blas_thread()
 def logistic(design: np.ndarray, y: np.ndarray, weights: np.ndarray | None = None) -> Fitted:
     """Maximum likelihood by iteratively reweighted least squares on the normal equations; sandwich errors with weights.
 
