@@ -190,6 +190,8 @@ def hitting_rate(
     else:
         own = found.space.nearest("original", "original", 1, n_jobs).distance[:, 0] if pair.n("original") > 1 else None
         baseline = 0.0 if own is None else float((own <= threshold + TOL).mean())
+        # the plain difference: a quotient by 1 - baseline would call 100 % against 99 % the worst there is
+        excess = share - baseline
         details["hitting_rate_self"] = {} if own is None else hit_curve(own)
         notes.append(f"the reference is the training records among themselves, because there is {NO_HOLDOUT}")
         reference = f"{baseline:.1%} of training records are that near to each other"
