@@ -224,6 +224,33 @@ def test_bad_weights_are_counted() -> None:
         gh.Pair(broken, broken, weights="w")
 
 
+def test_labels_need_not_be_text() -> None:
+    pd = pytest.importorskip("pandas")
+    frame = pd.DataFrame([[1, "a", "x"], [2, "b", "y"]], columns=[0, 1, 2])
+    pair = gh.Pair(frame, frame, keys=[1], target=2)
+    assert (pair.keys, pair.target) == (("1",), "2")
+
+
+def test_a_span_of_time_is_a_number_of_days() -> None:
+    frame = pl.DataFrame({"stay": [dt.timedelta(days=1), dt.timedelta(hours=12), None]})
+    pair = gh.Pair(frame, frame)
+    assert pair.values("stay")[:2].tolist() == [1.0, 0.5]
+    assert pair.is_numeric("stay")
+
+
+def test_one_argument_under_two_names_is_refused() -> None:
+    with pytest.raises(gh.InputError, match="`key_vars` and `keys` are the same argument"):
+        gh.Pair(frame(), frame(), keys=["name"], key_vars=["t"])
+    with pytest.raises(gh.InputError, match="`real_data` is called `original` here"):
+        gh.Pair(real_data=frame(), synthetic_data=frame())
+
+
+def test_top_keeps_the_index() -> None:
+    pd = pytest.importorskip("pandas")
+    people = pd.DataFrame({"k": list("aabc"), "t": list("xyxz")}, index=["p1", "p2", "p3", "p4"])
+    assert list(gh.disclosure.disco(people, people, keys="k", target="t").top(2).index) == ["p3", "p4"]
+
+
 def test_duplicate_columns_are_refused(tmp_path: Any) -> None:
     pd = pytest.importorskip("pandas")
     with pytest.raises(gh.InputError, match="more than one column called 'a'"):

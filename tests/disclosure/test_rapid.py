@@ -148,7 +148,8 @@ def test_result_can_be_quoted(result: Any) -> None:
     assert 0.3 < result.value < 0.55
     assert result.interval[0] < result.value < result.interval[1]
     assert result.baseline == result.details["chance"] and result.excess == pytest.approx(result.details["adjusted"])
-    assert result.verdict == "fail" and result.details["p_value"] < 1e-6
+    # people never in the data are inferred as well: a fact about the population, which warns
+    assert result.verdict == "warn" and result.details["p_value"] < 1e-6
     for words in ("gender, age and education", "random forest", "luck alone", "population inference", "p < 0.05"):
         assert words in result.sentence
     assert result.holdout == pytest.approx(result.details["population_inference"])
@@ -156,6 +157,11 @@ def test_result_can_be_quoted(result: Any) -> None:
     assert low < result.details["memorisation"] < high
     text = repr(result)
     assert "nan" not in text.lower() and "rapid" in text
+
+
+def test_without_a_holdout_nothing_excuses_the_excess(health: Any) -> None:
+    alone = gh.disclosure.rapid(health.pair().replace(holdout=None), random_state=1)
+    assert alone.verdict == "fail"
 
 
 def test_records_carry_the_headline(result: Any, health: Any) -> None:

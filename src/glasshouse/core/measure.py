@@ -11,6 +11,7 @@ from typing import Any, Literal, TypeAlias
 
 from glasshouse.core.errors import InputError, NotApplicable, closest, listed
 from glasshouse.core.result import Result, Verdict
+from glasshouse.core.streams import check_random_state
 
 Side: TypeAlias = Literal["disclosure", "utility"]
 Threat: TypeAlias = Literal["identity", "attribute", "membership", "copying"]
@@ -71,6 +72,7 @@ class Bands:
     on: Statistic = "value"
     source: str = "glasshouse default; replace it with your policy"
     better: Literal["lower", "higher"] = "lower"
+    population_warns: bool = False  # what holds for people never in the data is a fact about the population: no fail
 
     def statistic(self, result: Result) -> float | None:
         """The figure these bands look at."""
@@ -91,6 +93,8 @@ class Bands:
             if limit is not None and (figure > limit if self.better == "lower" else figure < limit):
                 # a wide interval around zero is a reason to warn, not proof of a leak
                 unproven = self.on == "difference_high" and result.details["difference_interval"][0] <= 0
+                if self.population_warns and result.holdout is not None and result.interval is not None:
+                    unproven = unproven or result.interval[0] <= result.holdout
                 return "warn" if unproven else verdict  # type: ignore[return-value]
         return "pass"
 
@@ -181,6 +185,7 @@ class Measure:
     def run(self, pair: Any, **options: Any) -> Result:
         """Run on a ready pair. What does not apply comes back as a result that says why; errors are raised."""
         started = time.perf_counter()
+        check_random_state(options.get("random_state"))
         table = options.get("table", self.options.get("table", "released")) if self.table == "single" else "original"
         reads_release = self.table == "pair" or table == "released"
         if self.replicates == "each" and pair.m > 1 and reads_release:
@@ -319,7 +324,9 @@ def _unknown(self: Measure, name: str) -> str:
 def _plain_settings(self: Measure, options: Mapping[str, Any], pair: Any) -> dict[str, Any]:
     from glasshouse.core.plain import plain
 
-    settings: dict[str, Any] = plain({"options": {**self.options, **options}, **pair.describe()})
+    chosen = {**self.options, **options}
+    seed = {"seed": chosen["random_state"]} if "random_state" in chosen else {}
+    settings: dict[str, Any] = plain({"options": chosen, **seed, **pair.describe()})
     return settings
 
 

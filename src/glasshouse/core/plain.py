@@ -55,6 +55,16 @@ def percent(share: float, digits: int = 1) -> str:
     return f"{hundred:.{digits}f} %"
 
 
+def points(difference: float, digits: int = 1) -> str:
+    """A difference of two shares, signed and in percentage points: '+0.6 points'."""
+    return f"{100 * difference:+.{digits}f} points"
+
+
+def p_value(p: float) -> str:
+    """'p = 0.03'; a very small one as 'p < 0.0001', because no test of this house gives a probability of zero."""
+    return "p < 0.0001" if p < 1e-4 else f"p = {p:.2g}"
+
+
 def number(value: float | int | None, digits: int = 4) -> str:
     """A number with a few significant digits; whole numbers stay whole."""
     if value is None:

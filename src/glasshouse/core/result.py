@@ -24,7 +24,7 @@ Records = Callable[[], Mapping[str, np.ndarray]]
 class RecordSource(Protocol):
     """What a result needs from the pair it was computed on, to speak of records in the user's own frame library."""
 
-    def record_frame(self, columns: Mapping[str, Any], table: str) -> Any: ...
+    def record_frame(self, columns: Mapping[str, Any], table: str, rows: np.ndarray | None = None) -> Any: ...
     def plain_frame(self, columns: Mapping[str, Any]) -> Any: ...
     def group_labels(self, column: str, table: str) -> tuple[list[Any], np.ndarray]: ...
 
@@ -201,7 +201,8 @@ class Result:
         arrays = self.record_arrays()
         ranked = np.asarray(np.ma.filled(np.ma.asarray(arrays[self._rank]).astype(float), -np.inf), float)
         order = np.argsort(-np.nan_to_num(ranked, nan=-np.inf), kind="stable")[:n]
-        return self._source.plain_frame({"row": order, **{name: column[order] for name, column in arrays.items()}})
+        chosen = {"row": order, **{name: column[order] for name, column in arrays.items()}}
+        return self._source.record_frame(chosen, self._record_table, order)
 
     # -- other forms -------------------------------------------------------------------------------------------------
 

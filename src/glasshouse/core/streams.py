@@ -7,6 +7,8 @@ from typing import TypeAlias
 
 import numpy as np
 
+from glasshouse.core.errors import InputError
+
 RandomState: TypeAlias = "int | np.random.Generator | None"
 
 
@@ -15,11 +17,21 @@ def _entropy(names: tuple[str, ...]) -> list[int]:
     return [int.from_bytes(digest[i : i + 4], "little") for i in range(0, 16, 4)]
 
 
+def check_random_state(random_state: object) -> None:
+    """Refuse what is no seed, also where a measure would not have drawn a number from it."""
+    if random_state is not None and not isinstance(random_state, (int, np.integer, np.random.Generator)):
+        raise InputError(
+            "random_state must be a whole number, a numpy Generator or None, not a value of type "
+            f"{type(random_state).__name__}"
+        )
+
+
 def generator(random_state: RandomState, *names: object) -> np.random.Generator:
     """A generator for the stream called ``names``: the same for the same seed, independent of every other stream.
 
     An integer seed and the names fix the stream. A Generator is drawn from once; None gives fresh entropy.
     """
+    check_random_state(random_state)
     if random_state is None:
         return np.random.default_rng()
     if isinstance(random_state, np.random.Generator):

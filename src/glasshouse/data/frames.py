@@ -150,13 +150,13 @@ def to_series(name: str, column: Any) -> pl.Series:
     return pl.Series(name, column, strict=False)
 
 
-def give_back(columns: Mapping[str, Any], like: Adopted, keep_index: bool) -> Any:
+def give_back(columns: Mapping[str, Any], like: Adopted, keep_index: bool, rows: np.ndarray | None = None) -> Any:
     """A table in the caller's own library; pandas keeps the index of the table the records belong to."""
     frame = pl.DataFrame([to_series(str(name), column) for name, column in columns.items()])
     if like.library == "pandas":
         made = frame.to_pandas()
         if keep_index:
-            made.index = like.native.index
+            made.index = like.native.index if rows is None else like.native.index[rows]
         return made
     if like.library == "pyarrow":
         return frame.to_arrow()

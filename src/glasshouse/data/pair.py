@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any, TypeVar
@@ -51,7 +51,7 @@ class Pair:
 
     def __init__(
         self,
-        original: Any,
+        original: Any = None,
         released: Any = None,
         *,
         keys: Sequence[str] | str | None = None,
@@ -82,6 +82,8 @@ class Pair:
             "exclude": exclude,
         }
         _take_aliases(given, aliases)
+        if given["original"] is None:
+            raise InputError("a Pair needs the original table: Pair(original, released, ...)")
         if given["released"] is None:
             raise InputError("a Pair needs the released table too: Pair(original, released, ...)")
         self._given = given
@@ -275,9 +277,12 @@ class Pair:
 
     # -- what results need -------------------------------------------------------------------------------------------
 
-    def record_frame(self, columns: Mapping[str, Any], table: str = "original") -> Any:
-        """Per-record arrays as a table in the user's own library, row order (and pandas index) kept."""
-        return give_back(columns, self._tables.adopted[table], keep_index=True)
+    def record_frame(self, columns: Mapping[str, Any], table: str = "original", rows: np.ndarray | None = None) -> Any:
+        """Per-record arrays as a table in the user's own library, row order (and pandas index) kept.
+
+        ``rows`` says which records of the table they are when they are not all.
+        """
+        return give_back(columns, self._tables.adopted[table], keep_index=True, rows=rows)
 
     def plain_frame(self, columns: Mapping[str, Any]) -> Any:
         """A small table in the user's own library."""
@@ -404,13 +409,15 @@ class Pair:
 def _names(names: Sequence[str] | str | None) -> tuple[str, ...]:
     if names is None:
         return ()
-    if isinstance(names, str):
-        return (names,)
+    if isinstance(names, str) or not isinstance(names, Iterable):
+        return (str(names),)  # a column label need not be text
     return tuple(str(n) for n in names)
 
 
 def _take_aliases(given: dict[str, Any], aliases: Mapping[str, Any]) -> None:
     for name, value in aliases.items():
+        if name in ALIASES and given.get(ALIASES[name]) is not None:
+            raise InputError(f"`{name}` and `{ALIASES[name]}` are the same argument; give one of them")
         if name in ALIASES:
             given[ALIASES[name]] = value
         elif name in FOREIGN_NAMES:

@@ -49,6 +49,8 @@ def family(dtype: Any) -> str:
         return "text"
     if dtype in (nw.Date, nw.Datetime):
         return "time"
+    if dtype == nw.Duration:
+        return "duration"
     if dtype == nw.Unknown:
         return "null"
     return "other"
@@ -74,6 +76,8 @@ def common_storage(name: str, families: Mapping[str, str], text_parses: Mapping[
         return "float", "whole numbers in one table and decimals in another: compared by value" if len(
             kinds
         ) > 1 else None
+    if kinds == {"duration"}:
+        return "float", "a span of time: compared in days"
     if len(kinds) == 1:
         return kinds.pop(), None
     where = ", ".join(f"{f} in {table}" for table, f in families.items())

@@ -168,6 +168,8 @@ class Tables:
     def _canonical(self, name: str, kind: str, table: str, dtype: Any) -> nw.Expr:
         """The expression that brings one column of one table to the common type."""
         storage, column = self.columns[name].storage, nw.col(name)
+        if kind == "duration":
+            column = column.dt.total_microseconds().cast(nw.Float64) / 86_400e6
         if kind == "float":
             # NaN is a missing value and -0.0 is zero, in every engine
             column = nw.when(~column.cast(nw.Float64).is_nan()).then(column.cast(nw.Float64) + 0.0)

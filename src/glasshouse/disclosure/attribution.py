@@ -149,7 +149,7 @@ def _attribution(
         return with_exclusions(cells, exclusions), exclusions
 
     cells, exclusions = table()
-    figures = attribution_figures(cells)
+    figures = attribution_figures(cells, wishes.denominator_limit)
     counts = figures.pop("_counts")
     singles, doubles = one_way_check(cells, *one_way), two_way_check(cells, *two_way)
     held_out = attribution_figures(table("holdout")[0])["DiSCO"] if pair.has_holdout else None
@@ -171,6 +171,9 @@ def _attribution(
         interval=wilson(counts["disco"], counts["n"], confidence),
         details={
             **figures,
+            "TCAP_matched": figures["TCAP"],
+            "TCAP_certain": figures["tcap_certain"],
+            "TCAP_conditional": figures["tcap_conditional"],
             "Norig": counts["n"],
             "Nexclusions": exclusion_counts(cells, exclusions, counts),
             "one_way": singles,
@@ -246,7 +249,7 @@ def attribution_all(
         )
         results[target] = result
         rows.append(_row(pair, target, result))
-    rows.sort(key=lambda row: -(row["DiSCO"] if row["DiSCO"] is not None else -1.0))
+    rows.sort(key=lambda row: -1.0 if row["DiSCO"] is None else row["DiSCO"])
     worst = max(results, key=lambda t: -1.0 if results[t].excess is None else float(results[t].excess or 0.0))
     top = results[worst]
     return Result(

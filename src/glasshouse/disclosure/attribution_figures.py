@@ -75,8 +75,11 @@ def ratio(above: nw.Expr, below: nw.Expr) -> nw.Expr:
     return nw.when(below > 0).then(above.cast(nw.Float64) / below.cast(nw.Float64)).otherwise(nw.lit(0.0))
 
 
-def attribution_figures(cells: Cells) -> dict[str, Any]:
-    """Every figure of synthpop's disclosure table as a share, from a cell table with exclusions applied."""
+def attribution_figures(cells: Cells, limit: int | None = None) -> dict[str, Any]:
+    """Every figure of synthpop's disclosure table as a share, from a cell table with exclusions applied.
+
+    ``limit`` is the denominator limit those exclusions hold, so that luck is counted over the same cells.
+    """
     od, os, odq, osq = (nw.col(c) for c in ("od", "os", "odq", "osq"))
     sums = cells.totals(
         uio=count((od == 1) & (odq == 1)),
@@ -100,7 +103,7 @@ def attribution_figures(cells: Cells) -> dict[str, Any]:
         cross=(D * nw.col("st")).sum(),
         mode_original=nw.col("dt").max(),
         mode_released=nw.col("st").max(),
-        lucky=within((nw.col("dq") * nw.col("dt")).cast(nw.Float64), CORRECT),
+        lucky=within((nw.col("dq") * nw.col("dt")).cast(nw.Float64), CORRECT & (nw.col("step") == 0)),
         exact_hits=within(S, D > 0),
         certain_hits=within(D, ORIGINAL_UNANIMOUS & (S > 0)),
         released_found=within(S, nw.col("dq") > 0),
@@ -134,10 +137,24 @@ def attribution_figures(cells: Cells) -> dict[str, Any]:
         "exact_cell_hits": sums["exact_hits"] / m,
         "original_certain_hits": sums["certain_hits"] / n,
     }
+    if limit is not None:
+        figures["chance"] = lucky_below(cells, limit)
     if cells.weighted:
         figures |= weighted_figures(cells)
     figures["_counts"] = {**sums, "n": n, "m": m}
     return figures
+
+
+def lucky_below(cells: Cells, limit: int) -> float:
+    """Share right by luck in the cells the limit keeps: E[L; L <= limit] with L ~ Binomial(d_q, d_t / Nd)."""
+    from scipy.stats import binom
+
+    n = cells.n_original
+    kept = CORRECT & (nw.col("step") == 0) & (limit >= D)
+    kinds = cells.grouped({"size": nw.col("dq"), "level": nw.col("dt")}, kept, cells=nw.len())
+    size, level, many = (kinds[c].to_numpy().astype(float) for c in ("size", "level", "cells"))
+    expected = sum((k * binom.pmf(k, size, level / n) for k in range(1, limit + 1)), start=0 * size)
+    return float((many * expected).sum()) / n
 
 
 def weighted_figures(cells: Cells) -> dict[str, Any]:

@@ -31,7 +31,14 @@ from glasshouse.engines.grouping import as_grouping
 RAAB = "Raab, Nowok and Dibben (2025), Practical privacy metrics for synthetic data; Raab (2024), PSD"
 TAUB = "Taub, Elliot, Pampaka and Smith (2018), Differential correct attribution probability for synthetic data"
 LITTLE = "Taub and Elliot (2019), The synthetic data challenge; Little, Allmendinger and Elliot (2025)"
-EXCESS_BANDS = Bands(warn=0.05, fail=0.20, on="excess", source="glasshouse default on the excess over a lucky guess")
+EXCESS_BANDS = Bands(
+    warn=0.05,
+    fail=0.20,
+    on="excess",
+    source="glasshouse default on the excess over a lucky guess; warns at most where people never in the data "
+    "fare alike",
+    population_warns=True,
+)
 KNOWS = "the keys of real people, exactly as the custodian holds them"
 LIMITS = (
     "depends on the chosen keys; a relation true for everybody in the population counts too, compare with the holdout"
@@ -100,7 +107,7 @@ def disco(pair: Pair, *, denominator_limit: int | None = None, bins: Any = None,
     excluding = Exclusions(limit=denominator_limit)
     group = as_grouping(pair, str(pair.target), bins)
     cells = with_exclusions(count_cells(pair, target=pair.target, target_group=group), excluding)
-    figures = attribution_figures(cells)
+    figures = attribution_figures(cells, denominator_limit)
     counts = figures.pop("_counts")
     k, n = counts["disco"], counts["n"]
     return Result(

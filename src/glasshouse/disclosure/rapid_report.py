@@ -25,7 +25,9 @@ BANDS = Bands(
     warn=0.05,
     fail=0.15,
     on="excess",
-    source="glasshouse default: excess of the share at risk over chance, counted only where p < 0.05",
+    source="glasshouse default: excess of the share at risk over chance, counted only where p < 0.05; warns at most "
+    "where people never in the data are inferred as well",
+    population_warns=True,
 )
 
 
@@ -306,7 +308,8 @@ def _rule(details: Mapping[str, Any]) -> str:
     shown = "p < 0.001" if p < 0.001 else f"p = {p:.2g}"
     beyond = "beyond chance" if p < SIGNIFICANCE else "not beyond chance"
     excess = f"{100 * details['adjusted']:.1f} %"
-    return f" Excess over chance {excess} ({shown}, {beyond}; warn above 5 %, fail above 15 %, if p < 0.05)."
+    spared = "; a fact about the population warns at most" if "memorisation" in details else ""
+    return f" Excess over chance {excess} ({shown}, {beyond}; warn above 5 %, fail above 15 %, if p < 0.05{spared})."
 
 
 def _and(names: Sequence[str]) -> str:

@@ -31,6 +31,8 @@ class BeyondChance(Result):
     def verdict(self) -> Verdict | None:
         """By the bands in force; a band on the excess speaks only where the excess is beyond chance (p < 0.05)."""
         found = super().verdict
+        if self.details.get("majority_accuracy") == 1:
+            return None  # everybody has the same value: there was nothing to infer, and nothing tested is no pass
         if found in ("warn", "fail") and self._bands is not None and self._bands.on == "excess":
             p_value = self.details.get("p_value")
             if p_value is not None and p_value >= SIGNIFICANCE:

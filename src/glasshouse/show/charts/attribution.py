@@ -38,7 +38,7 @@ def arrows(result: Result, measure: str = "DiSCO") -> Any:
     points = [
         {"target": r["target"], "share": r[side], "table": side} for r in data for side in ("original", "release")
     ]
-    order = [r["target"] for r in data]
+    order = [r["target"] for r in reversed(data)]
     y = alt.Y("target:N", sort=order, title=None)
     lines = (
         alt.Chart(inline(data))
