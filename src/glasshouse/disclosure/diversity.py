@@ -260,6 +260,7 @@ def t_closeness(
         "quantiles": made.quantiles,
     }
     violating = details["n_violating"]
+    details[f"n_violating_{t:g}".replace(".", "p")] = violating
 
     def records() -> Mapping[str, np.ndarray]:
         local = class_distances(

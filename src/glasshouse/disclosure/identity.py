@@ -192,6 +192,8 @@ def k_anonymity(
             "violating": {str(j): sizes.records_below(j) for j in sorted({2, 3, 5, int(k)})},
             "share_unique": sizes.records_of(1) / n,
             "n_classes": sizes.classes,
+            "prosecutor_mean": float((sizes.number / f).sum()) / n,
+            "prosecutor_max": 1.0 / smallest,
             "n": n,
             "n_dropped": sizes.dropped,
             "n_incomplete": sizes.incomplete,
