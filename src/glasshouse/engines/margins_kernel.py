@@ -47,18 +47,3 @@ def pair_moments(scores: Any, weights: Any) -> Any:
                     out[at, 5] += w * a * b
             at += 1
     return out
-
-
-@njit(cache=True, nogil=True)
-def class_moments(codes: Any, size: int, scores: Any, weights: Any) -> Any:
-    """Sums of every column of ``scores`` within the classes of one column, [columns, classes, 3]: w, wa, waa."""
-    columns, n = scores.shape
-    out = np.zeros((columns, size, 3))
-    for j in range(columns):
-        for i in range(n):
-            k, a, w = codes[i], scores[j, i], weights[i]
-            if k >= 0 and a == a:
-                out[j, k, 0] += w
-                out[j, k, 1] += w * a
-                out[j, k, 2] += w * a * a
-    return out

@@ -4,21 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import combinations
 from typing import Any
 
 import numpy as np
 
 from glasshouse.core.errors import InputError, NotApplicable
 from glasshouse.core.measure import measure
-from glasshouse.core.plain import number
 from glasshouse.core.result import Result
 from glasshouse.core.streams import RandomState
 from glasshouse.data.pair import Pair
 from glasshouse.engines.design import as_numbers
-from glasshouse.engines.margins import Coded, complete_rows, count
-from glasshouse.utility.figures import chosen
-from glasshouse.utility.nulls import Rows, canonical_rows, judged, resampled
+from glasshouse.engines.margins import complete_rows
+from glasshouse.utility.figures import PRACTICALLY_ZERO, chosen, small
+from glasshouse.utility.nulls import Rows, affordable, canonical_rows, judged, resampled
 
 
 @dataclass(frozen=True)
@@ -52,50 +50,61 @@ def mixed(pair: Pair, names: Sequence[str], table: str) -> Mixed:
     return Mixed(tuple(names), np.stack(codes), tuple(levels), tuple(sizes), pair.weight_values(table))
 
 
-def cramers_v(table: np.ndarray, corrected: bool = False) -> float | None:
-    """V = sqrt(chi2 / (n (min(r, c) - 1))), no continuity correction; ``corrected`` removes the bias (Bergsma 2013)."""
-    table = table[table.sum(axis=1) > 0][:, table.sum(axis=0) > 0]
-    r, c = table.shape
-    n = table.sum()
-    if min(r, c) < 2 or n <= 1:
-        return None
-    expected = np.outer(table.sum(axis=1), table.sum(axis=0)) / n
-    phi2 = float(((table - expected) ** 2 / expected).sum() / n)
-    if not corrected:
-        return float(np.sqrt(phi2 / (min(r, c) - 1)))
-    phi2 = max(0.0, phi2 - (r - 1) * (c - 1) / (n - 1))
-    r, c = r - (r - 1) ** 2 / (n - 1), c - (c - 1) ** 2 / (n - 1)
-    return float(np.sqrt(phi2 / max(min(r, c) - 1, 1e-12)))
+def associations(data: Mixed, method: str = "spearman", corrected: bool = False) -> np.ndarray:
+    """Association of every pair of columns over the records that have both values, in the order of ``combinations``;
+    NaN where it is undefined.
 
-
-def associations(data: Mixed, method: str = "spearman", corrected: bool = False) -> dict[tuple[int, int], float | None]:
-    """Association of every pair of columns over the records that have both values.
-
-    Numbers: Pearson's or Spearman's r (signed). Categories: Cramér's V. Mixed: correlation ratio eta, for two classes
+    Numbers: Pearson's or Spearman's r (signed). Categories: Cramér's V = sqrt(chi2 / (n (min(r, c) - 1))) without
+    continuity correction; ``corrected`` removes its bias (Bergsma 2013). Mixed: correlation ratio eta, for two classes
     the absolute point-biserial correlation. With the Spearman method mixed pairs use ranks as well.
     """
-    from glasshouse.engines.margins_kernel import class_moments, pair_moments
+    from glasshouse.engines.margins_kernel import pair_moments
+    from glasshouse.engines.margins_tables import LARGEST, correlation_ratios, cramers_vs
 
     weights = np.ones(data.codes.shape[1]) if data.weights is None else data.weights
-    numeric = [j for j, levels in enumerate(data.levels) if levels is not None]
-    classes = [j for j, levels in enumerate(data.levels) if levels is None]
-    found: dict[tuple[int, int], float | None] = dict.fromkeys(combinations(range(len(data.names)), 2))
-    if numeric:
+    numeric = np.array([j for j, levels in enumerate(data.levels) if levels is not None], np.int64)
+    classes = np.array([j for j, levels in enumerate(data.levels) if levels is None], np.int64)
+    columns = len(data.names)
+    found = np.full((columns, columns), np.nan)
+    if numeric.size:
         scores = np.stack([_scores(data, j, weights, method) for j in numeric])
-        for (a, b), sums in zip(combinations(numeric, 2), pair_moments(scores, weights), strict=True):
-            found[a, b] = _correlation(sums)
+        first, second = np.triu_indices(numeric.size, 1)
+        found[numeric[first], numeric[second]] = _correlations(pair_moments(scores, weights))
         for c in classes:
-            for j, sums in zip(numeric, class_moments(data.codes[c], data.sizes[c], scores, weights), strict=True):
-                found[min(c, j), max(c, j)] = _eta(sums)
-    if len(classes) > 1:
-        # row and column 0 of each table take the missing values
-        shifted = np.ascontiguousarray(data.codes[classes] + 1, dtype=np.int32)
-        sizes = tuple(data.sizes[c] + 1 for c in classes)
-        coded = Coded(tuple(data.names[c] for c in classes), shifted, sizes, data.weights)
-        for a, b in combinations(range(len(classes)), 2):
-            table = count(coded, (a, b)).reshape(sizes[a], sizes[b])[1:, 1:]
-            found[classes[a], classes[b]] = cramers_v(table, corrected)
-    return found
+            etas = correlation_ratios(data.codes[c], data.sizes[c], scores, weights)
+            found[np.minimum(c, numeric), np.maximum(c, numeric)] = etas
+    if classes.size > 1:
+        first, second = np.triu_indices(classes.size, 1)
+        own = np.ascontiguousarray(data.codes[classes], dtype=np.int32)
+        sizes = np.array([data.sizes[c] for c in classes], np.int64)
+        cells = sizes[first] * sizes[second]
+        most = max(1, min(LARGEST, int(cells.max())))
+        values = cramers_vs(own, sizes, weights, corrected, most)
+        for i in np.flatnonzero(cells > most):
+            values[i] = _sparse_v(own[first[i]], own[second[i]], weights, corrected)
+        found[classes[first], classes[second]] = values
+    made: np.ndarray = found[np.triu_indices(columns, 1)]
+    return made
+
+
+def _sparse_v(a: np.ndarray, b: np.ndarray, weights: np.ndarray, corrected: bool) -> float:
+    """Cramér's V of two columns of very many levels, over the levels that occur."""
+    from glasshouse.engines.margins_tables import v_from_phi2
+
+    both = (a >= 0) & (b >= 0)
+    _, j = np.unique(a[both], return_inverse=True)
+    _, k = np.unique(b[both], return_inverse=True)
+    if not j.size:
+        return float("nan")
+    width = int(k.max()) + 1
+    cells, at = np.unique(j.astype(np.int64) * width + k, return_inverse=True)
+    rows, columns, table = (np.bincount(codes, weights=weights[both]) for codes in (j, k, at))
+    r, c, total = float((rows > 0).sum()), float((columns > 0).sum()), float(table.sum())
+    if min(r, c) < 2 or total <= 1:
+        return float("nan")
+    seen = table > 0
+    phi2 = float((table[seen] ** 2 / (rows[cells[seen] // width] * columns[cells[seen] % width])).sum()) - 1
+    return float(v_from_phi2(phi2, r, c, total, corrected))
 
 
 def _scores(data: Mixed, j: int, weights: np.ndarray, method: str) -> np.ndarray:
@@ -110,30 +119,18 @@ def _scores(data: Mixed, j: int, weights: np.ndarray, method: str) -> np.ndarray
         scale = np.cumsum(counts) - 0.5 * counts
     if not counts.sum() > 0:
         return np.full(len(codes), np.nan)
-    return np.append(scale - (counts @ scale) / counts.sum(), np.nan)[codes]
+    made: np.ndarray = np.append(scale - (counts @ scale) / counts.sum(), np.nan)[codes]
+    return made
 
 
-def _correlation(sums: np.ndarray) -> float | None:
-    """r from (w, wa, wb, waa, wbb, wab); None for a constant column."""
-    total = sums[0]
-    if total <= 0:
-        return None
-    spread = (sums[3] - sums[1] ** 2 / total) * (sums[4] - sums[2] ** 2 / total)
-    small = 1e-24 * sums[3] * sums[4]
-    return float((sums[5] - sums[1] * sums[2] / total) / np.sqrt(spread)) if spread > small else None
-
-
-def _eta(sums: np.ndarray) -> float | None:
-    """eta = sqrt(between / total sum of squares) from (w, wa, waa) per class; None for a constant column or one
-    class.
-    """
-    sums = sums[sums[:, 0] > 0]
-    if len(sums) < 2:
-        return None
-    middle = sums[:, 1].sum() ** 2 / sums[:, 0].sum()
-    between = float((sums[:, 1] ** 2 / sums[:, 0]).sum() - middle)
-    whole = float(sums[:, 2].sum() - middle)
-    return float(np.sqrt(min(1.0, max(0.0, between) / whole))) if whole > 1e-12 * sums[:, 2].sum() else None
+def _correlations(sums: np.ndarray) -> np.ndarray:
+    """r from rows of (w, wa, wb, waa, wbb, wab); NaN for a constant column."""
+    total = np.where(sums[:, 0] > 0, sums[:, 0], 1.0)
+    spread = (sums[:, 3] - sums[:, 1] ** 2 / total) * (sums[:, 4] - sums[:, 2] ** 2 / total)
+    known = (sums[:, 0] > 0) & (spread > 1e-24 * sums[:, 3] * sums[:, 4])
+    shared = sums[:, 5] - sums[:, 1] * sums[:, 2] / total
+    made: np.ndarray = np.divide(shared, np.sqrt(np.maximum(spread, 0.0)), out=np.full(len(sums), np.nan), where=known)
+    return made
 
 
 @measure(
@@ -168,7 +165,8 @@ def association(
         raise InputError(f"method {method!r} is not known; use 'spearman' or 'pearson'")
     if missing not in ("pairwise", "complete"):
         raise InputError(f"missing={missing!r} is no rule here; use 'pairwise' or 'complete'")
-    names = chosen(pair, columns, pair.columns, "shared", 2)
+    warnings: list[str] = []
+    names = chosen(pair, columns, pair.columns, "shared", 2, notes=warnings, valued="one")
     x, y = (mixed(pair, names, table) for table in ("original", "released"))
     keep = np.ones(pair.n("original"), bool)
     if missing == "complete":
@@ -176,10 +174,15 @@ def association(
         x, y = x.take(np.flatnonzero(keep)), y.take(np.flatnonzero(complete_rows(pair, names, "released")))
     position, base = np.cumsum(keep) - 1, canonical_rows(pair, keep)
     if len(base) < 3 or y.codes.shape[1] < 3:
-        raise NotApplicable("fewer than three records are complete in these columns; use missing='pairwise'")
+        raise NotApplicable(
+            "fewer than three records are complete in these columns; use missing='pairwise'"
+            if missing == "complete"
+            else "an association needs at least three records in both tables"
+        )
     found_x, found_y = associations(x, method, corrected), associations(y, method, corrected)
     gaps = _gaps(found_x, found_y)
-    if not gaps:
+    defined = np.isfinite(gaps)
+    if not defined.any():
         raise NotApplicable("no pair of columns varies in both, so no association is defined")
     ready = position if missing == "complete" else np.arange(len(keep))
 
@@ -189,8 +192,11 @@ def association(
             for rows in (rows_x, rows_y)
         ]
         between = _gaps(*sides)
-        return float(np.mean(list(between.values()))) if between else None
+        between = between[np.isfinite(between)]
+        return float(between.mean()) if between.size else None
 
+    replicates, fewer = affordable(replicates, len(gaps), "pairs of columns")
+    warnings += fewer
     null = resampled(
         pair,
         mean_gap,
@@ -200,24 +206,26 @@ def association(
         rows=base,
         m=y.codes.shape[1],
     )
+    first, second = np.triu_indices(len(names), 1)
     rows: list[dict[str, Any]] = [
         {
-            "a": names[a],
-            "b": names[b],
-            "kind": _kind(x, a, b, method),
-            "original": found_x[a, b],
-            "released": found_y[a, b],
-            "difference": gap,
+            "a": names[first[i]],
+            "b": names[second[i]],
+            "kind": _kind(x, int(first[i]), int(second[i]), method),
+            "original": _known(found_x[i]),
+            "released": _known(found_y[i]),
+            "difference": float(gaps[i]),
         }
-        for (a, b), gap in gaps.items()
+        for i in np.flatnonzero(defined)
     ]
-    values = np.array(list(gaps.values()))
+    values = gaps[defined]
     details: dict[str, Any] = {
         "mean_abs_diff": float(values.mean()),
         "max_abs_diff": float(values.max()),
         "median_abs_diff": float(np.median(values)),
         "frobenius": float(np.sqrt((values**2).sum())),
         "n_pairs": len(rows),
+        "null_replicates": replicates,
         "cramers_v": {f"{r['a']}|{r['b']}": [r["original"], r["released"]] for r in rows if r["kind"] == "cramers_v"},
         "pairs": {f"{r['a']}|{r['b']}": r["difference"] for r in rows},
     }
@@ -236,10 +244,16 @@ def association(
             )
             for d in (x, y)
         ]
-        own = list(_gaps(*both).values())
-        details[f"{kind}_absdiff"] = float(np.mean(own)) if own else None
+        own = _gaps(*both)
+        own = own[np.isfinite(own)]
+        details[f"{kind}_absdiff"] = float(own.mean()) if own.size else None
     worst = max(rows, key=lambda r: r["difference"])
     mean = details["mean_abs_diff"]
+    most = (
+        ""
+        if worst["difference"] < PRACTICALLY_ZERO
+        else (f", most for {worst['a']} and {worst['b']} ({small(worst['difference'])})")
+    )
     return judged(
         mean,
         null,
@@ -248,20 +262,20 @@ def association(
         details=details,
         table=rows,
         plot_data={"pairs": rows},
-        sentence=f"Associations between columns differ by {number(mean, 3)} on average, most for {worst['a']} and "
-        f"{worst['b']} ({number(worst['difference'], 3)})",
+        warnings=warnings,
+        sentence=f"Associations between columns differ by {small(mean)} on average{most}",
     )
 
 
-def _gaps(
-    x: dict[tuple[int, int], float | None], y: dict[tuple[int, int], float | None]
-) -> dict[tuple[int, int], float]:
-    made = {}
-    for key, first in x.items():
-        second = y[key]
-        if first is not None or second is not None:
-            made[key] = abs((first or 0.0) - (second or 0.0))
-    return made
+def _gaps(x: np.ndarray, y: np.ndarray) -> np.ndarray:
+    """Absolute differences; an association that only one table has counts in full, NaN where neither has one."""
+    gaps: np.ndarray = np.abs(np.nan_to_num(x, nan=0.0) - np.nan_to_num(y, nan=0.0))
+    gaps[np.isnan(x) & np.isnan(y)] = np.nan
+    return gaps
+
+
+def _known(value: float) -> float | None:
+    return float(value) if np.isfinite(value) else None
 
 
 def _kind(data: Mixed, a: int, b: int, method: str) -> str:

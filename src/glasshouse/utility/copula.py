@@ -14,7 +14,7 @@ from glasshouse.core.result import Result
 from glasshouse.core.streams import RandomState
 from glasshouse.data.pair import Pair
 from glasshouse.utility.figures import chosen, ignored_weights, require_numeric
-from glasshouse.utility.nulls import Null, Rows, canonical_rows, judged, resampled
+from glasshouse.utility.nulls import Null, Rows, affordable, canonical_rows, judged, resampled
 
 
 def numbers(pair: Pair, names: Sequence[str], table: str) -> tuple[np.ndarray, np.ndarray]:
@@ -33,15 +33,6 @@ def pseudo_observations(values: np.ndarray) -> np.ndarray:
     for j in range(values.shape[1]):
         _, at, counts = np.unique(values[:, j], return_inverse=True, return_counts=True)
         made[:, j] = (np.cumsum(counts) - 0.5 * (counts - 1))[at] / (n + 1)
-    return made
-
-
-def empirical_copula(u: np.ndarray, v: np.ndarray, grid: np.ndarray) -> np.ndarray:
-    """C(a, b) = share of records with u <= a and v <= b on the grid, by one two-dimensional histogram."""
-    size = len(grid)
-    at = np.searchsorted(grid, u, side="left") * (size + 1) + np.searchsorted(grid, v, side="left")
-    counts = np.bincount(at, minlength=(size + 1) ** 2).reshape(size + 1, size + 1)[:size, :size]
-    made: np.ndarray = np.cumsum(np.cumsum(counts, axis=0), axis=1) / len(u)
     return made
 
 
@@ -67,7 +58,10 @@ def copula_fidelity(
     Ranks/(n+1) per table, empirical copulas of every pair on a grid over [0, 1], CvM = mean squared difference, score
     1 / (1 + 100 mean CvM). Records complete in the chosen columns.
     """
-    names = chosen(pair, columns, pair.numeric, "numeric", 2)
+    from glasshouse.engines.margins_tables import copula_distances
+
+    warnings = ignored_weights(pair, "copula_fidelity")
+    names = chosen(pair, columns, pair.numeric, "numeric", 2, notes=warnings, valued="both")
     require_numeric(pair, names)
     (x, keep), (y, _) = (numbers(pair, names, table) for table in ("original", "released"))
     if min(len(x), len(y)) < 2:
@@ -77,21 +71,20 @@ def copula_fidelity(
     points = np.linspace(0, 1, grid)
     pairs = list(combinations(range(len(names)), 2))
 
-    def copulas(values: np.ndarray) -> list[np.ndarray]:
-        u = pseudo_observations(values)
-        return [empirical_copula(u[:, a], u[:, b], points) for a, b in pairs]
+    def bins(values: np.ndarray) -> np.ndarray:
+        """Place of every rank on the grid, [columns, records]."""
+        return np.ascontiguousarray(np.searchsorted(points, pseudo_observations(values), side="left").T, np.int32)
 
-    def distances(one: list[np.ndarray], other: list[np.ndarray]) -> np.ndarray:
-        return np.array([((a - b) ** 2).mean() for a, b in zip(one, other, strict=True)])
-
-    ours, theirs = copulas(x), copulas(y)
-    found = distances(ours, theirs)
+    ours = bins(x)
+    found = np.asarray(copula_distances(ours, bins(y), grid))
     position, base = np.cumsum(keep) - 1, canonical_rows(pair, keep)
 
     def mean_cvm(rows_x: Rows, rows_y: Rows) -> float:
-        sides = [ours if rows is base else copulas(x[position[rows]]) for rows in (rows_x, rows_y)]
-        return float(distances(*sides).mean())
+        sides = [ours if rows is base else bins(x[position[rows]]) for rows in (rows_x, rows_y)]
+        return float(np.mean(copula_distances(sides[0], sides[1], grid)))
 
+    replicates, fewer = affordable(replicates, 2 * len(pairs), "grids")
+    warnings += fewer
     raw = resampled(
         pair, mean_cvm, replicates=replicates, random_state=random_state, name="copula", rows=base, m=len(y)
     )
@@ -113,9 +106,10 @@ def copula_fidelity(
             "copula_cvm_grid50" if grid == 50 else "copula_cvm": named,
             "n_x": len(x),
             "n_y": len(y),
+            "null_replicates": replicates,
         },
         sentence=f"Rank dependence of numeric columns is kept to {number(score, 3)}",
-        warnings=ignored_weights(pair, "copula_fidelity"),
+        warnings=warnings,
         plot_data={
             "matrix": [
                 {"a": names[a], "b": names[b], "value": float(v)} for (a, b), v in zip(pairs, found, strict=True)

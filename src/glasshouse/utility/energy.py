@@ -14,12 +14,11 @@ import numpy as np
 
 from glasshouse.core.errors import InputError, NotApplicable
 from glasshouse.core.measure import measure
-from glasshouse.core.plain import number
 from glasshouse.core.result import Result
 from glasshouse.core.streams import RandomState, generator
 from glasshouse.data.pair import Pair
 from glasshouse.utility.copula import numbers
-from glasshouse.utility.figures import chosen, ignored_weights, require_numeric
+from glasshouse.utility.figures import chosen, ignored_weights, of_columns, require_numeric, small
 from glasshouse.utility.nulls import Null, band, judged
 
 TILE = 1024
@@ -74,9 +73,9 @@ def _labellings(n: int, m: int, permutations: int, rng: np.random.Generator) -> 
 
 
 def _ready(
-    pair: Pair, columns: Sequence[str] | None, standardise: bool
+    pair: Pair, columns: Sequence[str] | None, standardise: bool, notes: list[str]
 ) -> tuple[tuple[str, ...], np.ndarray, np.ndarray]:
-    names = chosen(pair, columns, pair.numeric, "numeric")
+    names = chosen(pair, columns, pair.numeric, "numeric", notes=notes, valued="both")
     require_numeric(pair, names)
     (x, _), (y, _) = (numbers(pair, names, table) for table in ("original", "released"))
     if min(len(x), len(y)) < 2:
@@ -115,7 +114,8 @@ def energy_distance(
     and ``p`` come from permutations of the labels, all evaluated in the same pass over tiles of the distance matrix.
     Complete records.
     """
-    names, x, y = _ready(pair, columns, standardise)
+    notes: list[str] = []
+    names, x, y = _ready(pair, columns, standardise, notes)
     n, m = len(x), len(y)
     points = np.concatenate([x, y])
     inside_x, inside_y, across = pair_sums(
@@ -136,6 +136,7 @@ def energy_distance(
         details={
             "energy_U": u[0],
             "energy_V": v[0],
+            "energy_V_dcor": v[0],  # the same figure under the name of the energy statistics library
             "energy_U_clipped": clipped,
             "energy_normalized": normalised,
             "energy_utility": float(np.exp(-clipped)),
@@ -144,9 +145,9 @@ def energy_distance(
             "n_x": n,
             "n_y": m,
         },
-        sentence=f"The joint distributions of {len(names)} numeric columns are an energy distance of "
-        f"{number(float(u[0]), 3)} apart" + ("" if p is None else f" (permutation p {p:.2g})"),
-        warnings=_notes(pair, "energy_distance", n, m),
+        sentence=f"The joint distributions of {of_columns(len(names), 'numeric')} are an energy distance of "
+        f"{small(float(u[0]))} apart" + ("" if p is None else f" (permutation p {p:.2g})"),
+        warnings=[*notes, *_notes(pair, "energy_distance", n, m)],
     )
 
 
@@ -182,7 +183,8 @@ def mmd(
     """
     if kernel not in ("gaussian", "rq"):
         raise InputError(f"kernel {kernel!r} is not known; use 'gaussian' or 'rq'")
-    names, x, y = _ready(pair, columns, True)
+    notes: list[str] = []
+    names, x, y = _ready(pair, columns, True, notes)
     n, m = len(x), len(y)
     points = np.concatenate([x, y])
     quick = features is not None and len(points) * (len(points) - 1) > 8_000_000
@@ -229,9 +231,9 @@ def mmd(
             "n_x": n,
             "n_y": m,
         },
-        sentence=f"The joint distributions of {len(names)} numeric columns differ by MMD² = "
-        f"{number(float(unbiased[0]), 3)}" + ("" if p is None else f" (permutation p {p:.2g})"),
-        warnings=_notes(pair, "mmd", n, m if features is None else 0),
+        sentence=f"The joint distributions of {of_columns(len(names), 'numeric')} differ by MMD² = "
+        f"{small(float(unbiased[0]))}" + ("" if p is None else f" (permutation p {p:.2g})"),
+        warnings=[*notes, *_notes(pair, "mmd", n, m if features is None else 0)],
     )
 
 

@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, Literal
+
+import numpy as np
 
 from glasshouse.core.errors import InputError, NotApplicable, closest
-from glasshouse.core.plain import plain
+from glasshouse.core.plain import number, plain
 from glasshouse.core.result import Result
 from glasshouse.data.pair import Pair
+
+LARGEST_NUMBER = 1e150  # the square of a larger one is no longer a number
+PRACTICALLY_ZERO = 1e-9
 
 
 class Figure(float):
@@ -62,20 +67,94 @@ def with_columns(result: Result, columns: Mapping[str, tuple[float | None, Mappi
     return result
 
 
-def chosen(
-    pair: Pair, columns: Sequence[str] | str | None, default: Sequence[str], kind: str, minimum: int = 1
+def small(value: float | None, digits: int = 3) -> str:
+    """A number for a sentence: what is left of rounding errors is written as 0."""
+    return "0" if value is not None and abs(value) < PRACTICALLY_ZERO else number(value, digits)
+
+
+def of_columns(count: int, kind: str) -> str:
+    """ "1 numeric column", "3 numeric columns"."""
+    return f"{count} {kind} column{'' if count == 1 else 's'}"
+
+
+def infinite_values(pair: Pair, name: str) -> int:
+    """Values of a column, in all tables, that are infinite or too large to be squared."""
+
+    def count() -> int:
+        if not pair.is_numeric(name):
+            return 0
+        tables = ["original", "released", *(f"released{i}" for i in range(1, pair.m))]
+        tables += ["holdout"] if pair.has_holdout else []
+        # missing values compare as False
+        return sum(int((np.abs(pair.values(name, t)) > LARGEST_NUMBER).sum()) for t in tables)
+
+    return pair.memo(("infinite_values", name), count)
+
+
+def require_finite(pair: Pair, names: Iterable[str]) -> None:
+    """NotApplicable for a column that a model cannot do without and whose numbers it cannot take."""
+    for name in names:
+        if count := infinite_values(pair, name):
+            raise NotApplicable(f"{_infinite(name, count)}; make them missing values first, or leave the column out")
+
+
+def _infinite(name: str, count: int) -> str:
+    return f"column {name!r} has {count:,} infinite value{'' if count == 1 else 's'} (or beyond {LARGEST_NUMBER:g})"
+
+
+def usable(
+    pair: Pair, names: Sequence[str], notes: list[str], valued: Literal["any", "one", "both"] = "any"
 ) -> tuple[str, ...]:
-    """The columns a measure looks at: the ones named, or the default; NotApplicable when there are too few."""
+    """The columns without infinite values and with a value in ``one`` or ``both`` of the tables; ``notes`` takes a
+    sentence for each of the others.
+    """
+    made = []
+    for name in names:
+        if count := infinite_values(pair, name):
+            notes.append(f"{_infinite(name, count)} and is left out; make them missing values to keep it")
+            continue
+        if valued != "any":
+            has = [bool((pair.codes(name).of(t) >= 0).any()) for t in ("original", "released")]
+            if not (any(has) if valued == "one" else all(has)):
+                where = "in one of the tables" if any(has) else "at all"
+                notes.append(f"column {name!r} has no value {where} and is left out")
+                continue
+        made.append(name)
+    return tuple(made)
+
+
+def chosen(
+    pair: Pair,
+    columns: Sequence[str] | str | None,
+    default: Sequence[str],
+    kind: str,
+    minimum: int = 1,
+    *,
+    notes: list[str] | None = None,
+    valued: Literal["any", "one", "both"] = "any",
+) -> tuple[str, ...]:
+    """The columns a measure looks at: the ones named, or the default; NotApplicable when there are too few.
+
+    With ``notes`` columns that cannot be used are left out and named there; one that was asked for by name is refused.
+    """
     names = tuple(default) if columns is None else (columns,) if isinstance(columns, str) else tuple(columns)
     for name in names:
         if name not in pair.columns:
             raise InputError(f"column {name!r} is not shared by original and release{closest(name, pair.columns)}")
     if len(set(names)) != len(names):
         raise InputError("columns names a column twice")
+    left: list[str] = []
+    if notes is not None:
+        if columns is not None:
+            require_finite(pair, names)
+        names = usable(pair, names, left, valued)
+        notes += left
     if len(names) < minimum:
         found = (
             f"{len(names)} of the {minimum} {kind} columns it needs" if minimum > 1 else f"no {kind} column to compare"
         )
+        if left:
+            found += f" ({'; '.join(left[:3])})"
         raise NotApplicable(f"there is {found}; name the columns with columns=[...] or give their kind in schema=")
     return names
 

@@ -154,7 +154,7 @@ def model_frames(formula: Formula, pair: Pair, tables: Sequence[str]) -> list[Mo
             block, labels = np.ones((len(rows), 1)), [""]
             for factor in term:
                 part, own = _columns(factor, pair, table, rows, coding[factor.text])
-                block = (block[:, :, None] * part[:, None, :]).reshape(len(rows), -1)
+                block = (block[:, :, None] * part[:, None, :]).reshape(len(rows), block.shape[1] * part.shape[1])
                 labels = [f"{a}:{b}" if a else b for a in labels for b in own]
             blocks.append(block)
             names += labels

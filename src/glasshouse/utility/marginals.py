@@ -8,13 +8,13 @@ from typing import Any
 import numpy as np
 
 from glasshouse.core.measure import measure
-from glasshouse.core.plain import number
+from glasshouse.core.plain import percent
 from glasshouse.core.result import Result
 from glasshouse.core.streams import RandomState
 from glasshouse.data.pair import Pair
 from glasshouse.utility import distances
 from glasshouse.utility.counts import Counted, Statistic, counted, evaluate, mean_null
-from glasshouse.utility.figures import chosen, require_numeric, with_columns
+from glasshouse.utility.figures import chosen, require_numeric, small, with_columns
 from glasshouse.utility.nulls import judged
 from glasshouse.utility.pictures import plot_columns
 
@@ -40,7 +40,8 @@ def wasserstein(
     the original (standard deviation where the IQR is 0, then the range). Missing values and special codes are dropped
     per column.
     """
-    names = chosen(pair, columns, pair.numeric, "numeric")
+    notes: list[str] = []
+    names = chosen(pair, columns, pair.numeric, "numeric", notes=notes)
     require_numeric(pair, names)
     made = [counted(pair, c) for c in names]
     scales = {c.name: distances.spread(c.x, _numbers(c), c.n_x) for c in made if c.x.sum() and c.y.sum()}
@@ -53,6 +54,8 @@ def wasserstein(
         raw, grid = value * scale, _grid_distance(column)
         return raw, {
             "wasserstein_exact": raw,
+            "wasserstein_pot": raw,  # the same figure under the name of the transport library
+            "energy_scipy_sqrt": float(distances.cramer(column.x, column.y, _numbers(column))),
             "wasserstein_scaled": value,
             "wasserstein_grid1000_type7": grid,
             "grid_scaled": grid / scale,
@@ -69,10 +72,11 @@ def wasserstein(
         replicates,
         random_state,
         lambda mean: (
-            f"Numeric columns are {number(mean, 3)} of the original's spread (IQR) away on average",
+            f"Numeric columns are {small(mean)} of the original's spread (IQR) away on average",
             1 - min(1.0, mean),
         ),
         {"mean": "wass_over_iqr"},
+        notes,
     )
     grids = [c["grid_scaled"] for c in result.details["columns"].values() if c["figure"] is not None]
     if grids:  # riskutility's score, from 1000 quantiles instead of the exact integral
@@ -97,7 +101,8 @@ def kolmogorov_smirnov(
     D = max |F_X - F_Y|, averaged over columns. ``ks_p_asymp`` per column is the asymptotic p-value of two independent
     samples (conservative with ties); 1 - D is SDMetrics' KSComplement.
     """
-    names = chosen(pair, columns, pair.numeric, "numeric")
+    notes: list[str] = []
+    names = chosen(pair, columns, pair.numeric, "numeric", notes=notes)
     require_numeric(pair, names)
 
     def beside(column: Counted, value: float) -> tuple[float, dict[str, Any]]:
@@ -106,7 +111,8 @@ def kolmogorov_smirnov(
         # the finite-sample law at the combined size, as two-sample tests in the field use it
         size = column.n_x * column.n_y / (column.n_x + column.n_y)
         p = float(np.clip(kstwo.sf(value, max(1, np.round(size))), 0, 1))
-        return value, {"ks_stat": value, "ks_p_asymp": p}
+        cvm = distances.cramer_von_mises(column.x, column.y) if not pair.weights else None
+        return value, {"ks_stat": value, "ks_p_asymp": p, "cvm_stat": cvm}
 
     return _over_columns(
         pair,
@@ -117,10 +123,11 @@ def kolmogorov_smirnov(
         replicates,
         random_state,
         lambda mean: (
-            f"Distribution functions of numeric columns differ by {number(mean, 3)} at most, on average",
+            f"Distribution functions of numeric columns differ by {small(mean)} at most, on average",
             1 - mean,
         ),
         {"mean": "ks_mean"},
+        notes,
     )
 
 
@@ -155,7 +162,7 @@ def hellinger(
         "hellinger",
         replicates,
         random_state,
-        lambda mean: (f"Category shares are a Hellinger distance of {number(mean, 3)} apart on average", 1 - mean),
+        lambda mean: (f"Category shares are a Hellinger distance of {small(mean)} apart on average", 1 - mean),
         {"mean": "hellinger_mean", "utility": "hellinger_utility"},
     )
 
@@ -195,7 +202,7 @@ def total_variation(
         replicates,
         random_state,
         lambda mean: (
-            f"{100 * mean:.2g} % of records would have to change category, on average over columns",
+            f"{percent(mean, 2)} of records would have to change category, on average over columns",
             1 - mean,
         ),
         {"mean": "tv_mean"},
@@ -225,7 +232,7 @@ def jensen_shannon(
         "jsd_bits",
         replicates,
         random_state,
-        lambda mean: (f"Category shares diverge by {number(mean, 3)} bits on average", 1 - mean),
+        lambda mean: (f"Category shares diverge by {small(mean)} bits on average", 1 - mean),
         {"mean": "jsd_mean"},
         lambda c, value: {"jsd_bits": value, "jsd_nats": value * np.log(2)},
     )
@@ -285,7 +292,7 @@ def chi_square(
         "effect",
         replicates,
         random_state,
-        lambda mean: (f"Category shares differ by a chi-square effect of {number(mean, 3)} on average", 1 - mean),
+        lambda mean: (f"Category shares differ by a chi-square effect of {small(mean)} on average", 1 - mean),
         {"mean": "effect_mean"},
         beside,
     )
@@ -319,7 +326,8 @@ def _frequencies(
     golden: Mapping[str, str],
     beside: Any = None,
 ) -> Result:
-    names = chosen(pair, columns, pair.categorical, "categorical")
+    notes: list[str] = []
+    names = chosen(pair, columns, pair.categorical, "categorical", notes=notes)
     made = [counted(pair, c, groups if pair.is_numeric(c) else None) for c in names]
 
     def around(column: Counted, value: float) -> tuple[float, dict[str, Any]]:
@@ -327,7 +335,7 @@ def _frequencies(
         return value, parts | (beside(column, value) if beside else {})
 
     return _over_columns(
-        pair, made, lambda c, x, y: distance(x, y), around, figure, replicates, random_state, speak, golden
+        pair, made, lambda c, x, y: distance(x, y), around, figure, replicates, random_state, speak, golden, notes
     )
 
 
@@ -341,6 +349,7 @@ def _over_columns(
     random_state: RandomState,
     speak: Any,
     golden: Mapping[str, str],
+    notes: Sequence[str],
 ) -> Result:
     """The mean of a statistic over columns, its null band, and each column's figure with its own band."""
     values = evaluate(columns, statistic)
@@ -376,7 +385,10 @@ def _over_columns(
     details: dict[str, Any] = {golden["mean"]: mean, "n_columns": int(known.size)}
     if "utility" in golden and utility is not None:
         details[golden["utility"]] = utility
-    warnings = [f"column {c!r} has no value in one of the tables and is left out of the mean" for c in empty]
+    warnings = [
+        *notes,
+        *(f"column {c!r} has no value in one of the tables and is left out of the mean" for c in empty),
+    ]
     result = judged(
         mean,
         null,

@@ -78,7 +78,8 @@ def ci_proximity(
     """
     from scipy.stats import t
 
-    names = chosen(pair, columns, pair.numeric, "numeric")
+    notes: list[str] = []
+    names = chosen(pair, columns, pair.numeric, "numeric", notes=notes, valued="both")
     require_numeric(pair, names)
     made = [counted(pair, c) for c in names]
 
@@ -135,6 +136,7 @@ def ci_proximity(
         null,
         "higher",
         utility=mean,
+        warnings=notes,
         details={
             "ci_proximity_mean": mean,
             "ci_overlap_karr_mean": karr,
@@ -179,7 +181,8 @@ def ci_overlap(
     |n|/|I_X| and |n|/|I_Y|, averaged over numeric columns. Per column also the hull overlap and ``ratioSE`` =
     |difference| / half the original's interval.
     """
-    names = chosen(pair, columns, pair.numeric, "numeric")
+    notes: list[str] = []
+    names = chosen(pair, columns, pair.numeric, "numeric", notes=notes, valued="both")
     require_numeric(pair, names)
     statistic = _estimator(estimator)
     table: dict[str, Any] = {}
@@ -242,6 +245,7 @@ def ci_overlap(
         null,
         "higher",
         utility=mean,
+        warnings=notes,
         details={"ci_overlap_karr_mean": mean, "n_columns": len(table)},
         sentence=f"Intervals of the {spoken} overlap by {number(mean, 3)} on average",
         plot_data={

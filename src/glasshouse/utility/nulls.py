@@ -19,14 +19,16 @@ from typing import Any, Literal
 
 import numpy as np
 
-from glasshouse.core.plain import number
 from glasshouse.core.result import Result, Verdict
 from glasshouse.core.streams import RandomState, generator
 from glasshouse.data.pair import Pair
+from glasshouse.utility.figures import small
 
 Better = Literal["lower", "higher"]
 Rows = np.ndarray | None  # None: every row, as it stands
 TAIL = 0.05
+NULL_WORK = 500_000  # tables or pairs of columns compared in all resamples of a null band together
+FEWEST = 10
 
 
 @dataclass(frozen=True)
@@ -50,6 +52,19 @@ class Null:
             "copy_alarm": below if better == "lower" else above,
             "lost": above if better == "lower" else below,
         }
+
+
+def affordable(replicates: int, comparisons: int, what: str) -> tuple[int, list[str]]:
+    """Replicates of a null band within ``NULL_WORK`` comparisons, at least 10, and the warning when they are fewer
+    than asked for.
+    """
+    allowed = max(FEWEST, NULL_WORK // max(comparisons, 1))
+    if replicates <= allowed:
+        return replicates, []
+    return allowed, [
+        f"null band from {allowed} instead of {replicates} resamples: each compares {comparisons:,} {what}; name fewer "
+        "columns for a finer band"
+    ]
 
 
 def band(fresh: Sequence[float] | np.ndarray, correct: Sequence[float] | np.ndarray, how: str) -> Null | None:
@@ -139,9 +154,13 @@ def judged(
     details: Mapping[str, Any],
     sentence: str,
     warnings: Sequence[str] = (),
+    alarm: bool = True,
     **more: Any,
 ) -> Result:
-    """A utility result read against its null band: the score, the band, the alarm, the verdict and the sentence."""
+    """A utility result read against its null band: the score, the band, the alarm, the verdict and the sentence.
+
+    ``alarm=False`` for a measure in which a copy does not stand out, so that better than the band means nothing bad.
+    """
     figures: dict[str, Any] = {"utility": None if utility is None else min(1.0, max(0.0, utility)), **details}
     if value is None or not np.isfinite(value):
         return Result(None, details=figures, sentence=sentence, warnings=warnings, **more)
@@ -149,7 +168,9 @@ def judged(
         return Result(value, details=figures, sentence=sentence + ".", warnings=warnings, **more)
     reading = null.reading(float(value), better)
     figures |= reading
-    reach = f"a perfect synthesiser would reach {number(null.low, 3)} to {number(null.high, 3)}"
+    if not alarm:  # better than the band is simply good
+        figures["copy_alarm"] = reading["copy_alarm"] = False
+    reach = f"a perfect synthesiser would reach {small(null.low)} to {small(null.high)}"
     if reading["copy_alarm"]:
         tail = f"{reach}: closer to the original than honest synthesis comes, which is what a copy looks like."
     elif reading["lost"]:

@@ -13,7 +13,7 @@ from glasshouse.core.plain import number
 from glasshouse.core.result import Result
 from glasshouse.core.streams import RandomState, generator
 from glasshouse.data.pair import Pair
-from glasshouse.utility.figures import ignored_weights
+from glasshouse.utility.figures import ignored_weights, small
 from glasshouse.utility.nulls import Null, band, judged
 from glasshouse.utility.predictive_models import Task, predictions, score, task
 
@@ -88,9 +88,9 @@ def model_performance(
         "lower",
         utility=1 - min(1.0, value),
         details={"models": scores, "metric": made.metric, "target": made.target},
-        sentence=f"Cross-validated {made.metric.upper()} of {made.target} differs by {number(value, 3)} between "
+        sentence=f"Cross-validated {made.metric.upper()} of {made.target} differs by {small(value)} between "
         "release and original",
-        warnings=ignored_weights(pair, "model_performance"),
+        warnings=[*made.notes, *ignored_weights(pair, "model_performance")],
         table=[{"model": k, **v} for k, v in scores.items()],
         plot_data={
             "bars": [
@@ -142,7 +142,7 @@ def model_quality(
         utility=value,
         details={"models": scores, "metric": made.metric, "target": made.target},
         sentence=f"{made.target} is as predictable inside the release as inside the original to {number(value, 3)}",
-        warnings=ignored_weights(pair, "model_quality"),
+        warnings=[*made.notes, *ignored_weights(pair, "model_quality")],
         table=[{"model": k, **v} for k, v in scores.items()],
         plot_data={
             "bars": [

@@ -50,7 +50,7 @@ def tstr(
     The headline is TSTR / TRTR, for AUC (TSTR - 0.5) / (TRTR - 0.5). Predictors: the keys, or all other columns.
     ``equal_sizes`` trains both on the same number of records. ``model``: "linear" or any attacker ("rf", "cart",
     "gbm", ...) or estimator. The band draws the linear model's coefficients from their sampling law; it is left out
-    for other models.
+    for other models. More than the band is no alarm: a copy predicts as well as the original, not better.
     """
     made = task(pair, pair.target, predictors)
     train, asked, test = _split(pair, made, test_rows, random_state)
@@ -76,7 +76,7 @@ def tstr(
         else None
     )
     metric = made.metric
-    warnings = ignored_weights(pair, "tstr")
+    warnings = [*made.notes, *ignored_weights(pair, "tstr")]
     if asked == "original":
         warnings.append(
             "no holdout: the release was made from the test records too, which flatters it; pass holdout= for an "
@@ -87,6 +87,7 @@ def tstr(
         null,
         "higher",
         utility=min(1.0, value),
+        alarm=False,  # a copy predicts as well as the original, no better: only the lower side speaks
         details={
             f"trtr_{metric}": real,
             f"tstr_{metric}": synthetic,
@@ -258,7 +259,7 @@ def feature_importance(
             "asked": asked,
         },
         sentence=f"Models rank the columns that predict {made.target} alike to {number(value, 3)} (Spearman)",
-        warnings=ignored_weights(pair, "feature_importance"),
+        warnings=[*made.notes, *ignored_weights(pair, "feature_importance")],
         table=rows,
         plot_data={"importance": rows},
     )

@@ -17,6 +17,7 @@ from glasshouse.core.errors import InputError, NotApplicable
 from glasshouse.core.streams import RandomState
 from glasshouse.data.pair import Pair
 from glasshouse.engines.design import Design, design
+from glasshouse.utility.figures import require_finite, usable
 from glasshouse.utility.glm import logistic
 
 
@@ -32,6 +33,7 @@ class Task:
     matrices: dict[str, np.ndarray]  # treatment coding over the levels of all tables, first column 1
     response: dict[str, np.ndarray]
     n_classes: int | None
+    notes: tuple[str, ...] = ()  # columns that could not be used
 
     @property
     def metric(self) -> str:
@@ -49,10 +51,15 @@ def task(pair: Pair, target: str | None, predictors: Sequence[str] | None) -> Ta
         raise NotApplicable("needs at least one column to predict from; name them with predictors=[...]")
     if target in names:
         raise InputError(f"target {target!r} is also a predictor; take it out of predictors")
-    return pair.memo(("task", target, names), lambda: _task(pair, target, names))
+    require_finite(pair, (target, *(predictors or ())))
+    notes: list[str] = []
+    names = usable(pair, names, notes, "one")
+    if not names:
+        raise NotApplicable(f"there is no column to predict from ({'; '.join(notes[:3])})")
+    return pair.memo(("task", target, names), lambda: _task(pair, target, names, tuple(notes)))
 
 
-def _task(pair: Pair, target: str, names: tuple[str, ...]) -> Task:
+def _task(pair: Pair, target: str, names: tuple[str, ...], notes: tuple[str, ...]) -> Task:
     tables = ["original", "released", *(["holdout"] if pair.has_holdout else [])]
     numeric = pair.is_numeric(target)
     codes = pair.codes(target)
@@ -72,7 +79,7 @@ def _task(pair: Pair, target: str, names: tuple[str, ...]) -> Task:
     centre, scale = matrices["original"][:, 1:].mean(axis=0), matrices["original"][:, 1:].std(axis=0)
     for matrix in matrices.values():
         matrix[:, 1:] = (matrix[:, 1:] - centre) / np.where(scale > 0, scale, 1.0)
-    return Task(target, names, designs, matrices, response, None if numeric else codes.n_levels)
+    return Task(target, names, designs, matrices, response, None if numeric else codes.n_levels, notes)
 
 
 def _treatment(shape: Design, codes: Sequence[np.ndarray]) -> list[tuple[int, np.ndarray | None]]:

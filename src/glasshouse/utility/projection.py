@@ -16,7 +16,7 @@ from glasshouse.core.result import Result
 from glasshouse.core.streams import RandomState
 from glasshouse.data.pair import Pair
 from glasshouse.utility.copula import numbers
-from glasshouse.utility.figures import chosen, ignored_weights, require_numeric
+from glasshouse.utility.figures import chosen, ignored_weights, require_numeric, small
 from glasshouse.utility.nulls import Rows, canonical_rows, judged, resampled
 
 
@@ -53,7 +53,8 @@ def pca(
     the planes of the first ``components`` axes of both tables (Krzanowski's similarity: 1 same plane, 0
     perpendicular). Complete records.
     """
-    names = chosen(pair, columns, pair.numeric, "numeric", 2)
+    notes: list[str] = []
+    names = chosen(pair, columns, pair.numeric, "numeric", 2, notes=notes, valued="both")
     require_numeric(pair, names)
     if not 1 <= components < len(names) and len(names) != 2:
         raise InputError(f"components must lie between 1 and {len(names) - 1}, not {components}")
@@ -100,7 +101,7 @@ def pca(
             "n_y": len(y),
         },
         sentence=f"The first {k} principal axes agree to {number(value, 3)} (1 = the same directions)",
-        warnings=ignored_weights(pair, "pca"),
+        warnings=[*notes, *ignored_weights(pair, "pca")],
         plot_data={"plane": _plane(projected)},
     )
 
@@ -143,7 +144,8 @@ def gower_paired(pair: Pair, *, columns: Sequence[str] | None = None) -> Result:
     Per column |x - y| / pooled range (numbers) or 0/1 (categories), averaged over the columns in which at least one
     of the two has a value; a value against a missing one counts 1. Needs ``row_paired=True``.
     """
-    names = chosen(pair, columns, pair.columns, "shared")
+    notes: list[str] = []
+    names = chosen(pair, columns, pair.columns, "shared", notes=notes, valued="one")
     total, known = np.zeros(pair.n("original")), np.zeros(pair.n("original"))
     by_column: dict[str, float | None] = {}
     for name in names:
@@ -173,8 +175,9 @@ def gower_paired(pair: Pair, *, columns: Sequence[str] | None = None) -> Result:
             "unchanged": float((distance == 0).mean()),
             "copy_alarm": value == 0.0,
         },
-        sentence=f"Records were moved by a Gower distance of {number(value, 3)} on average; "
+        sentence=f"Records were moved by a Gower distance of {small(value)} on average; "
         f"{100 * float((distance == 0).mean()):.1f} % were not changed at all.",
+        warnings=notes,
         records=lambda: {"gower": distance},
         flag="gower",
     )

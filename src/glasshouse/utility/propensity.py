@@ -12,7 +12,7 @@ from glasshouse.core.plain import number, percent
 from glasshouse.core.result import Result
 from glasshouse.core.streams import RandomState
 from glasshouse.data.pair import Pair
-from glasshouse.utility.figures import ignored_weights
+from glasshouse.utility.figures import ignored_weights, small
 from glasshouse.utility.nulls import judged
 from glasshouse.utility.propensity_models import Fit, Settings
 from glasshouse.utility.propensity_scores import Told, told
@@ -43,7 +43,7 @@ def _report(
             "accuracy": 0.5 + one.figures["PO50"],
             "importance": one.fit.importance,
         }
-        warnings = [*one.fit.notes, *ignored_weights(pair, measure_name)]
+        warnings = [*one.notes, *one.fit.notes, *ignored_weights(pair, measure_name)]
         if settings.model == "forest" and one.figures["AUC"] < 0.4:
             warnings.append(
                 f"out-of-fold AUC {one.figures['AUC']:.2f} is far below one half: records of the release are near "
@@ -123,11 +123,11 @@ def _ratio_score(one: Told) -> float | None:
 
 def _spoken_ratio(one: Told) -> str:
     ratios = one.ratios()
-    base = f"A model told released from original records with pMSE {number(one.figures['pMSE'], 3)}"
+    base = f"A model told released from original records with pMSE {small(one.figures['pMSE'])}"
     return (
         base
         if ratios["pmse_ratio"] is None
-        else f"{base}, {number(ratios['pmse_ratio'], 3)} times what correct synthesis gives"
+        else f"{base}, {small(ratios['pmse_ratio'])} times what correct synthesis gives"
     )
 
 
@@ -211,7 +211,7 @@ def specks(
         settings,
         "SPECKS",
         lambda one: 1 - one.figures["SPECKS"],
-        lambda one: f"Propensity scores of released and original records are {number(one.figures['SPECKS'], 3)} apart",
+        lambda one: f"Propensity scores of released and original records are {small(one.figures['SPECKS'])} apart",
         "specks",
     )
 

@@ -118,9 +118,34 @@ def make_fitter(data: Stacked, settings: Settings, random_state: RandomState) ->
     raise InputError(f"model {settings.model!r} is not known; use 'logit', 'cart' or 'forest'")
 
 
-def _main_effects(data: Stacked) -> tuple[np.ndarray, list[str], list[str]]:
+def _level_limit(data: Stacked, max_params: int) -> int | None:
+    """The most levels a category may keep so that main effects stay within ``max_params`` and a fifth of the records;
+    None where nothing has to be merged.
+    """
+    kinds = data.design.kinds
+    counts = [len(np.unique(data.design.codes[:, j])) - 1 for j, kind in enumerate(kinds) if kind != "numeric"]
+    room = min(max_params, max(20, len(data.labels) // 5)) - sum(kind == "numeric" for kind in kinds)
+    if not counts or sum(counts) <= room:
+        return None
+    limit = max(counts)
+    while limit > 2 and sum(min(k, limit) for k in counts) > room:
+        limit -= 1
+    return limit
+
+
+def _merged(codes: np.ndarray, keep: int) -> np.ndarray:
+    """The ``keep`` most frequent levels as they are, all others one level (both tables together decide, so the labels
+    have no say).
+    """
+    counts = np.bincount(codes)
+    common = np.argsort(-counts, kind="stable")[:keep]
+    return np.where(np.isin(codes, common), codes, len(counts))
+
+
+def _main_effects(data: Stacked, max_params: int, notes: list[str]) -> tuple[np.ndarray, list[str], list[str]]:
     """Treatment-coded columns, their names and the data column behind each; levels that no record has are left out."""
     blocks, names, source = [], [], []
+    limit = _level_limit(data, max_params)
     for j, (name, kind) in enumerate(zip(data.design.names, data.design.kinds, strict=True)):
         if kind == "numeric":
             column = data.design.column(j)
@@ -129,9 +154,16 @@ def _main_effects(data: Stacked) -> tuple[np.ndarray, list[str], list[str]]:
             source.append(data.source[j])
         else:
             codes = data.design.codes[:, j]
+            levels = len(np.unique(codes))
+            if limit is not None and levels - 1 > limit:
+                codes = _merged(codes, limit)
+                notes.append(
+                    f"column {name!r} has {levels:,} levels, more than the logit can take: its {limit} most "
+                    "frequent are kept and the rest is one level; declare numbers as numeric, or use model='cart'"
+                )
             present = np.unique(codes)[1:]
             blocks.append((codes[:, None] == present[None, :]).astype(float))
-            names += [f"{name}[{data.design.levels[j][level]}]" for level in present]
+            names += [f"{name}[{level}]" for level in present]
             source += [data.source[j]] * len(present)
     return np.concatenate(blocks, axis=1), names, source
 
@@ -139,17 +171,20 @@ def _main_effects(data: Stacked) -> tuple[np.ndarray, list[str], list[str]]:
 def _logit_fitter(data: Stacked, settings: Settings) -> Callable[[np.ndarray], Fit]:
     from glasshouse.utility.glm import independent_columns, logistic
 
-    main, names, source = _main_effects(data)
+    notes: list[str] = []
+    main, names, source = _main_effects(data, settings.max_params, notes)
     scale = main.std(axis=0)
     main = (main - main.mean(axis=0)) / np.where(scale > 0, scale, 1.0)
     crossed = [(a, b) for a, b in combinations(range(main.shape[1]), 2) if source[a] != source[b]]
     wanted = 1 + len(names) + len(crossed)
-    order, notes = settings.maxorder, []
+    order = settings.maxorder
     if order is None:
-        order = 1 if wanted <= settings.max_params else 0
+        # with as many coefficients as records a logit separates anything
+        limit = min(settings.max_params, len(main) - 1)
+        order = 1 if wanted <= limit else 0
         if order == 0:
             notes.append(
-                f"two-way terms would need {wanted:,} coefficients (limit {settings.max_params}); main effects "
+                f"two-way terms would need {wanted:,} coefficients (limit {limit}); main effects "
                 "only, table_utility looks at pairs"
             )
     elif order == 1 and wanted > settings.max_params:
@@ -172,7 +207,9 @@ def _logit_fitter(data: Stacked, settings: Settings) -> Callable[[np.ndarray], F
     behind = [source[j] for j in np.flatnonzero(kept[: len(names)])]
 
     def fit(labels: np.ndarray) -> Fit:
-        found = logistic(design, labels.astype(float))
+        # permuted labels only make the null band, for which a looser fit is as good
+        permuted = labels is not data.labels
+        found = logistic(design, labels.astype(float), errors=False, tolerance=1e-6 if permuted else 1e-12)
         weight: dict[str, float] = {}
         for name, slope in zip(behind, np.abs(found.coefficients[1 : 1 + len(behind)]), strict=True):
             weight[name] = weight.get(name, 0.0) + float(slope)

@@ -4,8 +4,9 @@ of releases.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
 from itertools import combinations
 
 import numpy as np
@@ -54,6 +55,7 @@ class Told:
     figures: dict[str, float]
     draws: dict[str, np.ndarray]  # fresh-sample draws by permutation, empty with the closed form
     pairs: dict[str, float]  # means over pairs of releases
+    notes: tuple[str, ...] = ()  # columns that could not be used
 
     def null(self, name: str, how: str) -> Null | None:
         """Band of one figure: closed form for the pMSE of a logit, else from permuted labels."""
@@ -131,11 +133,29 @@ def told(
             "the pairs null compares releases with each other and needs several of them: pass released=[first, "
             "second, ...]"
         )
-    names = chosen(pair, columns, pair.columns, "shared")
-    key = ("propensity", names, settings, how, n_perm, random_state if isinstance(random_state, int) else None)
+    notes: list[str] = []
+    names = chosen(pair, columns, pair.columns, "shared", notes=notes, valued="one")
+    # the measures of this family ask for the same fits; the number of threads changes no result
+    key = ("propensity", names, replace(settings, n_jobs=None), how, n_perm, random_state)
     if isinstance(random_state, np.random.Generator):
-        return _told(pair, names, settings, how, n_perm, random_state), how
-    return pair.memo(key, lambda: _told(pair, names, settings, how, n_perm, random_state)), how
+        found = _told(pair, names, settings, how, n_perm, random_state)
+    else:
+        found = pair.memo(key, lambda: _told(pair, names, settings, how, n_perm, random_state))
+    return [replace(one, notes=tuple(notes)) for one in found], how
+
+
+def _observed(
+    pair: Pair,
+    names: tuple[str, ...],
+    settings: Settings,
+    table: str,
+    random_state: RandomState,
+    compute: Callable[[], Fit],
+) -> Fit:
+    """The fit to the true labels, shared by every kind of null."""
+    if isinstance(random_state, np.random.Generator):
+        return compute()
+    return pair.memo(("propensity fit", names, replace(settings, n_jobs=None), table, random_state), compute)
 
 
 def _told(
@@ -153,7 +173,7 @@ def _told(
     for table in tables:
         data = stacked(pair, names, "original", table)
         fitter = make_fitter(data, settings, random_state)
-        fit = fitter(data.labels)
+        fit = _observed(pair, names, settings, table, random_state, partial(fitter, data.labels))
         draws: dict[str, np.ndarray] = {}
         if how == "permutation":
             shuffled = [

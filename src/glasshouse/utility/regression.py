@@ -14,6 +14,7 @@ from glasshouse.core.plain import number
 from glasshouse.core.result import Result
 from glasshouse.core.streams import RandomState, generator
 from glasshouse.data.pair import Pair
+from glasshouse.utility.figures import require_finite
 from glasshouse.utility.formula import Formula, ModelFrame, model_frames, parse, simple
 from glasshouse.utility.glm import Fitted, independent_columns, least_squares, logistic
 from glasshouse.utility.means import overlaps
@@ -52,6 +53,11 @@ def regression_fidelity(
     if family not in ("auto", "gaussian", "binomial"):
         raise InputError(f"family {family!r} is not known; use 'auto', 'gaussian' or 'binomial'")
     model = _formula(pair, formula)
+    require_finite(pair, model.columns)
+    for name in model.columns:
+        for table in ("original", "released"):
+            if not (pair.codes(name).of(table) >= 0).any():
+                raise NotApplicable(f"column {name!r} has no value in the {table} table; use a formula without it")
     x, y = model_frames(model, pair, ("original", "released"))
     kind = _family(family, x, model)
     if min(len(x.response), len(y.response)) < 3:

@@ -106,7 +106,12 @@ def subgroup_utility(
     worst = min(scored, key=lambda r: (r["utility"], r["group"]))
     whole = overall.details.get("utility") if overall.status == "ok" else None
     lost = [r for r in rows if r["reason"] == "lost in the release"]
-    warnings = [f"{len(lost)} groups of {name!r} are lost in the release and score 0"] if lost else []
+    warnings = list(overall.warnings)
+    if lost:
+        warnings.append(
+            f"{len(lost)} group{'' if len(lost) == 1 else 's'} of {name!r} "
+            f"{'is' if len(lost) == 1 else 'are'} lost in the release and score{'s' if len(lost) == 1 else ''} 0"
+        )
     small = sum(r["n_x"] < SMALL for r in scored)
     if small:
         warnings.append(
@@ -132,9 +137,8 @@ def subgroup_utility(
             "groups": rows,
             "per_group": {r["group"]: {"n_x": r["n_x"], "n_y": r["n_y"], "utility": r["utility"]} for r in rows},
         },
-        sentence=f"The worst of {len(scored)} groups by {name} has a {asked.name} score of "
-        f"{number(worst['utility'], 3)}"
-        + ("" if whole is None else f"; all records together have {number(whole, 3)}."),
+        sentence=f"The worst of {len(scored)} groups by {name} has the score {number(worst['utility'], 3)} "
+        f"({asked.name})" + ("" if whole is None else f"; all records together have {number(whole, 3)}."),
         warnings=warnings,
         table=rows,
         plot_data={"groups": rows, "overall": whole},

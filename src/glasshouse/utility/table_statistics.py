@@ -10,61 +10,107 @@ uses that.
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
+
 import numpy as np
 
-from glasshouse.utility.distances import jensen_shannon_bits
+from glasshouse.engines.margins import Coded, count_both
 
-
-def voas_williamson(d: np.ndarray, s: np.ndarray) -> tuple[float, int]:
-    """(VW, df): sum diff^2 / expect, for one table with no empty cell."""
-    total = d.sum() + s.sum()
-    c = s.sum() / total
-    diff = s - d * (c / (1 - c))
-    return float((diff * diff / ((s + d) * c)).sum()), len(d) - 1
+Tables = Sequence[Sequence[int]] | np.ndarray
+STATISTICS = (
+    "VW",
+    "FT",
+    "JSD",
+    "SPECKS",
+    "WMabsDD",
+    "U",
+    "G",
+    "PO50",
+    "MabsDD",
+    "dBhatt",
+    "df",
+    "dfG",
+    "n",
+    "m",
+)  # in the order of the compiled loop
 
 
 def statistics(d: np.ndarray, s: np.ndarray) -> dict[str, float | int | None]:
-    """Every statistic of one table under synthpop's name; PO50 as a share."""
-    n, m = float(d.sum()), float(s.sum())
-    total = n + m
+    """Every statistic of one table without empty cells, under synthpop's name; PO50 as a share."""
+    from glasshouse.engines.margins_tables import figures_of
+
+    found = np.zeros(len(STATISTICS))
+    scratch = np.zeros(len(d)), np.zeros(len(d), np.int64)
+    figures_of(np.ascontiguousarray(d, float), np.ascontiguousarray(s, float), *scratch, found)
+    return named(found)
+
+
+def every_table(x: Coded, y: Coded, tables: Tables) -> list[dict[str, float | int | None]]:
+    """The statistics of many tables of the same two files."""
+    return [named(figures) for figures in _figures(x, y, tables, False)]
+
+
+def every_ratio(x: Coded, y: Coded, tables: Tables) -> np.ndarray:
+    """S_pMSE = VW / df of many tables, NaN where a table has one cell."""
+    found = _figures(x, y, tables, True)
+    vw, df = found[:, 0], found[:, 10]
+    made: np.ndarray = np.divide(vw, df, out=np.full(len(vw), np.nan), where=df > 0)
+    return made
+
+
+def _figures(x: Coded, y: Coded, tables: Tables, ratio_only: bool) -> np.ndarray:
+    from glasshouse.engines.margins_tables import LARGEST, figures_of, table_figures
+
+    which, levels = np.asarray(tables, np.int64), np.asarray(x.sizes, np.int64)
+    cells = levels[which].astype(float).prod(axis=1)
+    small = np.flatnonzero(cells <= LARGEST)
+    made = np.zeros((len(tables), len(STATISTICS)))
+    if small.size:
+        made[small] = table_figures(
+            x.codes,
+            y.codes,
+            which[small],
+            levels,
+            *(np.ones(1) if side.weights is None else side.weights for side in (x, y)),
+            *(side.weights is not None for side in (x, y)),
+            int(cells[small].max()),
+            ratio_only,
+        )
+    for i in np.flatnonzero(cells > LARGEST):
+        d, s = count_both(x, y, which[i].tolist())
+        figures_of(d, s, np.zeros(len(d)), np.zeros(len(d), np.int64), made[i])
+    return made
+
+
+def named(found: np.ndarray) -> dict[str, float | int | None]:
+    """The compiled figures of one table and the standardised ones that follow from them."""
+    figures = dict(zip(STATISTICS, found.tolist(), strict=True))
+    n, m, df, df_g = figures["n"], figures["m"], int(figures["df"]), int(figures["dfG"])
+    vw, jsd, total = figures["VW"], figures["JSD"], n + m
     c = m / total
-    df = len(d) - 1
-    expected = d * (c / (1 - c))
-    diff = s - expected
-    expect = (s + d) * c
-    vw = float((diff**2 / expect).sum())
-    ft = float(4 * ((np.sqrt(s) - np.sqrt(expected)) ** 2).sum())
-    both = (s > 0) & (d > 0)
-    g, df_g = 0.0, int(both.sum()) - 1
-    if both.any():
-        p, q = d[both] / d[both].sum(), s[both] / s[both].sum()
-        g = float(2 * (s[both] * np.log(q / p)).sum())
-    jsd = float(jensen_shannon_bits(d[None, :], s[None, :])[0])
-    wmabs = float((np.abs(diff) / np.sqrt(expect)).sum() / np.sqrt(2 / np.pi))
-    specks, u = score_order(s / (s + d), d, s)
-    right = float(s[s / m > d / n].sum() + d[s / m <= d / n].sum()) / total
 
     def per(value: float, degrees: int) -> float | None:
         return value / degrees if degrees > 0 else None
 
     return {
         "VW": vw,
-        "FT": ft,
+        "FT": figures["FT"],
         "JSD": jsd,
-        "SPECKS": specks,
-        "WMabsDD": wmabs,
-        "U": u,
-        "G": g,
+        "SPECKS": figures["SPECKS"],
+        "WMabsDD": figures["WMabsDD"],
+        "U": figures["U"],
+        "G": figures["G"],
         "pMSE": vw * c * (1 - c) ** 2 / total,
-        "PO50": right - 0.5,
-        "MabsDD": float(np.abs(diff).sum() / m),
-        "dBhatt": float(np.sqrt(max(0.0, 1 - np.sqrt(d / n * (s / m)).sum()))),
+        "PO50": figures["PO50"],
+        "MabsDD": figures["MabsDD"],
+        "dBhatt": figures["dBhatt"],
         "S_VW": per(vw, df),
-        "S_FT": per(ft, df),
-        "S_JSD": per(jsd * 2 * total / np.log(2), df),
-        "S_JSD_corrected": per(8 * m * np.log(2) * jsd, df),
-        "S_WMabsDD": per(wmabs, df),
-        "S_G": per(g, df_g),
+        "S_FT": per(figures["FT"], df),
+        "S_JSD": per(jsd * 2 * total / math.log(2), df),
+        "S_JSD_corrected": per(8 * m * math.log(2) * jsd, df),
+        "S_WMabsDD": per(figures["WMabsDD"], df),
+        "S_G": per(figures["G"], df_g),
         "S_pMSE": per(vw, df),
         "df": df,
         "dfG": df_g,

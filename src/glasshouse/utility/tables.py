@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from itertools import combinations
 from typing import Any
@@ -10,15 +11,14 @@ import numpy as np
 
 from glasshouse.core.errors import InputError, NotApplicable
 from glasshouse.core.measure import measure
-from glasshouse.core.plain import number
 from glasshouse.core.result import Result
 from glasshouse.core.streams import RandomState, generator
 from glasshouse.data.pair import Pair
 from glasshouse.engines.margins import Coded, coded, complete_rows, count_both
 from glasshouse.utility import distances
-from glasshouse.utility.figures import chosen
-from glasshouse.utility.nulls import Null, Rows, band, canonical_rows, draw, judged, resampled
-from glasshouse.utility.table_statistics import statistics, voas_williamson
+from glasshouse.utility.figures import chosen, small
+from glasshouse.utility.nulls import Null, Rows, affordable, band, canonical_rows, draw, judged, resampled
+from glasshouse.utility.table_statistics import every_ratio, every_table
 
 WAYS = {1: "oneway", 2: "twoway", 3: "threeway"}
 MEMORISED, MODERATE, POOR = 0.3, 3.0, 10.0
@@ -60,27 +60,27 @@ def table_utility(
         raise InputError(f"order must be 1, 2 or 3 (one-, two- or three-way tables), not {order}")
     if missing not in ("level", "drop"):
         raise InputError(f"missing={missing!r} is no rule here; use 'level' or 'drop'")
-    names = chosen(pair, columns, pair.columns, "shared", order)
-    wanted, warnings = _wanted(len(names), order, max_tables, random_state)
+    warnings: list[str] = []
+    names = chosen(pair, columns, pair.columns, "shared", order, notes=warnings, valued="one")
+    wanted, fewer = _wanted(len(names), order, max_tables, random_state)
+    warnings += fewer
     x, y = (coded(pair, names, table, groups, missing) for table in ("original", "released"))
     if not x.n or not y.n:
         raise NotApplicable("no record has a value in all of these columns; use missing='level'")
-    rows, cells = [], []
-    for which in wanted:
-        d, s = count_both(x, y, which)
-        found = statistics(d, s)
-        rows.append(
-            {
-                "table": ":".join(names[j] for j in which),
-                **{f"column{k + 1}": names[j] for k, j in enumerate(which)},
-                **found,
-                "empty_cells": int(np.prod([x.sizes[j] for j in which], dtype=np.int64)) - len(d),
-            }
-        )
-        cells.append(which)
+    rows: list[dict[str, Any]] = [
+        {
+            "table": ":".join(names[j] for j in which),
+            **{f"column{k + 1}": names[j] for k, j in enumerate(which)},
+            **found,
+            "empty_cells": math.prod(x.sizes[j] for j in which) - int(found["df"] or 0) - 1,
+        }
+        for which, found in zip(wanted, every_table(x, y, wanted), strict=True)
+    ]
     scores = np.array([np.nan if r["S_pMSE"] is None else r["S_pMSE"] for r in rows], float)
     if not np.isfinite(scores).any():
         raise NotApplicable("every column has one level only, so there is nothing to tabulate")
+    replicates, fewer = affordable(replicates, len(wanted), "tables")
+    warnings += fewer
     null, null_median = _table_null(pair, x, y, wanted, replicates, random_state, names, missing)
     ranked = np.argsort(-np.nan_to_num(scores, nan=-1.0), kind="stable")[:worst]
     way = WAYS[order]
@@ -90,14 +90,15 @@ def table_utility(
         f"{way}_S_pMSE_median": middle,
         "mean": float(np.nanmean(scores)),
         "n_tables": len(rows),
+        "null_replicates": replicates,
         "worst": [rows[i]["table"] for i in ranked],
-        "by_column": _by_column(rows, scores, names),
+        "by_column": _by_column(wanted, scores, names),
         "share_above_3": float(np.nanmean(scores > MODERATE)),
         "share_above_10": float(np.nanmean(scores > POOR)),
         "tables": {
             r["table"]: {k: v for k, v in r.items() if k != "table" and not k.startswith("column")} for r in rows
         },
-        "worst_cells": _worst_cells(pair, x, y, cells[int(ranked[0])], groups),
+        "worst_cells": _worst_cells(pair, x, y, wanted[int(ranked[0])], groups),
     }
     if null_median is not None:
         details |= {"median_null_low": null_median.low, "median_null_high": null_median.high}
@@ -105,6 +106,7 @@ def table_utility(
         details |= {k: v for k, v in rows[0].items() if not k.startswith(("table", "column"))} | {
             "JSD_bits": rows[0]["JSD"]
         }
+        details |= _on_original_support(x, y, wanted[0])
     return judged(
         top,
         null,
@@ -112,7 +114,9 @@ def table_utility(
         utility=1 / max(1.0, top / 2),
         details=details,
         sentence=f"The worst of {len(rows)} {order}-way tables, {rows[int(ranked[0])]['table']}, has S_pMSE "
-        f"{number(top, 3)} (median table {number(middle, 3)})",
+        f"{small(top)} (median table {small(middle)})"
+        if len(rows) > 1
+        else f"The {order}-way table {rows[0]['table']} has S_pMSE {small(top)}",
         warnings=warnings,
         table=rows,
         plot_data={
@@ -152,14 +156,12 @@ def _table_null(
     keep = complete_rows(pair, names) if missing == "drop" else np.ones(pair.n("original"), bool)
     position = np.cumsum(keep) - 1
     base = canonical_rows(pair, keep)
+    tables = np.asarray(wanted, np.int64)
 
     def largest(one: Coded, other: Coded) -> tuple[float, float]:
-        found = []
-        for which in wanted:
-            vw, df = voas_williamson(*count_both(one, other, which))
-            if df > 0:
-                found.append(vw / df)
-        return (max(found), float(np.median(found))) if found else (np.nan, np.nan)
+        found = every_ratio(one, other, tables)
+        found = found[np.isfinite(found)]
+        return (float(found.max()), float(np.median(found))) if found.size else (np.nan, np.nan)
 
     fresh, correct = [], []
     for r in range(replicates):
@@ -173,16 +175,26 @@ def _table_null(
     return tuple(band([f[i] for f in fresh], [c[i] for c in correct], how) for i in range(2))  # type: ignore[return-value]
 
 
-def _by_column(rows: Sequence[dict[str, Any]], scores: np.ndarray, names: Sequence[str]) -> dict[str, float | None]:
-    made: dict[str, float | None] = {}
-    for name in names:
-        own = [
-            v
-            for r, v in zip(rows, scores, strict=True)
-            if np.isfinite(v) and name in (r["column1"], r.get("column2"), r.get("column3"))
-        ]
-        made[name] = float(np.mean(own)) if own else None
-    return made
+def _on_original_support(x: Coded, y: Coded, which: tuple[int, ...]) -> dict[str, float | int]:
+    """Goodness of fit of the release to the original's shares on the original's cells, and the invented cells."""
+    d, s = count_both(x, y, which)
+    seen = d > 0
+    expected = d[seen] / d.sum() * s.sum()
+    return {
+        "pearson_chi2_on_original_support": float(((s[seen] - expected) ** 2 / expected).sum()),
+        "df_pearson": int(seen.sum()) - 1,
+        "n_cells_new": int((~seen).sum()),
+    }
+
+
+def _by_column(wanted: Sequence[tuple[int, ...]], scores: np.ndarray, names: Sequence[str]) -> dict[str, float | None]:
+    """Mean score of the tables each column stands in."""
+    known = np.isfinite(scores)
+    members = np.asarray(wanted, np.int64)[known]
+    repeated = np.repeat(scores[known], members.shape[1])
+    totals = np.bincount(members.ravel(), weights=repeated, minlength=len(names))
+    counts = np.bincount(members.ravel(), minlength=len(names))
+    return {name: float(totals[j] / counts[j]) if counts[j] else None for j, name in enumerate(names)}
 
 
 def _worst_cells(
@@ -202,7 +214,8 @@ def _worst_cells(
     labels = []
     for j in which:
         name = x.names[j]
-        levels = quantile_groups(pair, name, groups).levels if pair.is_numeric(name) else pair.codes(name).levels
+        cut = pair.is_numeric(name) and pair.codes(name).n_levels > 0
+        levels = quantile_groups(pair, name, groups).levels if cut else pair.codes(name).levels
         labels.append([*[str(v) for v in levels], "missing"])
     made = []
     for at in np.argsort(-np.abs(z), kind="stable")[:top]:
@@ -237,7 +250,8 @@ def contingency_fidelity(
     TV = 1/2 sum |p - q| of each joint table, over records complete in the chosen columns. ``expected_tv`` is the
     closed form for a fresh sample, 1/2 sum sqrt(2/pi p(1-p)(1/n+1/m)); divide it by sqrt 2 for correct synthesis.
     """
-    names = chosen(pair, columns, pair.categorical, "categorical", 2)
+    warnings: list[str] = []
+    names = chosen(pair, columns, pair.categorical, "categorical", 2, notes=warnings, valued="both")
     x, y = (coded(pair, names, table, 5, "drop") for table in ("original", "released"))
     if not x.n or not y.n:
         raise NotApplicable("no record is complete in these columns; choose fewer with columns=[...]")
@@ -287,6 +301,7 @@ def contingency_fidelity(
             "dropped_x": pair.n("original") - x.n,
             "dropped_y": pair.n("released") - y.n,
         },
+        warnings=warnings,
         sentence=f"Pairwise tables of categories agree to {100 * (1 - mean):.3g} % on average",
         plot_data={"matrix": [{"a": k.split("|")[0], "b": k.split("|")[1], "value": v} for k, v in found.items()]},
         table=[{"pair": k, "tv": v, "expected_tv": expected[k]} for k, v in found.items()],

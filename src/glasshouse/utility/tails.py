@@ -17,7 +17,7 @@ from glasshouse.core.streams import RandomState
 from glasshouse.data.pair import Pair
 from glasshouse.utility import distances
 from glasshouse.utility.counts import Counted, counted, evaluate, mean_null
-from glasshouse.utility.figures import chosen, require_numeric, with_columns
+from glasshouse.utility.figures import chosen, require_numeric, small, with_columns
 from glasshouse.utility.nulls import judged
 
 POINTS = 50
@@ -50,7 +50,8 @@ def tail_fidelity(
     """
     if not 50 < percentile < 100:
         raise InputError(f"percentile must lie between 50 and 100, not {percentile}")
-    names = chosen(pair, columns, pair.numeric, "numeric")
+    notes: list[str] = []
+    names = chosen(pair, columns, pair.numeric, "numeric", notes=notes, valued="both")
     require_numeric(pair, names)
     made = [c for c in (counted(pair, name) for name in names) if c.x.sum() and c.y.sum()]
     if not made:
@@ -108,9 +109,9 @@ def tail_fidelity(
         score,
         "higher",
         utility=float(np.exp(-mean)),
+        warnings=notes,
         details={"tail_qq": mean, "tail_utility": float(np.exp(-mean)), "n_columns": len(made)},
-        sentence=f"Tail quantiles are {number(mean, 3)} IQRs apart on average (fidelity "
-        f"{number(float(np.exp(-mean)), 3)})",
+        sentence=f"Tail quantiles are {small(mean)} IQRs apart on average (fidelity {number(float(np.exp(-mean)), 3)})",
         plot_data={"tails": curves},
     )
     return with_columns(result, table)
@@ -175,7 +176,8 @@ def outliers(
     whose tails were cut cannot hide it. The headline is the mean over columns of |share_Y - share_X| outside the
     Tukey fences; ``own`` figures use the release's own fences.
     """
-    names = chosen(pair, columns, pair.numeric, "numeric")
+    notes: list[str] = []
+    names = chosen(pair, columns, pair.numeric, "numeric", notes=notes, valued="both")
     require_numeric(pair, names)
     made = [c for c in (counted(pair, name) for name in names) if c.x.sum() and c.y.sum()]
     if not made:
@@ -224,6 +226,7 @@ def outliers(
         null,
         "lower",
         utility=1 - mean,
+        warnings=notes,
         details={"outlier_gap": mean, "n_columns": len(made)},
         sentence=f"The share of outlying values differs by {percent(mean, 2)} on average",
     )

@@ -1,0 +1,261 @@
+"""Compiled loops over many small tables and pairs of columns: a wide file has tens of thousands of them.
+
+Every loop visits cells in the order of their codes, so a result does not depend on the order of the records.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numba import njit
+
+LARGEST = 1_000_000  # cells of a table counted in place; larger ones are counted over the cells that occur
+
+
+@njit(cache=True, nogil=True)
+def _fill(codes: Any, which: Any, sizes: Any, weights: Any, weighted: bool, out: Any) -> Any:
+    """Adds one file's records to the cells of one table and returns the number of its cells."""
+    cells = 1
+    for k in range(len(which)):
+        cells *= sizes[which[k]]
+    out[:cells] = 0.0
+    if len(which) == 2 and not weighted:
+        a, b, width = codes[which[0]], codes[which[1]], sizes[which[1]]
+        for i in range(len(a)):
+            out[a[i] * width + b[i]] += 1.0
+        return cells
+    for i in range(codes.shape[1]):
+        at = 0
+        for k in range(len(which)):
+            at = at * sizes[which[k]] + codes[which[k], i]
+        out[at] += weights[i] if weighted else 1.0
+    return cells
+
+
+@njit(cache=True, nogil=True)
+def table_figures(
+    cx: Any, cy: Any, tables: Any, sizes: Any, wx: Any, wy: Any, hx: bool, hy: bool, most: int, ratio_only: bool
+) -> Any:
+    """The figures of ``figures_of`` for every table, [tables, figures]; ``ratio_only``: VW and df alone.
+
+    ``tables`` [tables, order], ``most`` the cells of the largest.
+    """
+    full_d, full_s = np.zeros(most), np.zeros(most)
+    d, s = np.zeros(most), np.zeros(most)
+    score, order = np.zeros(most), np.zeros(most, np.int64)
+    out = np.zeros((len(tables), 14))
+    for t in range(len(tables)):
+        _fill(cx, tables[t], sizes, wx, hx, full_d)
+        cells = _fill(cy, tables[t], sizes, wy, hy, full_s)
+        kept, n, m = 0, 0.0, 0.0
+        for at in range(cells):
+            if full_d[at] + full_s[at] > 0:
+                d[kept], s[kept] = full_d[at], full_s[at]
+                n += d[kept]
+                m += s[kept]
+                kept += 1
+        if ratio_only:
+            c = m / (n + m)
+            odds = c / (1 - c)
+            vw = 0.0
+            for i in range(kept):
+                diff = s[i] - d[i] * odds
+                vw += diff * diff / ((s[i] + d[i]) * c)
+            out[t, 0], out[t, 10] = vw, kept - 1
+        else:
+            figures_of(d[:kept], s[:kept], score[:kept], order[:kept], out[t])
+    return out
+
+
+@njit(cache=True, nogil=True)
+def _ranked(score: Any, order: Any) -> None:
+    """Shell sort of the places by score: the cells of a table are few."""
+    for i in range(len(order)):
+        order[i] = i
+    gap = len(order) // 2
+    while gap > 0:
+        for i in range(gap, len(order)):
+            moving, j = order[i], i
+            while j >= gap and score[order[j - gap]] > score[moving]:
+                order[j] = order[j - gap]
+                j -= gap
+            order[j] = moving
+        gap //= 2
+
+
+@njit(cache=True, nogil=True)
+def figures_of(d: Any, s: Any, score: Any, order: Any, out: Any) -> None:
+    """VW, FT, JSD (bits), SPECKS, WMabsDD, U, G, PO50, MabsDD, dBhatt, df, df of G and both sizes of one table
+    without empty cells; d records of the original, s of the release in each cell.
+    """
+    n, m = d.sum(), s.sum()
+    total = n + m
+    c = m / total
+    odds = c / (1 - c)
+    shared, both_d, both_s = 0, 0.0, 0.0
+    for i in range(len(d)):
+        if d[i] > 0 and s[i] > 0:
+            shared += 1
+            both_d += d[i]
+            both_s += s[i]
+    vw = ft = weighted = gap = right = apart = g = p_part = q_part = 0.0
+    for i in range(len(d)):
+        expected = d[i] * odds
+        diff = s[i] - expected
+        expect = (s[i] + d[i]) * c
+        vw += diff * diff / expect
+        ft += (np.sqrt(s[i]) - np.sqrt(expected)) ** 2
+        weighted += abs(diff) / np.sqrt(expect)
+        gap += abs(diff)
+        p, q = d[i] / n, s[i] / m
+        right += s[i] if q > p else d[i]
+        apart += (np.sqrt(p) - np.sqrt(q)) ** 2  # 1 - sum sqrt(pq) is half of this, and exactly 0 for equal shares
+        middle = 0.5 * (p + q)
+        if p > 0:
+            p_part += p * np.log(p / middle)
+        if q > 0:
+            q_part += q * np.log(q / middle)
+        if d[i] > 0 and s[i] > 0:
+            g += s[i] * np.log((s[i] / both_s) / (d[i] / both_d))
+    for i in range(len(d)):
+        score[i] = s[i] / (s[i] + d[i])
+    _ranked(score, order)
+    below = above = specks = u = 0.0
+    i = 0
+    while i < len(order):
+        mine = theirs = 0.0
+        value = score[order[i]]
+        while i < len(order) and score[order[i]] == value:
+            mine += s[order[i]]
+            theirs += d[order[i]]
+            i += 1
+        below += theirs
+        above += mine
+        specks = max(specks, abs(below / n - above / m))
+        u += mine * (below - 0.5 * theirs)
+    out[0], out[1] = vw, 4 * ft
+    out[2] = max(0.0, 0.5 * (p_part + q_part) / np.log(2.0))
+    out[3], out[4], out[5], out[6] = specks, weighted / np.sqrt(2 / np.pi), u, 2 * g
+    out[7], out[8], out[9] = right / total - 0.5, gap / m, np.sqrt(0.5 * apart)
+    out[10], out[11], out[12], out[13] = len(d) - 1, shared - 1, n, m
+
+
+@njit(cache=True, nogil=True)
+def cramers_vs(codes: Any, sizes: Any, weights: Any, corrected: bool, most: int) -> Any:
+    """Cramér's V of every pair of rows of ``codes`` (-1 missing) over the records that have both values.
+
+    NaN where it is undefined, -1 for a pair with more than ``most`` cells, which is left to the caller.
+    """
+    columns, n = codes.shape
+    widest = 1
+    for a in range(columns):
+        widest = max(widest, sizes[a])
+    table, rows, sums = np.zeros(most), np.zeros(widest), np.zeros(widest)
+    out = np.full(columns * (columns - 1) // 2, np.nan)
+    pair = -1
+    for a in range(columns):
+        for b in range(a + 1, columns):
+            pair += 1
+            width, cells = sizes[b], sizes[a] * sizes[b]
+            if cells > most:
+                out[pair] = -1.0
+                continue
+            table[:cells] = 0.0
+            rows[: sizes[a]] = 0.0
+            sums[:width] = 0.0
+            for i in range(n):
+                j, k = codes[a, i], codes[b, i]
+                if j >= 0 and k >= 0:
+                    table[j * width + k] += weights[i]
+            total, r, c = 0.0, 0.0, 0.0
+            for at in range(cells):
+                rows[at // width] += table[at]
+                sums[at % width] += table[at]
+                total += table[at]
+            for j in range(sizes[a]):
+                r += rows[j] > 0
+            for k in range(width):
+                c += sums[k] > 0
+            if min(r, c) < 2 or total <= 1:
+                continue
+            # chi2 / n = sum t^2 / (row sum column sum) - 1
+            phi2 = -1.0
+            for at in range(cells):
+                if table[at] > 0:
+                    phi2 += table[at] * table[at] / (rows[at // width] * sums[at % width])
+            out[pair] = v_from_phi2(phi2, r, c, total, corrected)
+    return out
+
+
+@njit(cache=True, nogil=True)
+def v_from_phi2(phi2: float, r: float, c: float, total: float, corrected: bool) -> float:
+    phi2 = phi2 if phi2 > 1e-14 else 0.0
+    if not corrected:
+        return np.sqrt(phi2 / (min(r, c) - 1))
+    phi2 = max(0.0, phi2 - (r - 1) * (c - 1) / (total - 1))
+    r = r - (r - 1) ** 2 / (total - 1)
+    c = c - (c - 1) ** 2 / (total - 1)
+    return np.sqrt(phi2 / max(min(r, c) - 1, 1e-12))
+
+
+@njit(cache=True, nogil=True)
+def correlation_ratios(codes: Any, size: int, scores: Any, weights: Any) -> Any:
+    """eta of every row of ``scores`` (NaN missing) over the classes of one column; NaN for a constant or one class."""
+    columns, n = scores.shape
+    out = np.full(columns, np.nan)
+    mass, sums = np.zeros(size), np.zeros(size)
+    for j in range(columns):
+        mass[:] = 0.0
+        sums[:] = 0.0
+        whole = 0.0
+        for i in range(n):
+            k, a, w = codes[i], scores[j, i], weights[i]
+            if k >= 0 and a == a:
+                mass[k] += w
+                sums[k] += w * a
+                whole += w * a * a
+        total, first, between, classes = 0.0, 0.0, 0.0, 0
+        for k in range(size):
+            if mass[k] > 0:
+                classes += 1
+                total += mass[k]
+                first += sums[k]
+                between += sums[k] * sums[k] / mass[k]
+        if classes < 2:
+            continue
+        middle = first * first / total
+        if whole - middle > 1e-12 * whole:
+            out[j] = np.sqrt(min(1.0, max(0.0, between - middle) / (whole - middle)))
+    return out
+
+
+@njit(cache=True, nogil=True)
+def copula_distances(x: Any, y: Any, size: int) -> Any:
+    """Mean squared difference of the empirical copulas of every pair of columns, from grid bins [columns, records].
+
+    Counts are compared as whole numbers (times the other file's size), so equal files give exactly 0.
+    """
+    columns, n, m = len(x), x.shape[1], y.shape[1]
+    out = np.zeros(columns * (columns - 1) // 2)
+    cells = np.zeros((size + 1, size + 1), np.int64)
+    running, squares = np.zeros(size, np.int64), np.zeros(size)
+    pair = 0
+    for a in range(columns):
+        for b in range(a + 1, columns):
+            cells[:] = 0
+            for i in range(n):
+                cells[x[a, i], x[b, i]] += m
+            for i in range(m):
+                cells[y[a, i], y[b, i]] -= n
+            running[:] = 0
+            squares[:] = 0.0
+            for i in range(size):
+                across = 0
+                for j in range(size):
+                    across += cells[i, j]
+                    running[j] += across
+                    squares[j] += float(running[j]) * float(running[j])
+            out[pair] = squares.sum() / (float(n) * float(m)) ** 2 / (size * size)
+            pair += 1
+    return out
