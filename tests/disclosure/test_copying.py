@@ -17,7 +17,7 @@ from glasshouse.disclosure.copying_drisk import drisk
 from glasshouse.disclosure.copying_forest import forest_proximity
 from glasshouse.disclosure.copying_identifiability import epsilon_identifiability
 from glasshouse.disclosure.copying_ratio import nndr, suspicious_chance
-from glasshouse.disclosure.copying_shared import expected_hits
+from glasshouse.disclosure.copying_shared import expected_hits, judge, judge_alone, p_above, people_test
 
 SIMILARITY = (identical, dcr, nndr, hitting_rate, drisk, epsilon_identifiability, forest_proximity)
 COARSE = ["age", "education", "marital", "occupation", "race", "sex", "hr_per_week", "income"]
@@ -378,3 +378,124 @@ def test_box_hit_rate_hand_example():
     assert hitting_rate(pair, box=1 / 30).details["box_hit_rate"] == pytest.approx(1 / 3)
     with pytest.raises(InputError):
         hitting_rate(pair, box=2)
+
+
+# -- sampling error, no holdout, degenerate tables, names and wording ------------------------------------------------
+
+
+def folk(n, seed):
+    draw = np.random.default_rng(seed)
+    return pl.DataFrame(
+        {
+            "age": draw.integers(18, 90, n),
+            "sex": draw.choice(["f", "m"], n),
+            "inc": np.round(draw.lognormal(10, 0.5, n), 0),
+            "job": draw.choice(list("abcde"), n),
+        }
+    )
+
+
+def coarse_folk(n, seed):
+    draw = np.random.default_rng(seed)
+    return pl.DataFrame({"a": draw.integers(0, 14, n), "b": draw.integers(0, 6, n), "s": draw.choice(["f", "m"], n)})
+
+
+@pytest.mark.parametrize("make", [folk, coarse_folk])
+def test_fresh_people_do_not_fail(make):
+    fails = dict.fromkeys([m.name for m in (identical, nndr, drisk, epsilon_identifiability, dcr)], 0)
+    for seed in range(1000, 1060, 3):
+        pair = Pair(make(200, seed), make(200, seed + 1), holdout=make(200 if seed % 2 else 100, seed + 2))
+        for measure in (identical, nndr, drisk, epsilon_identifiability, dcr):
+            fails[measure.name] += measure(pair).verdict == "fail"
+    assert max(fails.values()) <= 1, fails
+
+
+def test_a_fail_needs_a_sure_and_a_sizeable_difference():
+    assert judge(0.2, 0.9) == "pass"
+    assert judge(0.03, 0.9) == "warn"
+    assert judge(0.001, 0.04) == "warn"
+    assert judge(0.001, 0.06) == "fail"
+    # 0.725 of 200 originals against 0.655 of 200 holdout people, and 0.9825 against 0.98: luck
+    for members, strangers in ((145, 131), (393, 392)):
+        n = 200 if members < 200 else 400
+        tested = people_test(np.arange(n) < members, np.arange(n) < strangers, 0.95)
+        assert judge(tested["p_difference"], tested["difference"]) == "pass"
+        assert tested["difference_interval"][0] < 0 < tested["difference_interval"][1]
+    # Fisher: 3 of 3 against 0 of 3 has one chance in 20
+    assert people_test(np.ones(3, bool), np.zeros(3, bool), 0.95)["p_difference"] == pytest.approx(1 / 20)
+
+
+def test_dependent_records_count_as_one():
+    gaps = np.ones(40)
+    assert p_above(gaps, np.arange(40)) < 1e-8
+    assert p_above(gaps, np.arange(40), np.zeros(40, int)) == pytest.approx(0.158655, abs=1e-6)
+    assert p_above(np.zeros(3), np.arange(3)) == 1
+    alone = people_test(np.ones(20, bool), np.arange(20) < 5, 0.95)["p_difference"]
+    chained = people_test(np.ones(20, bool), np.arange(20) < 5, 0.95, [np.repeat([0, 1], 20)])["p_difference"]
+    assert alone <= chained
+
+
+def test_planted_copies_still_fail():
+    original = folk(300, 1)
+    leaky = pl.concat([folk(240, 2), original[:60]])
+    pair = Pair(original, leaky, holdout=folk(300, 3))
+    for measure in (identical, nndr, drisk, dcr):
+        assert measure(pair).verdict == "fail", measure.name
+    whole = Pair(original, original, holdout=folk(300, 3))
+    assert epsilon_identifiability(whole).verdict == "fail"
+    assert "p < 0.0001" in drisk(whole).sentence
+    assert "p = 0)" not in "".join(m(whole).sentence for m in SIMILARITY)
+
+
+def test_one_release_record_proves_nothing():
+    original = folk(200, 1)
+    for released in (folk(1, 2), original[:1]):
+        for measure in (hitting_rate, nndr, identical):
+            assert measure(original, released).verdict != "fail", measure.name
+    assert judge_alone(1, 1, 0.0, 0.05, 0.10) == "pass"
+    assert judge_alone(90, 100, 0.2, 0.05, 0.10) == "fail"
+    assert "1 of 1 release record (100.00 %) equals an original" in identical(original, original[:1]).sentence
+
+
+def test_drisk_without_a_holdout_fails_only_beyond_doubt():
+    original = folk(200, 1)
+    copy = drisk(original, original)
+    assert copy.verdict == "fail"
+    assert copy.baseline is None
+    assert copy.details["interval_self"] < 0.1
+    assert "even without a holdout" in copy.sentence
+    assert drisk(original, folk(200, 2)).verdict is None
+    # coarse values meet by chance, the more so in a large release
+    assert drisk(coarse_folk(200, 1), coarse_folk(200, 1)).verdict is None
+    assert drisk(coarse_folk(60, 1), coarse_folk(6000, 2)).verdict is None
+
+
+def test_constant_and_infinite_numbers():
+    original, released = folk(60, 1), folk(60, 2)
+    flat = [pl.lit(1).alias("age"), pl.lit(1.0).alias("inc")]
+    constant = drisk(original.with_columns(flat), released.with_columns(flat))
+    assert constant.value == 1
+    assert constant.verdict is None
+    assert any("constant" in note for note in constant.warnings)
+    one_point = original.with_columns(
+        age=pl.when(pl.int_range(60) < 50).then(40).otherwise("age"),
+        inc=pl.when(pl.int_range(60) < 50).then(100.0).otherwise("inc"),
+    )
+    assert drisk(one_point, released).status == "ok"
+    endless = original.with_columns(inc=pl.when(pl.int_range(60) < 2).then(float("inf")).otherwise("inc"))
+    for measure in (drisk, epsilon_identifiability, dcr):
+        with pytest.raises(InputError, match=r"column 'inc' has 2 infinite values"):
+            measure(endless, released)
+    same = identical(endless, endless)
+    assert same.value == 1
+    assert same.verdict == "fail"
+    assert any("infinite" in note for note in same.warnings)
+
+
+def test_golden_names_of_identical(golden):
+    expected = json.loads((golden / "tables_hand" / "expected.json").read_text())["expected"]
+    tables = [pl.read_csv(golden / "tables_hand" / f"{t}.csv") for t in ("original", "released")]
+    details = identical(*tables).details
+    for found, block in ((details, expected["ims"]), (details["riskutility_repu"], expected["riskutility_repu"])):
+        for name, value in block.items():
+            assert found[name] == pytest.approx(value / 100 if name.startswith("pct") else value), name

@@ -413,3 +413,78 @@ def test_charts_draw() -> None:
         assert len(run(alone).plot("attack").to_dict()["data"]["values"]) == 2
         with pytest.raises(InputError, match="holdout"):
             run(alone).plot("difference")
+
+
+# -- no holdout, names, forms and words ------------------------------------------------------------------------------
+
+
+def _folk(n: int, seed: int) -> pl.DataFrame:
+    draw = np.random.default_rng(seed)
+    return pl.DataFrame(
+        {
+            "age": draw.integers(18, 90, n),
+            "sex": draw.choice(["f", "m"], n),
+            "inc": np.round(draw.lognormal(10, 0.5, n), 0),
+            "job": draw.choice(list("abcde"), n),
+        }
+    )
+
+
+def test_a_verbatim_copy_fails_without_a_holdout() -> None:
+    original = _folk(300, 1)
+    copied = singling_out(original, original, n_attacks=200)
+    assert copied.verdict == "fail"
+    assert "even without a holdout" in copied.sentence
+    assert any("fails all the same" in note for note in copied.warnings)
+    fresh = singling_out(original, _folk(300, 2), n_attacks=200)
+    assert fresh.verdict is None
+    assert any("no verdict" in note for note in fresh.warnings)
+    halves = (["age", "sex"], ["inc", "job"])
+    assert linkability(original, _folk(300, 2), columns=halves).verdict is None
+    unlike = pl.DataFrame({"a": np.arange(300.0), "b": np.arange(300.0) ** 2})
+    assert linkability(unlike, unlike, columns=(["a"], ["b"])).verdict == "fail"
+    # few released records bring anybody's halves together, and a target may follow from the keys in any population
+    assert linkability(unlike, unlike[::30], columns=(["a"], ["b"])).verdict is None
+    assert inference(unlike, unlike, keys=["a"], target="b").verdict is None
+
+
+def test_predicates_in_another_form_are_explained() -> None:
+    original = _folk(50, 1)
+    forms: list[Any] = [
+        [{"pred": [["age", ">=", 80]]}], "age >= 80", {"age": 80}, [["age", ">=", 80]], [[]], [[("age", 80)]],
+    ]  # fmt: skip
+    for wrong in forms:
+        with pytest.raises(InputError, match=r"list of \(column, operator, value\) triples"):
+            singling_out(original, _folk(50, 2), predicates=wrong)
+
+
+@pytest.mark.parametrize("name", ["multivariate_k3", "univariate"])
+def test_golden_names_at_the_top_of_details(reference: dict[str, Any], name: str) -> None:
+    tables = {table: frame.unique(maintain_order=True) for table, frame in reference["frames"].items()}
+    pair = gh.Pair(tables["ori"], tables["syn"], holdout=tables["control"])
+    asked = [q["pred"] for q in reference["predicates"][name]]
+    details = singling_out(pair, predicates=asked).details
+    expected = reference["expected"]["singling_out"][name]
+    for figure in ("n_predicates", "n_success", "n_control", "attack_rate", "control_rate"):
+        assert details[figure] == pytest.approx(expected[figure], abs=1e-9), figure
+    for figure, value in expected["residual"].items():
+        assert details["residual"][figure] == pytest.approx(value, abs=1e-9), figure
+    assert details["attempts"] is None
+
+
+def test_sizes_of_tied_sets(reference: dict[str, Any]) -> None:
+    expected = reference["expected"]["linkability"]
+    details = linkability(reference["pair"], columns=expected["aux_cols"], k=1).details
+    assert details["tie_set_size"] == pytest.approx(expected["ori"]["tie_set_size"])
+    assert details["control"]["tie_set_size"] == pytest.approx(expected["control"]["tie_set_size"])
+
+
+def test_words() -> None:
+    pair = gh.Pair(_folk(100, 1), _folk(100, 2), holdout=_folk(100, 3))
+    said = linkability(pair).sentence
+    assert " points, 95 % interval " in said
+    assert "%" not in said.replace(" %", "")
+    one = inference(_folk(1, 1), _folk(30, 2), target="sex").sentence
+    assert one.startswith("1 person attacked")
+    with pytest.raises(InputError, match="column 'inc' has 1 infinite value;"):
+        inference(_folk(30, 1), _folk(30, 2).with_columns(inc=pl.Series([float("inf"), *range(29)])), target="inc")

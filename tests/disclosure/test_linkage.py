@@ -433,3 +433,33 @@ def test_charts_draw() -> None:
     result = record_linkage(original, released, row_paired=True, candidates="topk")
     for kind in (None, "candidates", "risk"):
         assert result.plot(kind).to_dict()["mark"]["type"] == "bar"
+
+
+@pytest.mark.parametrize(
+    ("label", "options", "same"),
+    [
+        ("rbrl", {}, {"method": "ranks"}),
+        ("fellegi_sunter", {}, {"method": "probabilistic"}),
+        ("rf", {"trees": 10}, {"method": "forest", "trees": 10}),
+        ("ot", {"epsilon": 0.1}, {"matching": "transport", "epsilon": 0.1}),
+        ("bijective", {}, {"matching": "bijective"}),
+    ],
+)
+def test_labels_of_the_reference_values(
+    reference: dict[str, Any], label: str, options: dict[str, Any], same: dict[str, Any]
+) -> None:
+    found, meant = record_linkage(reference["pair"], method=label, **options), record_linkage(reference["pair"], **same)
+    assert found.value == meant.value
+    assert found.details["method"] == meant.details["method"]
+
+
+def test_figures_have_the_names_of_the_reference_values(reference: dict[str, Any]) -> None:
+    expected = reference["expected"]
+    moved = record_linkage(reference["pair"], matching="ot", epsilon=0.01).details
+    assert set(expected["ot/eps=0.01"]) <= set(moved)
+    for figure in ("mean_risk_100_iterations", "marginal_error_100"):
+        assert moved[figure] == pytest.approx(expected["ot/eps=0.01"][figure], abs=1e-5)
+    given = {which: expected[f"fellegi_sunter/{which}"] for which in ("m", "u", "tolerance")}
+    details = record_linkage(reference["pair"], method="fellegi_sunter", **given).details
+    for which, columns in given.items():
+        assert details[which] == pytest.approx(columns), which

@@ -234,3 +234,15 @@ def test_roc_charts():
     for attack in (domias, nnaa):
         content = attack(pair).plot().to_dict()
         assert "hconcat" in content
+
+
+def test_seeds_are_checked_even_where_nothing_is_drawn():
+    draw = np.random.default_rng(1)
+    tables = [pl.DataFrame({"x": draw.normal(size=30), "y": draw.normal(size=30)}) for _ in range(3)]
+    pair = Pair(tables[0], tables[1], holdout=tables[2])
+    for wrong in ("x", 1.5, [1]):
+        with pytest.raises(InputError, match="random_state must be a whole number"):
+            nnaa(pair, random_state=wrong)
+    assert nnaa(pair, random_state=np.int64(3)).status == "ok"
+    said = nnaa(pair).sentence
+    assert " points more often" in said or " points less often" in said

@@ -10,6 +10,7 @@ import numpy as np
 from glasshouse.core.errors import InputError
 from glasshouse.core.intervals import wilson
 from glasshouse.core.measure import Bands, measure
+from glasshouse.core.plain import p_value, percent
 from glasshouse.core.result import Result
 from glasshouse.core.streams import RandomState
 from glasshouse.disclosure.copying_shared import (
@@ -22,6 +23,7 @@ from glasshouse.disclosure.copying_shared import (
     effective_interval,
     expected_hits,
     judge,
+    judge_alone,
     quantile_curve,
     ratio_of,
     sampled_note,
@@ -113,8 +115,8 @@ def dcr(
         details=details,
         verdict=judge(test.p, share - test.expected),
         sentence=(
-            f"{share:.1%} of release records lie closer to a training than to a holdout record; {test.expected:.1%} "
-            f"would if the release favoured nobody (p = {test.p:.2g}). {CAVEAT}"
+            f"{percent(share)} of release records lie closer to a training than to a holdout record; "
+            f"{percent(test.expected)} would if the release favoured nobody ({p_value(test.p)}). {CAVEAT}"
         ),
         warnings=notes,
         plot_data={"curves": curves},
@@ -186,15 +188,16 @@ def hitting_rate(
             "difference": adjusted - baseline,
             "p_label_swap": p,
         }
-        reference = f"{baseline:.1%} are that near to a holdout record (p = {p:.2g})"
+        reference = f"{percent(baseline)} are that near to a holdout record ({p_value(p)})"
     else:
         own = found.space.nearest("original", "original", 1, n_jobs).distance[:, 0] if pair.n("original") > 1 else None
         baseline = 0.0 if own is None else float((own <= threshold + TOL).mean())
         # the plain difference: a quotient by 1 - baseline would call 100 % against 99 % the worst there is
         excess = share - baseline
+        verdict = judge_alone(int((train <= threshold + TOL).sum()), len(train), baseline, 0.05, 0.10)
         details["hitting_rate_self"] = {} if own is None else hit_curve(own)
         notes.append(f"the reference is the training records among themselves, because there is {NO_HOLDOUT}")
-        reference = f"{baseline:.1%} of training records are that near to each other"
+        reference = f"{percent(baseline)} of training records are that near to each other"
     return Result(
         value=share,
         baseline=baseline,
@@ -204,8 +207,8 @@ def hitting_rate(
         details=details,
         verdict=verdict,
         sentence=(
-            f"{share:.1%} of release records lie within distance {threshold:g} of a training record; {reference}. "
-            f"{CAVEAT}"
+            f"{percent(share)} of release records lie within distance {threshold:g} of a training record; "
+            f"{reference}. {CAVEAT}"
         ),
         warnings=notes,
         records=lambda: _hit_records(found.space, pair, threshold, n_jobs),

@@ -10,9 +10,10 @@ import numpy as np
 from glasshouse.core.errors import InputError, NotApplicable, listed
 from glasshouse.core.intervals import wilson
 from glasshouse.core.measure import Bands, measure
-from glasshouse.core.result import Result
+from glasshouse.core.plain import p_value, percent
+from glasshouse.core.result import Result, Verdict
 from glasshouse.core.streams import RandomState, integer_seed
-from glasshouse.disclosure.copying_shared import CAVEAT, NO_HOLDOUT
+from glasshouse.disclosure.copying_shared import CAVEAT, NO_HOLDOUT, judge, people_test, refuse_infinite
 from glasshouse.engines.neighbours import RULES
 
 if TYPE_CHECKING:
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 _BOX_TOL = 1e-9
 _MOST_PATTERNS = 64
 SATURATED = 0.9
+OVERWHELMING = 0.5
 
 
 @measure(
@@ -30,7 +32,7 @@ SATURATED = 0.9
     better="lower",
     range=(0, 1),
     needs=("numeric",),
-    bands=Bands(warn=0.05, fail=0.10, on="excess", source="riskutility's limit 0.1, above the share of holdout people"),
+    bands=Bands(warn=0.05, fail=0.10, on="excess", source="plain difference to holdout people, p < 0.01"),
     cite="Templ, Kowarik & Meindl (2015), sdcMicro dRisk and dRiskRMD; Mateo-Sanz, Sebe & Domingo-Ferrer (2004)",
     knows="the numeric columns of some people",
     limits=f"Numeric columns only; integer columns make the box an exact match. {CAVEAT}",
@@ -62,6 +64,9 @@ def drisk(
     if missing not in RULES:
         raise InputError(f"missing must be one of {listed(RULES)}, not {missing!r}")
     chosen = _numeric_columns(pair, columns)
+    refuse_infinite(pair, chosen)
+    if not pair.n("original") or not pair.n("released"):
+        raise NotApplicable("a table has no records to compare")
     tables = {t: _matrix(pair, chosen, t) for t in ("original", "released", *(["holdout"] if pair.has_holdout else []))}
     original = tables["original"]
     half = outlier_par * _iqr(original) / (2 * len(original)) ** (1 / 3)
@@ -77,31 +82,63 @@ def drisk(
     flat = [name for name, width in zip(chosen, half, strict=True) if width == 0]
     if flat:
         notes.append(f"columns {listed(flat)} have an interquartile range of 0, so their box is an exact match")
-    holdout = None
+    holdout: float | None = None
+    verdict: Verdict | None = None
+    limits = wilson(int(at_risk.sum()), len(at_risk), confidence)
     if "holdout" in tables and len(tables["holdout"]):
-        holdout = float(inside_box(tables["holdout"], tables["released"], half, missing).mean())
+        strangers = inside_box(tables["holdout"], tables["released"], half, missing)
+        holdout = float(strangers.mean())
+        details |= people_test(at_risk, strangers, confidence)
+        verdict = judge(details["p_difference"], details["difference"])
+        compared = f"; {percent(holdout)} of holdout people have one ({p_value(details['p_difference'])})"
     else:
         notes.append(f"there is no reference for people outside the data, because there is {NO_HOLDOUT}")
+        own = _own_share(original, half, len(tables["released"]))
+        details["interval_self"] = own
+        compared = f"; at most {percent(own)} would in a release of as many fresh people"
+        # short of this, coarse values and copies cannot be told apart without people outside the data
+        if limits[0] - own > OVERWHELMING:
+            verdict = "fail"
+            compared += ", so even without a holdout this is copying"
     details |= _mahalanobis(tables, alpha, random_state, notes)
     if pair.row_paired:
         spread = np.nanstd(tables["released"], axis=0, ddof=1)
         own = np.abs(original - tables["released"]) <= aligned_k * spread + _BOX_TOL
         details["aligned"] = float(own.all(axis=1).mean())
-    compared = "" if holdout is None else f"; {holdout:.1%} of holdout people have one"
     return Result(
         value=share,
         baseline=holdout,
         holdout=holdout,
-        interval=wilson(int(at_risk.sum()), len(at_risk), confidence),
+        interval=limits,
         details=details,
+        verdict=verdict,
         sentence=(
-            f"{share:.1%} of original records have a release record within a small box of their numeric values"
+            f"{percent(share)} of original records have a release record within a small box of their numeric values"
             f"{compared}. {CAVEAT}"
         ),
         warnings=notes,
         records=lambda: {"at_risk": at_risk},
         flag="at_risk",
     )
+
+
+def _own_share(original: np.ndarray, half: np.ndarray, n_released: int) -> float:
+    """Share of complete originals with another original in their box, raised to the size of the release.
+
+    If q is a person's chance of having nobody among n_T - 1 others, a release of r (n_T - 1) fresh people leaves them
+    alone with chance q^r, and 1 - mean(q)^r is no less than the mean of 1 - q^r for r >= 1 (Jensen).
+    """
+    from scipy.spatial import cKDTree
+
+    whole = original[~np.isnan(original).any(axis=1)]
+    if len(whole) < 2:
+        return 0.0
+    rows, counts = np.unique(_in_half_widths(whole, half), axis=0, return_counts=True)
+    near = np.full(len(rows), np.inf)
+    if len(rows) > 1:
+        near = cKDTree(rows).query(rows, k=2, p=np.inf, distance_upper_bound=1 + 1e-6)[0][:, 1]
+    accompanied = float(counts[(counts > 1) | (near <= 1 + _BOX_TOL)].sum()) / len(whole)
+    return float(1 - (1 - accompanied) ** max(1.0, n_released / (len(whole) - 1)))
 
 
 def inside_box(people: np.ndarray, released: np.ndarray, half: np.ndarray, missing: str) -> np.ndarray:
@@ -151,16 +188,20 @@ def _any_within(people: np.ndarray, released: np.ndarray, half: np.ndarray) -> n
 
     if not len(people) or not len(released):
         return np.zeros(len(people), bool)
-    scale = np.where(half > 0, half, 1.0)
-    both = np.concatenate([people, released])
-    scaled = both / scale
-    # Equality column: distinct values become whole numbers four apart, so that any difference leaves the box.
-    for v in np.flatnonzero(half == 0):
-        scaled[:, v] = 4.0 * np.unique(both[:, v], return_inverse=True)[1].reshape(-1)
+    scaled = _in_half_widths(np.concatenate([people, released]), half)
     asked, back = np.unique(scaled[: len(people)], axis=0, return_inverse=True)
     tree = cKDTree(np.unique(scaled[len(people) :], axis=0))
     nearest = tree.query(asked, k=1, p=np.inf, distance_upper_bound=1 + 1e-6)[0]
     return np.asarray(nearest <= 1 + _BOX_TOL)[back.reshape(-1)]
+
+
+def _in_half_widths(table: np.ndarray, half: np.ndarray) -> np.ndarray:
+    """Columns divided by their half widths, so that the box is the unit cube around a record."""
+    scaled = table / np.where(half > 0, half, 1.0)
+    # Equality column: distinct values become whole numbers four apart, so that any difference leaves the box.
+    for v in np.flatnonzero(half == 0):
+        scaled[:, v] = 4.0 * np.unique(table[:, v], return_inverse=True)[1].reshape(-1)
+    return np.asarray(scaled)
 
 
 def _mahalanobis(
@@ -174,6 +215,9 @@ def _mahalanobis(
     p = original.shape[1]
     if p < 2 or len(original) <= p + 1 or not len(whole["released"]):
         notes.append("Mahalanobis distances need two numeric columns and more complete records than columns")
+        return {}
+    if not (original.max(axis=0) > original.min(axis=0)).all():
+        notes.append("a numeric column is constant in the original, so there are no Mahalanobis distances")
         return {}
     threshold = float(np.sqrt(chi2.ppf(1 - alpha, p)))
     details: dict[str, Any] = {}
@@ -196,7 +240,7 @@ def _mahalanobis(
         }
         if share > SATURATED:
             notes.append(
-                f"the {name} Mahalanobis share is saturated ({share:.0%} of originals): its radius fits one "
+                f"the {name} Mahalanobis share is saturated ({percent(share, 0)} of originals): its radius fits one "
                 "observation, not the nearest of many; read the AUC against the holdout instead"
             )
         if len(whole.get("holdout", ())):
@@ -226,7 +270,10 @@ def _robust_covariance(original: np.ndarray, random_state: RandomState, notes: l
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         seed = integer_seed(random_state, "drisk mcd")
-        mcd = np.asarray(MinCovDet(random_state=seed).fit(scaled).covariance_)
+        try:
+            mcd = np.asarray(MinCovDet(random_state=seed).fit(scaled).covariance_)
+        except ValueError:  # more than half of the records lie in one point
+            mcd = np.full((scaled.shape[1],) * 2, np.nan)
     variances = scaled.var(axis=0)
     degenerate = not np.isfinite(mcd).all() or (np.diag(mcd) < 0.01 * variances).any() or np.linalg.cond(mcd) > 1e10
     if degenerate:

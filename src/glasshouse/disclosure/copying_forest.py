@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from glasshouse.core.measure import Bands, measure
+from glasshouse.core.plain import p_value, percent
 from glasshouse.core.result import Result
 from glasshouse.core.streams import RandomState, generator, integer_seed
 from glasshouse.disclosure.copying_shared import (
@@ -96,8 +97,8 @@ def forest_proximity(
         details=details,
         verdict=judge(test.p, value - test.expected),
         sentence=(
-            f"{value:.1%} of release records are most similar to a training record in the eyes of a forest; "
-            f"{test.expected:.1%} would be if the release favoured nobody (p = {test.p:.2g}). {CAVEAT}"
+            f"{percent(value)} of release records are most similar to a training record in the eyes of a forest; "
+            f"{percent(test.expected)} would be if the release favoured nobody ({p_value(test.p)}). {CAVEAT}"
         ),
         warnings=notes,
         records=lambda: _records(leaves, n_jobs),

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from glasshouse.core.errors import InputError, NotApplicable
 from glasshouse.core.intervals import wilson
 from glasshouse.core.measure import Bands, measure
+from glasshouse.core.plain import p_value, percent
 from glasshouse.core.result import Result
-from glasshouse.disclosure.copying_shared import CAVEAT, NO_HOLDOUT
-from glasshouse.engines.neighbours import TOL, chosen_columns, gower_space
+from glasshouse.disclosure.copying_shared import CAVEAT, NO_HOLDOUT, judge, people_test, refuse_infinite
+from glasshouse.engines.neighbours import TOL, Space, chosen_columns, gower_space
 
 if TYPE_CHECKING:
     from glasshouse.data.pair import Pair
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
     better="lower",
     range=(0, 1),
     needs=(),
-    bands=Bands(warn=0.05, fail=0.10, on="excess", source="glasshouse default, above the share of holdout people"),
+    bands=Bands(warn=0.05, fail=0.10, on="excess", source="plain difference to holdout people, p < 0.01"),
     cite="Yoon, Drumright & van der Schaar (2020), ADS-GAN; Lautrup et al. (2024), SynthEval",
     knows="every column of some people",
     limits=CAVEAT,
@@ -57,6 +58,7 @@ def epsilon_identifiability(
     if pair.n("original") < 2 or not pair.n("released"):
         raise NotApplicable("the distance to another original needs at least two original records and a release")
     chosen = chosen_columns(pair, columns)
+    refuse_infinite(pair, chosen)
     weights = {name: _weight(pair, name, bins) for name in chosen}
     if not any(weights.values()):
         raise NotApplicable("every column is constant in the original, so no record can be told from another")
@@ -66,12 +68,16 @@ def epsilon_identifiability(
     closer = to_release < to_others - TOL
     share = float(closer.mean())
     close = space.nearest("released", "original", 1, n_jobs).distance[:, 0] < epsilon
-    holdout, notes = None, []
+    holdout, notes, verdict = None, [], None
+    tested: dict[str, Any] = {}
     if pair.has_holdout and pair.n("holdout"):
         reach = space.nearest("holdout", "released", 1, n_jobs).distance[:, 0]
         people = space.nearest("holdout", "original", 1, n_jobs).distance[:, 0]
-        holdout = float((reach < people - TOL).mean())
-        compared = f"{holdout:.1%} of holdout people do"
+        nearer = reach < people - TOL
+        holdout = float(nearer.mean())
+        tested = people_test(closer, nearer, confidence, _clusters(space, n_jobs))
+        verdict = judge(tested["p_difference"], tested["difference"])
+        compared = f"{percent(holdout)} of holdout people do ({p_value(tested['p_difference'])})"
     else:
         notes.append(f"there is no reference for people outside the data, because there is {NO_HOLDOUT}")
         compared = "without a holdout there is nothing to compare this with"
@@ -87,10 +93,12 @@ def epsilon_identifiability(
             "weights": {name: weight / sum(weights.values()) for name, weight in weights.items()},
             "mean_distance_release": float(to_release.mean()),
             "mean_distance_others": float(to_others.mean()),
+            **tested,
         },
+        verdict=verdict,
         sentence=(
-            f"{share:.1%} of original records lie closer to a release record than to any other original; {compared}. "
-            f"{CAVEAT}"
+            f"{percent(share)} of original records lie closer to a release record than to any other original; "
+            f"{compared}. {CAVEAT}"
         ),
         warnings=notes,
         records=lambda: {
@@ -102,6 +110,22 @@ def epsilon_identifiability(
         flag="closer",
         rank="gain",
     )
+
+
+def _clusters(space: Space, n_jobs: int | None) -> list[np.ndarray]:
+    """Original, then holdout people who share a nearest release record, or a chain of nearest originals.
+
+    Two originals that are each other's nearest have the same r, so their outcomes move together.
+    """
+    from scipy.sparse import coo_array
+    from scipy.sparse.csgraph import connected_components
+
+    by_release = [space.nearest(t, "released", 1, n_jobs).row[:, 0] for t in ("original", "holdout")]
+    near = [space.nearest(t, "original", 1, n_jobs).row[:, 0] for t in ("original", "holdout")]
+    rows = space.rows("original")
+    links = coo_array((np.ones(rows.n), (rows.inverse, near[0])), shape=(rows.size, rows.size))
+    chain = connected_components(links, directed=False)[1]
+    return [np.concatenate(by_release), chain[np.concatenate([rows.inverse, near[1]])]]
 
 
 def _weight(pair: Pair, name: str, bins: int) -> float:

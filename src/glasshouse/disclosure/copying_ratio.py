@@ -11,6 +11,7 @@ import numpy as np
 from glasshouse.core.errors import InputError, NotApplicable
 from glasshouse.core.intervals import wilson
 from glasshouse.core.measure import Bands, measure
+from glasshouse.core.plain import p_value, percent
 from glasshouse.core.result import Result
 from glasshouse.core.streams import RandomState
 from glasshouse.disclosure.copying_shared import (
@@ -21,6 +22,8 @@ from glasshouse.disclosure.copying_shared import (
     closeness,
     closest_release,
     judge,
+    judge_alone,
+    p_above,
     quantile_curve,
     ratio_of,
     sampled_note,
@@ -66,8 +69,8 @@ def nndr(
     r(i) = d1 / d2, the distances of release record i to its two nearest training records; r = 0 for an exact copy, even
     of a duplicated record. Suspicious: r below ``threshold``. The reference is the same share against the holdout,
     the larger of the two tables being cut in expectation to the size of the smaller; the p-value compares the two per
-    release record (McNemar). Without a holdout the reference is the training records among
-    themselves.
+    release record (McNemar, widened where records hang together). Without a holdout the reference is the training
+    records among themselves.
     """
     if not 0 < threshold <= 1:
         raise InputError(f"threshold must lie in (0, 1], not {threshold}")
@@ -92,7 +95,12 @@ def nndr(
         baseline = float(against.mean())
         shares, reference_shares = _at_equal_size(found, threshold, suspicious, against, n_jobs)
         difference = float((shares - reference_shares).mean())
-        p = _mcnemar(shares, reference_shares)
+        # release records that equal each other, or that share an original, are suspicious together
+        rows = found.space.rows("released") if found.rows is None else found.space.rows("released", found.rows)
+        p = max(
+            _mcnemar(shares, reference_shares),
+            p_above(shares - reference_shares, rows.inverse, found.train.row[:, 0], found.holdout.row[:, 0]),
+        )
         verdict = judge(p, difference)
         excess = difference / (1 - baseline) if baseline < 1 else 0.0
         details |= {
@@ -102,14 +110,15 @@ def nndr(
             "difference_at_equal_size": difference,
             "p_difference": p,
         }
-        reference = f"{baseline:.1%} are to holdout records (p = {p:.2g})"
+        reference = f"{percent(baseline)} are to holdout records ({p_value(p)})"
     else:
         own = distance_ratio(found.space.nearest("original", "original", 2, n_jobs).distance)
         baseline = float((own < threshold).mean())
         details["suspicious_self"] = baseline
+        verdict = judge_alone(int(suspicious.sum()), len(suspicious), baseline, 0.02, 0.05)
         curves["self"] = quantile_curve(own)
         notes.append(f"the reference is the training records among themselves, because there is {NO_HOLDOUT}")
-        reference = f"{baseline:.1%} of training records are to each other"
+        reference = f"{percent(baseline)} of training records are to each other"
     share = float(suspicious.mean())
     return Result(
         value=share,
@@ -120,8 +129,8 @@ def nndr(
         details=details,
         verdict=verdict,
         sentence=(
-            f"{share:.1%} of release records are much nearer to one training record than to the next; {reference}. "
-            f"{CAVEAT}"
+            f"{percent(share)} of release records are much nearer to one training record than to the next; "
+            f"{reference}. {CAVEAT}"
         ),
         warnings=notes,
         plot_data={"curves": curves},

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from glasshouse.core.errors import InputError, NotApplicable, listed
-from glasshouse.core.intervals import Interval, wilson
+from glasshouse.core.intervals import Interval, clopper_pearson, difference_of_shares, wilson
 from glasshouse.core.result import Verdict
 from glasshouse.core.streams import RandomState, generator
 from glasshouse.engines.neighbours import TOL, Nearest, Space, chosen_columns, gower_space
@@ -197,8 +197,13 @@ def expected_hits(counts: np.ndarray, size: int, smaller: int) -> float:
 
     A record with c hits keeps none with probability C(size - c, smaller) / C(size, smaller).
     """
+    return float(hit_chances(counts, size, smaller).mean())
+
+
+def hit_chances(counts: np.ndarray, size: int, smaller: int) -> np.ndarray:
+    """Per record: the chance of a hit when the ``size`` originals are cut to a random ``smaller``."""
     if smaller >= size:
-        return float((counts > 0).mean())
+        return (counts > 0).astype(float)
     from scipy.special import gammaln
 
     c = np.minimum(counts, size).astype(float)
@@ -212,7 +217,7 @@ def expected_hits(counts: np.ndarray, size: int, smaller: int) -> float:
         + gammaln(size - smaller + 1.0),
         -np.inf,
     )
-    return float((1 - np.exp(np.minimum(log_none, 0.0)))[counts > 0].sum() / len(counts))
+    return np.where(counts > 0, 1 - np.exp(np.minimum(log_none, 0.0)), 0.0)
 
 
 def quantile_curve(values: np.ndarray, points: int = 101) -> list[float]:
@@ -220,11 +225,82 @@ def quantile_curve(values: np.ndarray, points: int = 101) -> list[float]:
     return [float(v) for v in np.quantile(values, np.linspace(0.01, 0.99, points))]
 
 
+WARN_LEVEL, FAIL_LEVEL, SIZEABLE = 0.05, 0.01, 0.05
+
+
 def judge(p: float, difference: float) -> Verdict:
-    """Nothing found, a difference that is real but small, a difference that is real and large."""
-    if p >= 0.05:
+    """Nothing found, a difference that is real but small or not quite sure, a difference that is real and large.
+
+    A fail needs p < 0.01 and a plain difference above 0.05, so that fresh data seldom fail, even as the worst of a few
+    releases; quotients by 1 - baseline do not count, because near a baseline of 1 they magnify sampling error.
+    """
+    if p >= WARN_LEVEL:
         return "pass"
-    return "fail" if difference > 0.05 else "warn"
+    return "fail" if p < FAIL_LEVEL and difference > SIZEABLE else "warn"
+
+
+def judge_alone(hits: int, n: int, baseline: float, warn: float, fail: float) -> Verdict:
+    """Without a holdout: by how much the exact lower limit of the share exceeds the originals among themselves.
+
+    Exact (Clopper-Pearson) rather than Wilson, whose lower limit for one hit of one is 0.21: one record proves nothing.
+    """
+    above = clopper_pearson(hits, n)[0] - baseline
+    return "fail" if above > fail else "warn" if above > warn else "pass"
+
+
+def p_above(gaps: np.ndarray, *clusters: np.ndarray) -> float:
+    """One-sided p of a sum above 0 whose terms are dependent inside clusters: z = sum / sqrt(sum of squared sums).
+
+    Of several ways to form clusters the one with the widest spread counts.
+    """
+    widest = max(float((np.bincount(ids, weights=gaps) ** 2).sum()) for ids in clusters)
+    total = float(gaps.sum())
+    return 1.0 if widest <= TOL**2 else upper_tail(total / float(np.sqrt(widest)))
+
+
+def people_test(
+    members: np.ndarray, strangers: np.ndarray, confidence: float, clusters: Sequence[np.ndarray] = ()
+) -> dict[str, Any]:
+    """Original against holdout people with the same yes/no outcome: difference, its interval, and a one-sided p.
+
+    A release that favours nobody makes the two groups exchangeable, so whatever ties the outcomes together, the number
+    of members among those with a yes is hypergeometric (Fisher's exact test). Where an outcome also depends on the
+    other originals that symmetry is broken: ``clusters`` (of members, then strangers) then widen the test.
+    """
+    from scipy.stats import hypergeom
+
+    k, n, j, m = int(members.sum()), len(members), int(strangers.sum()), len(strangers)
+    p = float(min(hypergeom.sf(k - 1, n + m, k + j, n), 1.0))
+    if clusters and k / n > j / m:
+        influence = np.concatenate([(members - k / n) / n, (j / m - strangers) / m])
+        widest = max(float((np.bincount(ids, weights=influence) ** 2).sum()) for ids in clusters)
+        if widest > 0:
+            p = max(p, upper_tail((k / n - j / m) / float(np.sqrt(widest))))
+    return {
+        "difference": k / n - j / m,
+        "difference_interval": list(difference_of_shares(k, n, j, m, confidence)),
+        "p_difference": p,
+    }
+
+
+def refuse_infinite(pair: Pair, columns: Sequence[str]) -> None:
+    """Distances need finite numbers: name the column, count the infinite values."""
+    for name, infinite in infinite_values(pair, columns).items():
+        raise InputError(
+            f"column {name!r} has {infinite} infinite value{'' if infinite == 1 else 's'}; distances need finite "
+            "numbers, so recode them as missing"
+        )
+
+
+def infinite_values(pair: Pair, columns: Sequence[str]) -> dict[str, int]:
+    """Numeric columns with infinite values, and how many in all tables together."""
+    tables = ["original", "released", *(["holdout"] if pair.has_holdout else [])]
+    counts = {
+        name: sum(int(np.isinf(pair.values(name, table)).sum()) for table in tables)
+        for name in columns
+        if pair.is_numeric(name)
+    }
+    return {name: count for name, count in counts.items() if count}
 
 
 def ratio_of(a: float, b: float) -> float | None:

@@ -12,6 +12,7 @@ from glasshouse.core.measure import measure
 from glasshouse.core.result import Result
 from glasshouse.core.streams import RandomState, generator
 from glasshouse.data.pair import Pair
+from glasshouse.disclosure.copying_shared import refuse_infinite
 from glasshouse.disclosure.gdpr_linkability import attack_space, spread
 from glasshouse.disclosure.gdpr_statistics import BANDS, CITE, Attack, Side, report, sample
 
@@ -128,6 +129,7 @@ class _Rule:
         self.scale: float | None = None
         self.levels = np.empty(0)
         if numeric:
+            refuse_infinite(pair, (target,))
             tables = list(self.codes.arrays)
             every = np.concatenate([pair.values(target, t) for t in tables])
             self.levels = np.unique(every[~np.isnan(every)])

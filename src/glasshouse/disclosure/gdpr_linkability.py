@@ -18,6 +18,8 @@ from glasshouse.engines.neighbours_space import encode_pair
 
 DIRECTIONS = ("bridge", "release")
 THINNINGS = 5
+# Among fewer records than this the two halves of anybody may meet by likeness alone, member or not.
+ENOUGH_TO_TELL = 100
 Split = tuple[tuple[str, ...], tuple[str, ...]]
 
 
@@ -121,6 +123,7 @@ def linkability(
         details=details,
         records=records if direction == "bridge" else None,
         flag="linked" if direction == "bridge" else None,
+        decisive=pair.n(searched) >= ENOUGH_TO_TELL,
         plot_data={"splits": [list(map(list, s)) for s in splits]},
     )
 
@@ -137,7 +140,7 @@ class Links:
     inclusive: np.ndarray
     unambiguous: np.ndarray
 
-    def counts(self, splits: int = 1) -> dict[str, float | None]:
+    def counts(self, splits: int = 1) -> dict[str, object]:
         """Links under other tie rules, for comparison with other packages; only for one given pair of column sets."""
         if splits > 1:
             return {}
@@ -146,6 +149,11 @@ class Links:
             "lowest_index": int(self.lowest.sum()),
             "tie_inclusive": int(self.inclusive.sum()),
             "unambiguous": int(self.unambiguous.sum()),
+            "tie_set_size": {
+                f"aux{side}_{name}": figure
+                for side, ties in enumerate(self.tied)
+                for name, figure in (("mean", float(ties.mean())), ("max", int(ties.max())))
+            },
         }
 
 

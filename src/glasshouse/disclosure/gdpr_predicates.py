@@ -19,6 +19,10 @@ from glasshouse.core.errors import InputError, listed
 if TYPE_CHECKING:
     from glasshouse.data.pair import Pair
 
+FORM = (
+    "predicates= takes a list of predicates, each a list of (column, operator, value) triples joined by 'and', "
+    "such as [[('age', '>=', 80), ('sex', '==', 'f')]]"
+)
 OPERATORS = ("==", "!=", "<", "<=", ">", ">=")
 MISSING = -1
 FEW = 64  # predicates for which sorting a table costs more than it saves
@@ -170,6 +174,7 @@ class Board:
 
     def read(self, texts: Sequence[Sequence[Sequence[Any]]]) -> Predicates:
         """Predicates from lists of (column, operator, value); value None with == means "is missing"."""
+        _check_form(texts)
         width = max((len(t) for t in texts), default=1)
         shape = (len(texts), width)
         column, low, high = np.zeros(shape, np.int32), np.zeros(shape, np.int32), np.zeros(shape, np.int32)
@@ -224,6 +229,18 @@ class Board:
                     parts.append(text)
             texts.append(" and ".join(parts))
         return texts
+
+
+def _check_form(texts: Any) -> None:
+    """Say how predicates are written, rather than fail inside them."""
+    if isinstance(texts, (str, dict)) or not isinstance(texts, Sequence):
+        raise InputError(f"{FORM}; got a {type(texts).__name__}")
+    for position, conditions in enumerate(texts):
+        if isinstance(conditions, (str, dict)) or not isinstance(conditions, Sequence) or not len(conditions):
+            raise InputError(f"{FORM}; predicate {position} is a {type(conditions).__name__}, or empty")
+        for condition in conditions:
+            if isinstance(condition, (str, dict)) or not isinstance(condition, Sequence) or len(condition) != 3:
+                raise InputError(f"{FORM}; predicate {position} has a condition that is no triple")
 
 
 def _scan(table: np.ndarray, predicates: Predicates) -> tuple[np.ndarray, np.ndarray]:

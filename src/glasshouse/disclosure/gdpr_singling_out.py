@@ -78,9 +78,9 @@ def singling_out(
     n = len(made)
     if not n:
         raise NotApplicable(
-            f"singling_out found no description that fits exactly one released record in {attempts:,} attempts, so "
-            f"there is nothing to "
-            "attack with; try more columns (n_cols=) or the other mode"
+            "singling_out found no description that fits exactly one released record"
+            f"{'' if attempts is None else f' in {attempts:,} attempts'}, so there is nothing to attack with; try more "
+            "columns (n_cols=) or the other mode"
         )
     matches, first = board.count("original", made)
     hit = matches == 1
@@ -108,6 +108,7 @@ def singling_out(
         details={
             "mode": mode,
             "n_cols": width,
+            "n_predicates": n,
             "attempts": attempts,
             "people_singled_out": len(np.unique(first[hit])),
             "mean_matches": float(matches.mean()),
@@ -117,6 +118,7 @@ def singling_out(
         flag="singled_out",
         rank="descriptions",
         warnings=said,
+        decisive=True,
     )
 
 
@@ -137,16 +139,18 @@ def _columns(pair: Pair, columns: Sequence[str] | None) -> tuple[str, ...]:
 
 def _make(
     board: Board, mode: str, wanted: int, width: int, given: Sequence[Any] | None, most: int, rng: np.random.Generator
-) -> tuple[Predicates, int]:
+) -> tuple[Predicates, int | None]:
+    """Descriptions, and how many were tried for them; None where none was tried in vain because all are listed."""
     if given is not None:
-        return board.read(given), len(given)
+        return board.read(given), None
+    attempts: int | None = None
     for repeated in (True, False):
         rows = board.released if repeated else np.unique(board.released, axis=0)
         if mode == "multivariate":
             made, attempts = board.multivariate(rows, wanted, width, rng, most)
         else:
             every = board.univariate(rows)
-            made, attempts = every.take(rng.permutation(len(every))[:wanted]), len(every)
+            made = every.take(rng.permutation(len(every))[:wanted])
         if len(made):
             break
     return made, attempts

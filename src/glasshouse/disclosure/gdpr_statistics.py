@@ -20,7 +20,8 @@ import numpy as np
 
 from glasshouse.core.intervals import Interval, normal_quantile, wilson
 from glasshouse.core.measure import Bands
-from glasshouse.core.result import Result
+from glasshouse.core.plain import percent, points
+from glasshouse.core.result import Result, Verdict
 
 CITE = (
     "Giomi, Boenisch, Wehmeyer & Tasnadi (2023), A unified framework for quantifying privacy risk in synthetic data, "
@@ -36,6 +37,12 @@ NO_CONTROL = (
     "No holdout: the attack and its naive baseline are given, but part of any success is knowledge about the "
     "population, and without "
     "records that were never shown to the synthesiser that part cannot be taken off. So there is no verdict."
+)
+OVERWHELMING = 0.5
+BEYOND_DOUBT = (
+    "No holdout: part of any success is knowledge about the population and cannot be taken off. But the attack beats "
+    "naive guesses by more than 50 points even at its lower limit, which knowledge about the population does not "
+    "explain for this attack, so it fails all the same."
 )
 
 
@@ -164,9 +171,14 @@ def report(
     rank: str | None = None,
     warnings: list[str] | None = None,
     plot_data: Mapping[str, Any] | None = None,
+    decisive: bool = False,
     control: str = "people never shown to the synthesiser",
 ) -> Result:
-    """The common shape of an attack's result. ``guess`` and ``success`` are the words of its sentence."""
+    """The common shape of an attack's result. ``guess`` and ``success`` are the words of its sentence.
+
+    ``decisive``: without a control, a rate whose lower limit is more than 0.5 above the naive one fails. Only for
+    attacks that knowledge about the population alone cannot carry that far.
+    """
     said = list(warnings or [])
     gap, surplus = attack.difference(confidence), attack.excess(confidence)
     figures: dict[str, Any] = {
@@ -182,22 +194,27 @@ def report(
         "baseline_interval": None if attack.baseline is None else list(attack.baseline.interval(confidence)),
         "control_interval": None if attack.control is None else list(attack.control.interval(confidence)),
         **details,
+        **compat(attack, confidence),
         "compat": compat(attack, confidence),
     }
     rate, naive = attack.attack.rate, None if attack.baseline is None else attack.baseline.rate
+    verdict: Verdict | None = None
     if gap is None:
-        said.append(NO_CONTROL)
-        compared = (
-            ""
-            if naive is None
-            else f", against {naive:.1%} for naive guesses; without a holdout nobody can say how much of it is leak"
+        sure = decisive and naive is not None and attack.attack.interval(confidence)[0] - naive > OVERWHELMING
+        verdict = "fail" if sure else None
+        said.append(BEYOND_DOUBT if sure else NO_CONTROL)
+        meaning = (
+            "far more than knowledge about the population explains, even without a holdout"
+            if sure
+            else "without a holdout nobody can say how much of it is leak"
         )
+        compared = "" if naive is None else f", against {percent(naive)} for naive guesses; {meaning}"
     else:
         assert attack.control is not None
         low, high = gap[1]
         meaning = "more than chance explains" if low > 0 else "less, not more" if high < 0 else "no clear difference"
-        limits = f"{confidence:.0%} interval {low:+.1%} to {high:+.1%}"
-        compared = f", {attack.control.rate:.1%} for {control}: {meaning} (difference {gap[0]:+.1%}, {limits})"
+        limits = f"{percent(confidence, 0)} interval {100 * low:+.1f} to {points(high)}"
+        compared = f", {percent(attack.control.rate)} for {control}: {meaning} (difference {points(gap[0])}, {limits})"
         if naive is not None and rate <= naive and attack.attack.guesses > 1:
             said.append(
                 "the attack is no better than naive guesses, so it says little about the release: a stronger attacker "
@@ -214,12 +231,27 @@ def report(
         holdout=None if attack.control is None else attack.control.rate,
         interval=attack.attack.interval(confidence),
         details=figures,
-        sentence=f"{attack.attack.guesses:,.0f} {guess}: {rate:.1%} {success}{compared}.",
+        verdict=verdict,
+        sentence=(
+            f"{attack.attack.guesses:,.0f} {_counted(guess, attack.attack.guesses)}: "
+            f"{percent(rate)} {success}{compared}."
+        ),
         warnings=said,
         records=records,
         flag=flag,
         rank=rank,
         plot_data=plot_data,
+    )
+
+
+def _counted(guess: str, n: float) -> str:
+    """The plural noun a sentence of one guess must not use: 'people looked up' -> 'person looked up'."""
+    plural, _, rest = guess.partition(" ")
+    single = {"people": "person", "descriptions": "description", "released": "released"}
+    if n != 1 or plural not in single:
+        return guess
+    return f"{single[plural]} {rest}".replace("released records", "released record").replace(
+        "that fit one", "that fits one"
     )
 
 

@@ -10,6 +10,7 @@ import numpy as np
 from glasshouse.core.errors import InputError, NotApplicable, closest, listed
 from glasshouse.core.intervals import wilson
 from glasshouse.core.measure import Bands, measure
+from glasshouse.core.plain import percent
 from glasshouse.core.result import Result
 from glasshouse.core.streams import RandomState
 from glasshouse.data.pair import Pair
@@ -27,6 +28,16 @@ METHODS: dict[str, Callable[[Request], Scored]] = {
     "ranks": linkage_methods.ranks,
     "mahalanobis": linkage_methods.mahalanobis,
     "embedding": linkage_embedding.embedding,
+}
+# The labels of the reference values and of riskutility, read as what they are called here.
+LABELS: dict[str, tuple[str, str | None]] = {
+    "fellegi_sunter": ("probabilistic", None),
+    "rbrl": ("ranks", None),
+    "rf": ("forest", None),
+    "mahalanobis_classical": ("mahalanobis", None),
+    "bijective": ("deterministic", "bijective"),
+    "ot": ("deterministic", "transport"),
+    "transport": ("deterministic", "transport"),
 }
 MATCHINGS = ("independent", "bijective", "transport")
 DIRECTIONS = ("forward", "reverse")
@@ -101,6 +112,10 @@ def record_linkage(
     row_paired=True), the name of an identifier column in both tables, or one row number of the release per original
     (-1: none).
     """
+    if method in LABELS:
+        method, implied = LABELS[method]
+        matching = implied or matching
+    matching = "transport" if matching == "ot" else matching
     asked = Choice(candidates, k, threshold, weighting, kappa, bandwidth, kernel)
     asked.check()
     for name, value, known in (
@@ -261,9 +276,12 @@ def _run(
             for name, figure in extra.items():
                 total.setdefault(name, []).append(figure)
         out.put(at, found)
-    added = ("optimal_cost", "correct_any", "correct_max_over_optima", "correct_min_over_optima")
+    shared = "mean_risk_100_iterations"
+    added = (shared, "optimal_cost", "correct_any", "correct_max_over_optima", "correct_min_over_optima")
     for name, figures in total.items():
         out.details[name] = sum(figures) if name in added else max(figures)
+    if shared in out.details:
+        out.details[shared] /= len(true)
     return out
 
 
@@ -375,8 +393,8 @@ def _result(
         details=details,
         sentence=(
             f"An attacker who knows {details['n_columns']} columns finds a person's own released record with "
-            f"mean probability {details['mean_risk']:.1%} (chance {details['chance']:.2%}); {found:,} of {n:,} are "
-            f"found for sure."
+            f"mean probability {percent(details['mean_risk'])} (chance {percent(details['chance'], 2)}); "
+            f"{found:,} of {n:,} {'is' if found == 1 else 'are'} found for sure."
         ),
         warnings=warnings,
         records=records,

@@ -9,7 +9,7 @@ exact, no sampling, no blocking, and independent of the truth (which an attacker
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -42,8 +42,16 @@ def probabilistic(ask: Request) -> Scored:
         tables, source = _by_em(ask, pieces), "by EM on the patterns of all pairs"
     weights = _log_ratio(*tables, pieces["n_cuts"])
     names = (*ask.numeric, *ask.nominal)
-    agree = {name: [float(tables[0][v, 0]), float(tables[1][v, 0])] for v, name in enumerate(names)}
-    return Scored(_scores(ask, pieces, weights), {"estimate": source, "exact_agreement_m_u": agree})
+    shares = np.column_stack([tables[0][:, 0], tables[1][:, 0]])
+    agree = {name: [float(share) for share in shares[v]] for v, name in enumerate(names)}
+    return Scored(
+        _scores(ask, pieces, weights), {"estimate": source, "exact_agreement_m_u": agree, **_by_column(names, shares)}
+    )
+
+
+def _by_column(names: Sequence[str], shares: np.ndarray) -> dict[str, dict[str, float]]:
+    """m and u per column: the chance of (exact) agreement of true and of other pairs."""
+    return {which: dict(zip(names, shares[:, side].tolist(), strict=True)) for side, which in enumerate("mu")}
 
 
 def _values(ask: Request) -> tuple[tuple[np.ndarray, np.ndarray], np.ndarray]:
@@ -187,7 +195,9 @@ def _given(ask: Request, m: Mapping[str, float], u: Mapping[str, float]) -> Scor
     table[:, 0] = np.log(shares[:, 0] / shares[:, 1])
     table[:, 1] = np.log((1 - shares[:, 0]) / (1 - shares[:, 1]))
     pieces = {"values": values, "is_code": is_code, "cuts": cuts, "n_cuts": n_cuts}
-    return Scored(_scores(ask, pieces, table), {"estimate": "given", "tolerance": tolerance})
+    return Scored(
+        _scores(ask, pieces, table), {"estimate": "given", "tolerance": tolerance, **_by_column(names, shares)}
+    )
 
 
 def _tolerances(ask: Request, values: tuple[np.ndarray, np.ndarray]) -> dict[str, float]:

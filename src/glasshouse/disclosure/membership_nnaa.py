@@ -11,6 +11,7 @@ import numpy as np
 
 from glasshouse.core.intervals import normal_quantile
 from glasshouse.core.measure import Bands, measure
+from glasshouse.core.plain import points
 from glasshouse.core.result import Result, Verdict
 from glasshouse.core.streams import RandomState, generator
 from glasshouse.disclosure.membership_scores import Separation, check_holdout, cluster_variance, figures, separate
@@ -134,8 +135,9 @@ def nnaa(
         details=details,
         verdict=_judge(p, loss, found),
         sentence=(
-            f"The release is told apart from holdout people {loss:+.1%} more often than from its training people (0 "
-            f"without memorisation); an attacker using these distances reaches an AUC of {found.auc:.3f}."
+            f"The release is told apart from holdout people {points(abs(loss)).lstrip('+')} "
+            f"{'less' if loss < 0 else 'more'} often than from its training people "
+            f"(0 without memorisation); an attacker using these distances reaches an AUC of {found.auc:.3f}."
         ),
         warnings=notes,
         plot_data={"roc": found.curve},

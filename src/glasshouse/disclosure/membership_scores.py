@@ -14,6 +14,7 @@ import numpy as np
 
 from glasshouse.core.errors import NotApplicable
 from glasshouse.core.intervals import Interval, normal_quantile, wilson
+from glasshouse.core.plain import percent
 from glasshouse.core.result import Result, Verdict
 from glasshouse.engines.neighbours import chosen_columns
 from glasshouse.engines.neighbours_space import row_ids
@@ -155,10 +156,11 @@ def attack_result(
     for rate in LOW_RATES:
         if found.rates[_RATE_NAMES[rate]] is None:
             warnings.append(
-                f"a false-positive rate of {rate:.1%} needs {round(1 / rate):,} holdout records; there are {n_others:,}"
+                f"a false-positive rate of {percent(rate)} needs {round(1 / rate):,} holdout records; there are "
+                f"{n_others:,}"
             )
     low = found.rates["tpr_at_fpr_1pct"]
-    at_low = "" if low is None else f", and finds {low:.1%} of members at 1 % false alarms"
+    at_low = "" if low is None else f", and finds {percent(low)} of members at 1 % false alarms"
     return Result(
         value=found.auc,
         baseline=0.5,
@@ -166,9 +168,9 @@ def attack_result(
         details={**figures(found, len(scores), n_others), **details},
         verdict=judge(found),
         sentence=(
-            f"{attacker} tells a member from a non-member in {found.auc:.1%} of comparisons (chance 50 %){at_low}; "
-            f"a leak exposing less than {min(1.0, 2 * (found.detectable_auc - 0.5)):.1%} of members could have gone "
-            "unseen."
+            f"{attacker} tells a member from a non-member in {percent(found.auc)} of comparisons (chance 50 %)"
+            f"{at_low}; a leak exposing less than {percent(min(1.0, 2 * (found.detectable_auc - 0.5)))} of members "
+            "could have gone unseen."
         ),
         warnings=warnings,
         plot_data={"roc": found.curve},
@@ -192,9 +194,9 @@ def check_holdout(pair: Pair, columns: Sequence[str] | None = None, at_least: in
     twins = 1 - float((counts == 1).sum()) / pair.n("original")
     if shared > 0.5 and shared > 2 * twins:
         raise NotApplicable(
-            f"{shared:.0%} of the holdout records are also in the original, so they are members and not a holdout. "
-            "Set records aside before synthesis (gh.data.split_before_synthesis); a split made afterwards finds no "
-            "leak whatever the release"
+            f"{percent(shared, 0)} of the holdout records are also in the original, so they are members and not a "
+            "holdout. Set records aside before synthesis (gh.data.split_before_synthesis); a split made afterwards "
+            "finds no leak whatever the release"
         )
 
 
