@@ -7,7 +7,7 @@ import pytest
 import glasshouse as gh
 from glasshouse.catalogue import all_measures
 from glasshouse.core.errors import InputError
-from glasshouse.judgement.outcomes import PolicyIncomplete, PolicyViolation
+from glasshouse.judgement.outcomes import Outcome, PolicyIncomplete, PolicyViolation
 from glasshouse.judgement.policy import PRESETS, Policy, preset_text
 from tests.fakes import fake, tables
 
@@ -140,3 +140,42 @@ def test_two_rules_with_different_options_are_refused(only_fakes: object) -> Non
             0
         ]
     )  # type: ignore[arg-type]
+
+
+def _outcome(result: object, **rule: object) -> Outcome:
+    return Policy.from_dict({"rule": [{"measure": "risk", **rule}]}).evaluate([result]).outcomes[0]
+
+
+def test_an_upper_limit_fails_only_when_an_effect_is_shown(only_fakes: object) -> None:
+    wide = fake("risk", value=0.3, details={"difference_interval": [-0.1, 0.2]}, baseline=0.2, interval=(0.1, 0.5))
+    told = _outcome(wide(*tables()), statistic="difference_upper", warn=0.03, fail=0.05)
+    assert told.status == "warn" and "cannot be excluded" in told.line()
+    assert _outcome(wide(*tables()), statistic="difference_upper", fail=0.05).status == "warn"
+    assert _outcome(wide(*tables()), statistic="difference_upper", fail=0.25).status == "pass"
+    told = _outcome(wide(*tables()), statistic="excess_upper", warn=0.03, fail=0.05)
+    assert told.status == "warn" and "cannot be excluded" in told.line()
+    code = Policy.from_dict({"rule": [{"measure": "risk", "statistic": "excess_upper", "limit": 0.05}]})
+    assert code.evaluate([wide(*tables())]).exit_code == 0
+    shown = fake("risk", value=0.3, details={"difference_interval": [0.01, 0.2]}, baseline=0.2, interval=(0.25, 0.5))
+    for statistic in ("difference_upper", "excess_upper"):
+        told = _outcome(shown(*tables()), statistic=statistic, warn=0.03, fail=0.05)
+        assert told.status == "fail" and "cannot be excluded" not in told.line()
+
+
+def test_the_interval_of_a_line_is_on_the_scale_of_its_figure(only_fakes: object) -> None:
+    result = fake("risk", value=0.6, baseline=0.5, interval=(0.55, 0.65))(*tables())
+    assert _outcome(result, statistic="excess", limit=0.1).line().endswith("0.2 > 0.1  (upper 95 %: 0.3)")
+    assert _outcome(result, statistic="value", limit=0.1).line().endswith("0.6 > 0.1  (upper 95 %: 0.65)")
+    own = result._copy(excess=0.77)  # a measure with its own excess: its ends cannot be carried over
+    assert "(" not in _outcome(own, statistic="excess", limit=0.1).line()
+    assert _outcome(own, statistic="excess_upper", limit=0.1).figure == 0.77
+    plain = result._copy(excess=0.1)  # the plain difference
+    assert _outcome(plain, statistic="excess_upper", limit=0.1).figure == pytest.approx(0.15)
+
+
+def test_a_rule_without_a_figure_says_what_is_needed(only_fakes: object) -> None:
+    result = fake("risk", value=0.6, details={"difference_interval": None})(*tables())
+    assert "needs a holdout, and none was supplied" in _outcome(result, statistic="difference_upper", limit=1).line()
+    assert "no baseline" in _outcome(result, statistic="excess", limit=1).line()
+    other = fake("risk", value=0.6)(*tables())
+    assert "no attack with a control group" in _outcome(other, statistic="difference_upper", limit=1).line()

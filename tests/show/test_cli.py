@@ -139,7 +139,8 @@ def test_a_policy_file_gates(
         (["measure", "nope", "{original}", "{released}"], "no measure 'nope'"),
         (["explain", "nope"], "no measure 'nope'"),
         (["policy", "check", "nope"], "policy file not found"),
-        (["policy", "init", "nope"], "no preset 'nope'"),
+        (["policy", "init", "--preset", "nope", "-o", "-"], "no preset 'nope'"),
+        (["policy", "init", "research"], "--preset research"),
         (["calibrate"], "state a risk"),
         (["calibrate", "--success", "0.1"], "needs --baseline"),
     ],
@@ -205,11 +206,25 @@ def test_measure_explain_measures_and_check(
     assert {c["name"] for c in json.loads(capsys.readouterr().out)["columns"]} == {"age", "sex", "region", "income"}
 
 
-def test_policy_init_and_check(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_policy_init_and_check(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
     path = tmp_path / "policy.toml"
-    assert run("policy", "init", "research", "-o", str(path)) == 0
-    assert run("policy", "init", "public", "-o", str(path)) == 2
+    assert run("policy", "init") == 0
+    told = capsys.readouterr()
+    assert told.out == "" and "wrote policy.toml" in told.err and 'name = "public"' in path.read_text()
+    assert run("policy", "init") == 2
     assert "--force" in capsys.readouterr().err
+    assert run("policy", "init", "p.toml", "--preset", "secure") == 0
+    assert 'name = "secure"' in (tmp_path / "p.toml").read_text()
+    assert run("policy", "init", "p.toml", "-o", "q.toml") == 2
+    capsys.readouterr()
+    assert run("policy", "init", "-o", "-") == 0 and capsys.readouterr().out == path.read_text()
+    assert run("policy", "init", "-", "--preset", "research") == 0
+    assert 'name = "research"' in capsys.readouterr().out
+    assert run("policy", "init", "-o", str(path), "--preset", "research", "--force") == 0
+    assert 'name = "research"' in path.read_text()
     assert run("policy", "check", str(path)) == 0
     assert "is valid" in capsys.readouterr().out
     path.write_text('[[rule]]\nmeasure = "disco"\nlimit = 0.1\n')

@@ -25,12 +25,16 @@ from glasshouse.judgement.assessment import Assessment
 from glasshouse.judgement.drivers import drivers, people, safely
 from glasshouse.judgement.policy import Policy
 from glasshouse.judgement.selection import estimate, select
-from glasshouse.judgement.threats import assess_threats, judge
+from glasshouse.judgement.threats import assess_threats, judge, nothing_to_learn
+from glasshouse.judgement.wide import narrowed
+from glasshouse.judgement.wide import note as wide_note
 
 __all__ = ["assess", "estimate"]
 
 Progress = Callable[[int, int, str], None]
 STACKED_FAMILIES = ("linkage", "copying")
+# Measures of these families read the same fitted models; one stream lets them share the fits.
+ONE_STREAM = ("propensity",)
 
 
 def assess(
@@ -58,14 +62,18 @@ def assess(
     measures
         "fast", "default", "full" or a list of names; the measures a policy names are always run.
     random_state
-        Seed of the run. Every measure gets its own stream derived from the seed and its name, so adding a measure never
-        changes another one's figure.
+        Seed of the run. Every measure gets its own stream derived from the seed and its name (measures that read the
+        same fitted models share one), so adding a measure never changes another one's figure.
     n_jobs
         Threads for the measures that can use them; it never changes a figure.
     progress
         Called as ``progress(done, total, name)`` before each measure and once at the end.
     options
         Options for single measures: ``{"rapid": {"trees": 200}}``.
+
+    Above 60 columns the utility measures of pairs of columns look at 60 of them (keys and target first); the notes of
+    the assessment and the settings of those results say so, and ``options={"association": {"columns": None}}`` looks
+    at all.
     """
     chosen_policy = Policy.of(policy)
     pair = _pair(original, released, roles, chosen_policy)
@@ -78,6 +86,9 @@ def assess(
     chosen_policy = chosen_policy.validated(by_name)
     seed = _seed(random_state)
     given = _options(chosen, chosen_policy, options or {}, seed, n_jobs)
+    limited = {m.name: changes for m in chosen if (changes := narrowed(m, pair, given[m.name])) is not None}
+    for name, changes in limited.items():
+        given[name] |= changes
     stacked = _stacked(pair) if pair.m > 1 else None
     results: dict[str, Result] = {}
     timing: dict[str, float] = {}
@@ -96,6 +107,7 @@ def assess(
     if progress is not None:
         progress(len(chosen), len(chosen), "")
     judged = [judge(result, chosen_policy, pair.row_paired) for result in results.values()]
+    unlearnable = nothing_to_learn(pair)
     leading, no_drivers = safely(drivers, pair, judged, given)
     at_risk, no_people = safely(people, pair, judged)
     notes = [
@@ -103,12 +115,14 @@ def assess(
         for what, why in (("which keys drive the risk", no_drivers), ("who is at risk", no_people))
         if why
     ]
+    if limited:
+        notes.append(wide_note(list(limited)))
     return Assessment(
         pair=pair,
         policy=chosen_policy,
         results=results,
         judged=tuple(judged),
-        threats=assess_threats(judged, chosen_policy),
+        threats=assess_threats(judged, chosen_policy, {} if unlearnable is None else {"attribute": unlearnable}),
         outcomes=chosen_policy.evaluate(results),
         drivers=plain(leading),
         people=plain(at_risk),
@@ -170,7 +184,8 @@ def _options(
         if stray:
             raise InputError(f"{measure.name} has no option {stray[0]!r}")
         if "random_state" in measure.options and "random_state" not in asked:
-            asked["random_state"] = integer_seed(seed, measure.name)
+            stream = measure.family if measure.family in ONE_STREAM else measure.name
+            asked["random_state"] = integer_seed(seed, stream)
         if "n_jobs" in measure.options and n_jobs is not None:
             asked["n_jobs"] = n_jobs
         given[measure.name] = asked

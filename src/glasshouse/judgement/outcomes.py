@@ -35,12 +35,17 @@ class Outcome:
     comparison: str
 
     def line(self) -> str:
-        """``FAIL  tcap.excess  0.081 > 0.05  (upper 95 %: 0.094)``"""
+        """``FAIL  tcap.excess  0.081 > 0.05  (upper 95 %: 0.094)``; the interval is that of the excess here."""
         words = {"pass": "PASS", "warn": "WARN", "fail": "FAIL", "not_assessed": "NONE"}[self.status]
         text = f"{words}  {self.rule.measure}.{self.statistic}  {self.comparison}"
-        interval = None if self.result is None or self.figure is None else self.result.interval
-        if interval is not None and self.statistic in ("value", "excess"):
-            text += f"  (upper 95 %: {interval[1]:.4g})"
+        if self.result is None or self.figure is None:
+            return text
+        interval = self.rule.interval(self.result, self.statistic)
+        name, end = ("lower", 0) if self.rule.operator.startswith(">") else ("upper", 1)
+        limit = None if interval is None else interval[end]
+        if limit is not None:
+            level = self.result.settings.get("options", {}).get("confidence") or 0.95
+            text += f"  ({name} {100 * level:g} %: {limit:.4g})"
         return text
 
     def to_dict(self) -> dict[str, Any]:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from glasshouse.core.plain import number, percent
 from glasshouse.judgement.outcomes import SEVERITY
-from glasshouse.judgement.threats import Judged
+from glasshouse.judgement.threats import Judged, why_open
 
 if TYPE_CHECKING:
     from glasshouse.data.pair import Pair
@@ -34,7 +34,10 @@ def recommend(pair: Pair, judged: Sequence[Judged], drivers: Mapping[str, Any] |
         key=lambda j: (-SEVERITY[j.status], not j.decides, -(j.result.excess or 0)),
     )
     said: dict[str, Recommendation] = {}
+    unproven = [j for j in failing if _unproven(j)]
     for j in failing:
+        if j in unproven:
+            continue
         kind = _KIND.get(j.name) or _KIND.get(j.measure.family)
         if kind is None or (j.measure.side == "utility" and kind != "too_similar"):
             kind = None if j.measure.side == "utility" else j.measure.threat
@@ -43,11 +46,26 @@ def recommend(pair: Pair, judged: Sequence[Judged], drivers: Mapping[str, Any] |
     too_close = next((j for j in judged if j.name == "pmse" and _too_similar(j)), None)
     if too_close is not None:
         said["too_similar"] = Recommendation("pmse", "warn", _TEXT["too_similar"](too_close, facts))
+    if unproven:
+        said["unproven"] = Recommendation(unproven[0].name, "warn", _more_attacks([j.name for j in unproven]))
     return (*said.values(), *_open(judged))
 
 
+def _unproven(j: Judged) -> bool:
+    """A warning only because too little was seen: the interval of attack minus control holds 0."""
+    limits = j.result.details.get("difference_interval")
+    return j.status == "warn" and limits is not None and bool(limits[0] <= 0)
+
+
+def _more_attacks(names: Sequence[str]) -> str:
+    return (
+        f"{_listed(names)}: no leak is shown, but one above the limit cannot be excluded with so few attacks. Use a "
+        "larger holdout or more attacks (n_attacks) before changing the release."
+    )
+
+
 def _open(judged: Sequence[Judged]) -> list[Recommendation]:
-    reasons = " ".join(str(j.result.reason) for j in judged if j.status == "not_assessed")
+    reasons = " ".join(why_open(j) for j in judged if j.status == "not_assessed")
     found = []
     if "holdout" in reasons:
         found.append(

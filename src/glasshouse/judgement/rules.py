@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -52,14 +53,16 @@ class Rule:
             return (value, "value") if end is None else (end, self.statistic)
         if self.statistic == "difference_upper":
             # attacks with a control group: upper limit of attack minus control, undefined without a holdout
-            limits = result.details.get("difference_interval")
-            return (None if not limits else float(limits[1])), "difference_upper"
+            limits = difference_interval(result)
+            return (None if limits is None else limits[1]), "difference_upper"
         if self.statistic == "excess_upper":
-            top = None if interval is None else interval[1]
-            if top is None or result.baseline is None or result.baseline >= 1:
-                return result.excess, "excess"
-            return (top - result.baseline) / (1 - result.baseline), "excess_upper"
+            limits = excess_interval(result)
+            return (result.excess, "excess") if limits is None else (limits[1], "excess_upper")
         return (value if self.statistic == "value" else result.excess), self.statistic
+
+    def interval(self, result: Result, label: str) -> tuple[float | None, float | None] | None:
+        """The interval around the figure, on the scale of that figure."""
+        return result.interval if label == "value" else excess_interval(result) if label == "excess" else None
 
     def judge(self, result: Result | None) -> Outcome:
         """pass, warn, fail, or not_assessed with the reason."""
@@ -79,20 +82,40 @@ class Rule:
                 None,
                 label,
                 "not_assessed",
-                f"{self.measure} has no {self.statistic.replace('_', ' ')} for these data",
+                self._why_no_figure(result),
             )
+        shown = self._shown(result, label)
         for limit, status in ((self.fail, "fail"), (self.warn, "warn")):
             if limit is not None and not _holds(figure, self.operator, limit):
-                return Outcome(
-                    self,
-                    result,
-                    figure,
-                    label,
-                    status,
-                    f"{_number(figure)} {_opposite(self.operator)} {_number(limit)}",
-                )
+                said = f"{_number(figure)} {_opposite(self.operator)} {_number(limit)}"
+                if not shown:
+                    # a wide interval around zero is a reason to look again, not proof of a leak
+                    said += "; cannot be excluded, but not shown either: the lower limit is not above 0"
+                return Outcome(self, result, figure, label, status if shown else "warn", said)
         nearest = self.warn if self.warn is not None else self.fail
         return Outcome(self, result, figure, label, "pass", f"{_number(figure)} {self.operator} {_number(nearest)}")
+
+    def _shown(self, result: Result, label: str) -> bool:
+        """Whether there is an effect at all: an upper limit of a difference or an excess fails only if the lower limit
+        of the same interval lies above 0.
+        """
+        if label not in ("difference_upper", "excess_upper") or not self.operator.startswith("<"):
+            return True
+        found = difference_interval(result) if label == "difference_upper" else excess_interval(result)
+        return found is None or found[0] > 0
+
+    def _why_no_figure(self, result: Result) -> str:
+        lacking = f"{self.measure} has no {self.statistic.replace('_', ' ')}"
+        if self.statistic == "difference_upper" and result.holdout is None and "difference_interval" in result.details:
+            return (
+                f"{lacking}: it needs a holdout, and none was supplied. Withhold 20 to 50 % of the records before "
+                "synthesis and pass them as holdout="
+            )
+        if self.statistic == "difference_upper":
+            return f"{lacking}: it is no attack with a control group; use upper, value or excess"
+        if self.statistic in ("excess", "excess_upper") and result.baseline is None:
+            return f"{lacking}: it has no baseline to be compared with; use upper or value"
+        return f"{lacking} for these data: {result.reason or 'the figure is undefined'}"
 
     def text(self) -> str:
         """The rule as a phrase: ``disco excess <= 0.05 (warn), 0.2 (fail)``."""
@@ -112,6 +135,29 @@ class Rule:
             "why": self.why,
             "options": dict(self.options),
         }
+
+
+def difference_interval(result: Result) -> tuple[float, float] | None:
+    """Limits of attack minus control; None without a holdout."""
+    limits = result.details.get("difference_interval")
+    return None if not limits else (float(limits[0]), float(limits[1]))
+
+
+def excess_interval(result: Result) -> tuple[float, float] | None:
+    """The interval of the value on the scale of the excess, the baseline taken as known.
+
+    None when the measure defines its excess in another way, so that the ends cannot be carried over.
+    """
+    if result.interval is None or result.baseline is None or result.value is None or result.excess is None:
+        return None
+    low, high = result.interval
+    if low is None or high is None:
+        return None
+    difference = float(result.value) - result.baseline
+    for scale in (1 - result.baseline, 1.0):
+        if scale > 0 and math.isclose(difference / scale, result.excess, rel_tol=1e-6, abs_tol=1e-9):
+            return (low - result.baseline) / scale, (high - result.baseline) / scale
+    return None
 
 
 def parse_rule(entry: Any, where: str) -> Rule:

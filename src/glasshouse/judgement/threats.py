@@ -6,6 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from glasshouse.core.measure import Measure
 from glasshouse.core.result import Result
 from glasshouse.judgement.outcomes import SEVERITY, Outcome
@@ -122,16 +124,49 @@ def _worst(statuses: Any) -> str:
     return max(statuses, key=lambda status: SEVERITY[status])  # type: ignore[no-any-return]
 
 
-def assess_threats(judged: Sequence[Judged], policy: Policy) -> dict[str, Threat]:
-    """All four threats, always: one that nothing could assess is said to be open."""
+def assess_threats(
+    judged: Sequence[Judged], policy: Policy, untestable: Mapping[str, str] | None = None
+) -> dict[str, Threat]:
+    """All four threats, always: one that nothing could assess is said to be open.
+
+    ``untestable``: threats these data cannot put to the test, with the reason. They never pass; a warning stays one.
+    """
     required = THREATS if policy.require is None else policy.require
-    return {name: _threat(name, [j for j in judged if j.measure.threat == name], name in required) for name in THREATS}
+    return {
+        name: _threat(
+            name,
+            [j for j in judged if j.measure.threat == name],
+            name in required,
+            (untestable or {}).get(name),
+        )
+        for name in THREATS
+    }
 
 
-def _threat(name: str, members: list[Judged], required: bool) -> Threat:
+def nothing_to_learn(pair: Any) -> str | None:
+    """Why attribute disclosure cannot be tested on this pair: everybody has the same target value, or nobody has one.
+
+    An attacker who is right because there is one answer learns nothing, and that is no sign of a safe release.
+    """
+    levels = [np.unique(codes[codes >= 0]).size for codes in (pair.codes(t).of("original") for t in pair.targets)]
+    if not levels or max(levels) > 1:
+        return None
+    names = ", ".join(repr(str(t)) for t in pair.targets)
+    state = "no value" if max(levels) == 0 else "one and the same value for everybody who has one"
+    return (
+        f"the target {names} has {state} in the original, so there is nothing to learn and nothing was tested; name "
+        "another target"
+    )
+
+
+def _threat(name: str, members: list[Judged], required: bool, untestable: str | None = None) -> Threat:
     deciding = [j for j in members if j.decides and j.status in ("pass", "warn", "fail")]
     open_ = [j for j in members if j.decides and j.status in ("not_assessed", "failed")]
     missing = tuple(dict.fromkeys(_reason(j) for j in open_))
+    if untestable is not None and not any(j.status in ("warn", "fail") for j in deciding):
+        return Threat(
+            name, "not_assessed", None, f"Not assessed: {untestable}.", (), (), (untestable, *missing), required
+        )
     if not deciding:
         return Threat(name, "not_assessed", None, _not_assessed(members, open_), (), (), missing, required)
     # Measures of one group are functions of the same counts: the group speaks once, through its worst member.
@@ -179,14 +214,20 @@ def established(result: Result) -> bool:
 
 
 def _reason(j: Judged) -> str:
-    text = str(j.result.reason or "no figure")
+    text = why_open(j)
     return text if text.startswith(j.name) else f"{j.name}: {text}"
+
+
+def why_open(j: Judged) -> str:
+    """Why a measure decides nothing: it did not apply, or the policy's statistic does not exist for it here."""
+    ruled = next((o.comparison for o in j.outcomes if o.status == "not_assessed"), None)
+    return str(j.result.reason or ruled or "no figure")
 
 
 def _not_assessed(members: list[Judged], open_: list[Judged]) -> str:
     if not members:
-        return "Not assessed: no measure of this threat was run."
-    reasons = " ".join(str(j.result.reason) for j in open_)
+        return 'Not assessed: no measure of this threat was among those run; measures="default" has some.'
+    reasons = " ".join(why_open(j) for j in open_)
     ways = []
     if "holdout" in reasons:
         ways.append("No holdout was supplied. Withhold 20 to 50 % of the records before synthesis and run again.")
@@ -197,7 +238,7 @@ def _not_assessed(members: list[Judged], open_: list[Judged]) -> str:
     if any(j.status == "failed" for j in open_):
         ways.append(f"{sum(j.status == 'failed' for j in open_)} measure(s) failed; the reasons are in the table.")
     if not ways and open_:
-        ways.append(str(open_[0].result.reason))
+        ways.append(" ".join(dict.fromkeys(_reason(j).rstrip(".") + "." for j in open_)))
     if not open_:
         ways.append(
             "The policy sets no limit for what was measured."

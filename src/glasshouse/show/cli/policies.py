@@ -15,30 +15,41 @@ policy_app = typer.Typer(help="Write a policy, or check one without data.", no_a
 
 @policy_app.command("init")
 def init(
-    preset: Annotated[str, typer.Argument(help="public, research or secure.")] = "public",
-    output: Annotated[
+    file: Annotated[
         Path | None,
-        typer.Option("--output", "-o", help="File to write; without it the policy goes to stdout.", metavar="FILE"),
+        typer.Argument(
+            help="File to write; - is stdout.  [default: policy.toml]", metavar="[FILE]", show_default=False
+        ),
+    ] = None,
+    preset: Annotated[str, typer.Option("--preset", help="What to start from: public, research or secure.")] = "public",
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", help="The same as FILE; - is stdout.", metavar="FILE")
     ] = None,
     force: Annotated[bool, typer.Option("--force", help="Replace an existing file.")] = False,
 ) -> int:
-    """A commented policy to start from."""
+    """A commented policy to start from, written to a file."""
     from glasshouse.core.errors import InputError
-    from glasshouse.judgement.policy import Policy, preset_text
+    from glasshouse.judgement.policy import PRESETS, Policy, preset_text
     from glasshouse.judgement.writing import write_atomically
 
-    if Policy.preset(preset).source != "built in" or preset == "riskutility":
+    if preset == "riskutility":
         raise InputError(
             "riskutility is a rule for comparison, not a policy to start from; choose public, research or secure"
         )
+    Policy.preset(preset)
+    if file is not None and output is not None:
+        raise InputError("name the file once: as FILE or with -o")
+    path = file or output or Path("policy.toml")
+    if str(path) in PRESETS:
+        raise InputError(f"{path} is a preset, not a file: glasshouse policy init --preset {path}")
     text = preset_text(preset)
-    if output is None or str(output) == "-":
+    if str(path) == "-":
         sys.stdout.write(text)
         return 0
-    if output.exists() and not force:
-        raise InputError(f"{output} exists; use --force to replace it")
-    write_atomically(output, text)
-    err(f"wrote {output}; edit it, then: glasshouse policy check {output}")
+    if path.exists() and not force:
+        raise InputError(f"{path} exists; use --force to replace it")
+    write_atomically(path, text)
+    err(f"wrote {path} (preset {preset}); edit it, then: glasshouse policy check {path}")
     return 0
 
 
