@@ -1,4 +1,4 @@
-"""One BLAS thread where matrices are small: its threads wait by spinning, and beside another busy process they only wait."""
+"""One BLAS thread for small matrices: BLAS threads wait by spinning, and beside a busy process they only wait."""
 
 from __future__ import annotations
 
