@@ -309,7 +309,8 @@ def _rule(details: Mapping[str, Any]) -> str:
     beyond = "beyond chance" if p < SIGNIFICANCE else "not beyond chance"
     excess = f"{100 * details['adjusted']:.1f} %"
     spared = "; a fact about the population warns at most" if "memorisation" in details else ""
-    return f" Excess over chance {excess} ({shown}, {beyond}; warn above 5 %, fail above 15 %, if p < 0.05{spared})."
+    limits = f"default limits: warn above 5 %, fail above 15 %, if p < 0.05{spared}"
+    return f" Excess over chance {excess} ({shown}, {beyond}; {limits})."
 
 
 def _and(names: Sequence[str]) -> str:
