@@ -157,6 +157,61 @@ def test_synthpop_all_targets(name: str, shared: Path, sd2011: dict[str, Any]) -
     assert result.to_frame()["DiSCO"].to_list() == sorted(result.to_frame()["DiSCO"].to_list())
 
 
+def check_table(case: dict[str, Any], original: pl.DataFrame, released: Any) -> None:
+    args, expected = case["args"], case["expected"]
+    pair = gh.Pair(original, released, keys=args["keys"])
+    result = gh.disclosure.attribution_all(pair, targets=as_list(args.get("targets", expected["targets"])))
+    rows = {row["target"]: row for row in result.to_frame().iter_rows(named=True)}
+    ours, theirs = ("DCAP", "CAPd") if args.get("attrib.meas") == "DCAP" else ("DiSCO", "Dorig")
+    for row in expected["attrib_table"]:
+        target = row["row_label"].split(" ")[1]
+        assert rows[target][ours] == pytest.approx(row["attrib.syn"] / 100, abs=1e-8)
+        assert rows[target][theirs] == pytest.approx(row["attrib.orig"] / 100, abs=1e-8)
+        assert (rows[target]["one_way_checks"] > 0, rows[target]["two_way_checks"] > 0) == (
+            bool(row["check1"]),
+            bool(row["check2"]),
+        )
+
+
+@pytest.mark.parametrize("name", ["t3_train_DiSCO", "t3_train_DCAP", "t3_control_DiSCO", "t3_control_DCAP"])
+def test_synthpop_train_and_control(name: str, shared: Path, sd2011: dict[str, Any]) -> None:
+    people = sd2011["train" if "train_" in name else "control"]
+    check_table(golden_case(shared, "expected.json", name), people, sd2011["train_syn"])
+
+
+def test_synthpop_all_targets_adult(shared: Path, adult: dict[str, Any]) -> None:
+    check_table(golden_case(shared, "expected_adult.json", "at5_multi"), adult["orig"], adult["syn"])
+
+
+@pytest.mark.parametrize(
+    ("file", "name"),
+    [
+        ("expected.json", "repu_s1_K"),
+        ("expected.json", "repu_s5_K"),
+        ("expected.json", "repu_s1_all"),
+        ("expected.json", "repu_s1_K2"),
+        ("expected_adult.json", "at1_repu"),
+    ],
+)
+def test_synthpop_replicated_uniques(
+    file: str, name: str, shared: Path, sd2011: dict[str, Any], adult: dict[str, Any]
+) -> None:
+    """Counts by the measure, and the released rows themselves by the synthesis room's own look-up."""
+    case = golden_case(shared, file, name)
+    data = sd2011 if file == "expected.json" else adult
+    keys = case["args"]["keys"]
+    for i, (table, rows) in enumerate(
+        zip(case["expected"]["res_tab"], case["expected"]["row_numbers_1based"], strict=True)
+    ):
+        details = gh.disclosure.uniques(data["orig"], data["syn"][i], keys=keys).details
+        assert details["n_unique_original"] == table["original"]["number"]
+        assert details["n_unique_released"] == table["synthetic"]["number"]
+        assert details["n_replicated"] == table["replicated_uniques"]["number"]
+        found = gh.synthesis.replicated_uniques(data["syn"][i], data["orig"], keys)
+        assert found.synthetic_uniques_in_original == table["synthetic_uniques_in_original"]["number"]
+        assert [r + 1 for r in found.replicated.nonzero()[0]] == as_list(rows["repU_rm_rows"])
+
+
 def test_paper_table_1_row_1_and_figures(sd2011: dict[str, Any]) -> None:
     """Raab (2024): Table 1 synthesis 1, Figures 1 and 2, to two decimals (percent)."""
     pair = gh.Pair(sd2011["orig"], sd2011["syn"][0], keys=KEYS, target="depress", special_codes={"income": [-8]})
