@@ -77,6 +77,7 @@ def run(measures: tuple[str, ...], tables: dict[str, Any]) -> dict[str, float]:
 
 def anonymeter(tables: dict[str, Any], queries: int) -> float:
     """CPU seconds of anonymeter's neighbour search for the same two searches, scaled up from ``queries`` records."""
+    import anonymeter.evaluators  # noqa: F401  its modules import each other, and this order works
     from anonymeter.neighbors.mixed_types_kneighbors import MixedTypeKNeighbors
 
     frames = {role: table.to_pandas() for role, table in tables.items()}
@@ -98,7 +99,7 @@ def sdmetrics(tables: dict[str, Any], queries: int) -> float:
     }
     start = time.process_time()
     DCROverfittingProtection.compute_breakdown(
-        frames["original"], frames["released"].head(queries), frames["holdout"], {"columns": kinds}
+        frames["original"], frames["released"].head(queries), frames["holdout"], {"columns": kinds}, table_name=None
     )
     return (time.process_time() - start) * len(frames["released"]) / queries
 
