@@ -147,7 +147,7 @@ def test_declares_itself(name: str) -> None:
     assert record["citation"], "a measure names its source"
     assert measure.side == "utility" or measure.threat in ("identity", "attribute", "membership", "copying")
     assert measure.side == "utility" or measure.knows, "a risk says what the attacker knows"
-    assert "random" not in measure.options or "random_state" in measure.options
+    assert measure.cost != "attackers" or "random_state" in measure.options, "a model draws, so it takes a seed"
     assert str(gh.explain(name)).startswith(name)
 
 
@@ -194,7 +194,7 @@ def test_strangers_show_no_excess(name: str) -> None:
     holdout."""
     result = run(name, "fresh")
     if result.value is None or result.holdout is None:
-        return
+        pytest.skip("has no figure for held-out people to compare with")
     spread = (
         3.5 * math.sqrt(max(result.value * (1 - result.value), 0.05) * 2 / N)
         if 0 <= result.value <= 1
@@ -206,8 +206,9 @@ def test_strangers_show_no_excess(name: str) -> None:
 @pytest.mark.parametrize("name", [n for n in PAIRED if all_measures()[n].threat == "attribute"])
 def test_independent_columns_show_no_excess(name: str) -> None:
     result = run(name, "independent")
-    if result.excess is not None:
-        assert result.excess <= 0.08
+    if result.excess is None:
+        pytest.skip("has no baseline, hence no excess")
+    assert result.excess <= 0.08
 
 
 @pytest.mark.parametrize("name", PAIRED)
@@ -215,7 +216,7 @@ def test_planted_copies_never_lower_the_risk(name: str) -> None:
     measure = all_measures()[name]
     clean, planted = risk(run(name, "fresh")), risk(run(name, "planted"))
     if clean is None or planted is None:
-        return
+        pytest.skip("gives no figure on one of the two releases")
     slack = 0.03 * max(1.0, abs(clean))
     assert (planted >= clean - slack) if measure.better == "lower" else (planted <= clean + slack)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Literal, TypeAlias
 
@@ -121,7 +121,6 @@ class Measure:
     replicates: Literal["each", "own"]
     private: tuple[str, ...]
     group: str
-    default: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def name(self) -> str:
