@@ -7,7 +7,7 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet
 
-.PHONY: demo test lint types imports study detection bench clean
+.PHONY: demo test stubs lint types imports study detection bench clean
 
 $(BIN)/python:
 	@$(PYTHON) -c 'import sys; sys.exit("glasshouse needs Python 3.11 or newer, this is " + sys.version.split()[0] if sys.version_info < (3, 11) else 0)'
@@ -24,6 +24,9 @@ demo: $(STAMP)-core
 
 test: $(STAMP)-$(EXTRAS)
 	@$(BIN)/python -m pytest -n auto --dist loadgroup $(PYTEST_ARGS)
+
+stubs: $(STAMP)-core
+	@$(BIN)/python tools/make_stubs.py
 
 lint: $(STAMP)-lint
 	@$(BIN)/ruff check src tests bench tools

@@ -26,8 +26,8 @@ def one_run(times: int, jobs: int | None, runs: int) -> None:
     import polars as pl
 
     from glasshouse.data.pair import Pair
-    from glasshouse.engines import forest
-    from glasshouse.engines.design import design
+    from glasshouse.engines.models.design import design
+    from glasshouse.engines.models.forest import forest
 
     folder = SHARED / "data" / "adult"
     original = pl.read_csv(folder / "adult_train.csv.gz").with_columns(pl.col(pl.String).fill_null("?"))

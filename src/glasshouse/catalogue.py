@@ -6,18 +6,16 @@ from typing import Any
 
 import polars as pl
 
-import glasshouse.disclosure
-import glasshouse.utility
 from glasshouse.core.errors import InputError, closest
 from glasshouse.core.measure import Measure, registered
 from glasshouse.core.printing import prose
+from glasshouse.core.rooms import measures_of
 from glasshouse.data.pair import Pair
 
 
 def all_measures() -> dict[str, Measure]:
     """Every measure of every room, by name."""
-    dir(glasshouse.disclosure), dir(glasshouse.utility)
-    return registered()
+    return {**measures_of("glasshouse.disclosure"), **measures_of("glasshouse.utility"), **registered()}
 
 
 def measures() -> pl.DataFrame:

@@ -160,7 +160,7 @@ def test_an_unexpected_error_is_told_without_data_and_traced_only_on_request(
     def explode(*_: Any, **__: Any) -> None:
         raise RuntimeError("Anna Kowalska")
 
-    monkeypatch.setattr("glasshouse.judgement.assess.assess", explode)
+    monkeypatch.setattr("glasshouse.judgement.verdict.assess.assess", explode)
     assert run("assess", files["original"], files["released"]) == 2
     err = capsys.readouterr().err
     assert "RuntimeError" in err and "--debug" in err and "Kowalska" not in err

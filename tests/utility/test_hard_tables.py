@@ -11,8 +11,9 @@ import pandas as pd
 import pytest
 
 import glasshouse as gh
-from glasshouse.utility import associations, nulls
+from glasshouse.utility import nulls
 from glasshouse.utility.figures import of_columns, small
+from glasshouse.utility.joint import associations
 
 pytestmark = pytest.mark.filterwarnings("error::RuntimeWarning")
 MEASURES = [name for name in dir(gh.utility) if name != "gower_paired"]
@@ -123,7 +124,7 @@ def test_numbers_stored_as_text_do_not_flood_the_logit():
 
 
 def test_propensity_measures_share_their_fits(monkeypatch):
-    from glasshouse.utility import glm
+    from glasshouse.utility.predictive import glm
 
     calls = itertools.count()
     real = glm.logistic

@@ -7,8 +7,8 @@ import pandas as pd
 import pytest
 
 import glasshouse as gh
-from glasshouse.utility import formula
 from glasshouse.utility.figures import Figure
+from glasshouse.utility.predictive import formula
 
 
 @pytest.fixture(scope="module")

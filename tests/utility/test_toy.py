@@ -9,9 +9,10 @@ import pandas as pd
 import pytest
 
 import glasshouse as gh
-from glasshouse.utility import distances, table_statistics
-from glasshouse.utility.means import overlaps
-from glasshouse.utility.predictive_models import auc
+from glasshouse.utility.joint import table_statistics
+from glasshouse.utility.marginals import distances
+from glasshouse.utility.marginals.means import overlaps
+from glasshouse.utility.predictive.models import auc
 
 
 @pytest.fixture(scope="module")

@@ -1,52 +1,55 @@
-"""A package of measures: one attribute per measure, its modules imported at the first look, not before."""
+"""Public names of a package, imported at the first look: read from its stub file, which editors and type checkers read
+too."""
 
 from __future__ import annotations
 
 import pkgutil
-import sys
+from collections.abc import Callable
 from importlib import import_module
-from importlib.util import find_spec
-from types import ModuleType
 from typing import Any
+
+import lazy_loader
 
 from glasshouse.core.errors import closest
 from glasshouse.core.measure import Measure, registered
 
+Attached = tuple[Callable[[str], Any], Callable[[], list[str]], list[str]]
 
-class MeasureRoom(ModuleType):
-    """A package whose attributes are the measures its modules declare, so adding a measure touches one file.
 
-    A measure wins over a module of the same name: ``disclosure.rapid`` is the measure, wherever its file is called
-    rapid.py.
+def attach(package: str, file: str) -> Attached:
+    """``__getattr__``, ``__dir__`` and ``__all__`` of a package from the ``.pyi`` beside its ``__init__``."""
+    load, names, public = lazy_loader.attach_stub(package, file)
+
+    def get(name: str) -> Any:
+        if name in public:
+            return load(name)
+        raise AttributeError(f"{package} has no {name!r}{closest(name, public)}")
+
+    return get, names, public
+
+
+def attach_measures(package: str, file: str) -> Attached:
+    """The same for a room of measures, where a measure that no stub names yet is found all the same.
+
+    Adding a measure thus touches one file; ``make stubs`` writes its name into the stub for editors.
     """
+    load, names, public = lazy_loader.attach_stub(package, file)
 
-    def _load(self) -> dict[str, Measure]:
-        for module in pkgutil.iter_modules(self.__path__):
-            import_module(f"{self.__name__}.{module.name}")
-        room = self.__name__
-        return {name: m for name, m in registered().items() if m.function.__module__.startswith(room + ".")}
-
-    def __getattribute__(self, name: str) -> Any:
-        found = super().__getattribute__(name)
-        if isinstance(found, ModuleType):
-            return registered().get(name, found)
-        return found
-
-    def __getattr__(self, name: str) -> Any:
+    def get(name: str) -> Any:
+        if name in public:
+            return load(name)
         if name.startswith("_"):
             raise AttributeError(name)
-        if find_spec(f"{self.__name__}.{name}") is not None:
-            module = import_module(f"{self.__name__}.{name}")
-            return registered().get(name, module)
-        measures = self._load()
+        measures = measures_of(package)
         if name not in measures:
-            raise AttributeError(f"there is no measure {name!r} in {self.__name__}{closest(name, measures)}")
+            raise AttributeError(f"there is no measure {name!r} in {package}{closest(name, measures)}")
         return measures[name]
 
-    def __dir__(self) -> list[str]:
-        return sorted(self._load())
+    return get, names, public
 
 
-def measure_room(package: str) -> None:
-    """Turn a package into a room of measures; called by its ``__init__``."""
-    sys.modules[package].__class__ = MeasureRoom
+def measures_of(package: str) -> dict[str, Measure]:
+    """Every measure that a module below ``package`` declares; imports them all."""
+    for module in pkgutil.walk_packages(import_module(package).__path__, f"{package}."):
+        import_module(module.name)
+    return {name: m for name, m in registered().items() if m.function.__module__.startswith(f"{package}.")}

@@ -129,6 +129,18 @@ class Pair:
         """The target when there is exactly one."""
         return self.targets[0] if len(self.targets) == 1 else None
 
+    def require_target(self) -> str:
+        """The one target; an error for none or several."""
+        if len(self.targets) != 1:
+            found = "none" if not self.targets else listed(self.targets)
+            raise InputError(f"exactly one target is needed here, and the pair has {found}; name one with target=")
+        return self.targets[0]
+
+    @property
+    def releases(self) -> tuple[str, ...]:
+        """Names of the released tables: "released", then "released1", ... for further releases."""
+        return tuple("released" if i == 0 else f"released{i}" for i in range(self.m))
+
     @property
     def schema(self) -> dict[str, Column]:
         """What every column is and why; print it, override it with ``schema=``."""
@@ -300,7 +312,7 @@ class Pair:
 
     def describe(self) -> dict[str, Any]:
         """Sizes, roles and versions, as they go into the settings of every result."""
-        released = [self.n("released"), *(self.n(f"released{i}") for i in range(1, self.m))]
+        released = [self.n(table) for table in self.releases]
         return {
             "n_original": self.n("original"),
             "n_released": released[0] if self.m == 1 else released,
@@ -326,7 +338,7 @@ class Pair:
         return self.memo(("fingerprint", table), compute)
 
     def __repr__(self) -> str:
-        released = ", ".join(f"{self.n('released' if i == 0 else f'released{i}'):,}" for i in range(self.m))
+        released = ", ".join(f"{self.n(table):,}" for table in self.releases)
         holdout = f"\n  holdout   {self.n('holdout'):,} records" if self.has_holdout else ""
         return (
             f"Pair\n  original  {self.n('original'):,} records, {len(self.columns)} shared columns\n  released  "

@@ -1,5 +1,12 @@
-"""Risk measures, one file per family. gh.disclosure.<name>(pair)."""
+"""Risk measures, one folder per family. gh.disclosure.<name>(pair).
 
-from glasshouse.core.rooms import measure_room
+Two measures are called like the folder they live in. Importing a folder sets its name on this package, so these two
+are bound here at once, after their folders: ``gh.disclosure.rapid`` is the measure, and
+``sys.modules["glasshouse.disclosure.rapid"]`` the folder.
+"""
 
-measure_room(__name__)
+from glasshouse.core.rooms import attach_measures
+from glasshouse.disclosure.attribution.table import attribution as attribution
+from glasshouse.disclosure.rapid.measure import rapid as rapid
+
+__getattr__, __dir__, __all__ = attach_measures(__name__, __file__)

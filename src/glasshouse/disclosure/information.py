@@ -14,9 +14,9 @@ from glasshouse.core.measure import measure
 from glasshouse.core.plain import number, percent
 from glasshouse.core.result import Result
 from glasshouse.data.pair import Pair
-from glasshouse.disclosure.diversity import ENTROPY, continuous_note, target_grouping
-from glasshouse.disclosure.identity_shared import missing_notes, missing_rule, sizes_of, spoken, spoken_keys
-from glasshouse.engines.classes import Classes, class_sizes, target_classes
+from glasshouse.disclosure.identity.diversity import ENTROPY, continuous_note, target_grouping
+from glasshouse.disclosure.identity.tables import missing_notes, missing_rule, sizes_of, spoken, spoken_keys
+from glasshouse.engines.cells.classes import Classes, class_sizes, target_classes
 
 SHANNON = "Shannon (1948); Miller (1955) for the bias term; Issa, Wagner and Kamath (2020) for maximal leakage"
 KNOWS = "the keys of a person, and how the target is distributed inside each group of equal keys"

@@ -12,7 +12,7 @@ from glasshouse.core.errors import InputError, closest, listed
 from glasshouse.core.result import Result
 from glasshouse.core.streams import RandomState
 from glasshouse.data.pair import Pair
-from glasshouse.engines.neighbours_space import row_ids
+from glasshouse.engines.neighbours.encoding import row_ids
 from glasshouse.formal.auditing import AttackCounts, Audit, audit_attacks, ceil_count, floor_count
 
 ATTACKS = ("domias", "membership_classifier", "identical", "inference", "linkability", "rapid", "singling_out")

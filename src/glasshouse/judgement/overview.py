@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from glasshouse.judgement.drivers import safely
+from glasshouse.judgement.verdict.drivers import safely
 
 if TYPE_CHECKING:
     from glasshouse.data.pair import Pair
@@ -84,5 +84,5 @@ def call(pair: Pair, policy: str | None, measures: Any, seed: int, options: Mapp
         else f"measures={measures!r}"
     ]
     run += [f"random_state={seed}"] + ([f"options={dict(options)!r}"] if options else [])
-    released = "released" if pair.m == 1 else "[" + ", ".join(f"released{i or ''}" for i in range(pair.m)) + "]"
+    released = "released" if pair.m == 1 else f"[{', '.join(pair.releases)}]"
     return f"pair = gh.Pair(original, {released}, {', '.join(said)})\ngh.assess(pair, {', '.join(run)})"

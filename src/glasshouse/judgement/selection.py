@@ -9,7 +9,7 @@ from typing import Any
 from glasshouse.catalogue import all_measures
 from glasshouse.core.errors import InputError, closest, listed
 from glasshouse.core.measure import Measure
-from glasshouse.judgement.policy import Policy
+from glasshouse.judgement.policy.policy import Policy
 
 SETS = ("fast", "default", "full")
 # Each set is the one before it and more; they differ in which measures run, never in how a measure is defined.
@@ -107,7 +107,7 @@ class Estimate:
 def estimate(pair: Any, measures: str | Sequence[str] = "default", policy: Policy | str | None = None) -> Estimate:
     """How much work ``gh.assess`` would do with these arguments, without doing it."""
     chosen = select(measures, Policy.of(policy))
-    n, released = pair.n("original"), sum(pair.n("released" if i == 0 else f"released{i}") for i in range(pair.m))
+    n, released = pair.n("original"), sum(pair.n(table) for table in pair.releases)
     held = pair.n("holdout") if pair.has_holdout else 0
     # an exact search in a box tree visits far fewer records than there are; the square root is what the bundled data
     # show

@@ -2,7 +2,7 @@
 
 Columns are made one after the other. The first is drawn from its observed values; each later one by a tree grown on
 the original, y ~ all columns before it: a synthetic record falls into a leaf by its synthetic predictors and takes the
-value of a random original record of that leaf. Trees follow the rules of :mod:`glasshouse.engines.tree`, pruning
+value of a random original record of that leaf. Trees follow the rules of :mod:`glasshouse.engines.models.tree`, pruning
 included, with leaves of at least 5 records; without the pruning the releases disclose visibly more.
 
 This synthesiser gives no formal guarantee: numbers in a release are numbers of real people unless they are smoothed.
@@ -173,7 +173,7 @@ class Cart(Synthesiser):
 
     def _grow(self, rng: np.random.Generator | None) -> dict[str, Step]:
         """Steps for every variable; with a generator on bootstrap samples of the records."""
-        from glasshouse.engines.forest import Workers
+        from glasshouse.engines.models.forest.forest import Workers
 
         plans = list(self._variables.values())
         samples = [None if rng is None else rng.integers(0, self.n_original, self.n_original) for _ in plans]
@@ -183,7 +183,7 @@ class Cart(Synthesiser):
         return {v.name: step for v, step in zip(plans, steps, strict=True)}
 
     def _step(self, variable: Variable, sample: Array | None, copies: Mapping[str, str]) -> Step:
-        from glasshouse.engines import tree
+        from glasshouse.engines.models.tree import tree
 
         rows = np.arange(self.n_original) if sample is None else sample
         if variable.rows is not None:

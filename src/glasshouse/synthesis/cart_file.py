@@ -71,7 +71,7 @@ def state(model: Cart) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
 
 def restore(model: C, header: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> C:
     """The fitted synthesiser from what ``state`` gave."""
-    from glasshouse.engines.tree import CartTree
+    from glasshouse.engines.models.tree.tree import CartTree
     from glasshouse.synthesis.cart import Step
 
     model.n_original = int(header["n_original"])

@@ -1,5 +1,5 @@
-"""Utility measures, one file per question. gh.utility.<name>(pair)."""
+"""Utility measures, one folder per question. gh.utility.<name>(pair)."""
 
-from glasshouse.core.rooms import measure_room
+from glasshouse.core.rooms import attach_measures
 
-measure_room(__name__)
+__getattr__, __dir__, __all__ = attach_measures(__name__, __file__)

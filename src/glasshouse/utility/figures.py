@@ -83,7 +83,7 @@ def infinite_values(pair: Pair, name: str) -> int:
     def count() -> int:
         if not pair.is_numeric(name):
             return 0
-        tables = ["original", "released", *(f"released{i}" for i in range(1, pair.m))]
+        tables = ["original", *pair.releases]
         tables += ["holdout"] if pair.has_holdout else []
         # missing values compare as False
         return sum(int((np.abs(pair.values(name, t)) > LARGEST_NUMBER).sum()) for t in tables)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from glasshouse.judgement.assessment import Assessment
 from glasshouse.judgement.figures import title
+from glasshouse.judgement.verdict.assessment import Assessment
 from glasshouse.show.charts.generic import layered, marks
 
 

@@ -10,8 +10,8 @@ import numpy as np
 from glasshouse.core.charts import chart
 from glasshouse.core.errors import InputError
 from glasshouse.core.result import Result
-from glasshouse.disclosure.rapid_answers import ClassAnswers, NumberAnswers
-from glasshouse.disclosure.rapid_result import RapidResult
+from glasshouse.disclosure.rapid.answers import ClassAnswers, NumberAnswers
+from glasshouse.disclosure.rapid.result import RapidResult
 
 RISK, CHANCE, INK, SAFE = "#c2410c", "#8a8f98", "#0f7b8a", "#b7d4d9"
 SCORE_NAMES = {
@@ -51,7 +51,7 @@ def curve(result: Result, confidence: float = 0.95) -> Any:
     stays."""
     import altair as alt
 
-    from glasshouse.disclosure.rapid_inference import threshold_curve
+    from glasshouse.disclosure.rapid.inference import threshold_curve
 
     if not isinstance(result, RapidResult):
         return targets(result)

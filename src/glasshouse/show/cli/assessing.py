@@ -54,9 +54,9 @@ def assess(
     no_progress: o.NoProgress = False,
 ) -> int:
     """May this release go out? A verdict per threat, the reasons, and a report (-o report.html)."""
-    from glasshouse.judgement.assess import assess as run
-    from glasshouse.judgement.assess import estimate
-    from glasshouse.judgement.policy import Policy
+    from glasshouse.judgement.policy.policy import Policy
+    from glasshouse.judgement.verdict.assess import assess as run
+    from glasshouse.judgement.verdict.assess import estimate
 
     check_format(format)
     _check_audience(audience)
@@ -205,7 +205,7 @@ def _measures(measures: str | None) -> Any:
 
 def _check_audience(audience: str) -> None:
     from glasshouse.core.errors import InputError
-    from glasshouse.judgement.assessment import AUDIENCES
+    from glasshouse.judgement.verdict.assessment import AUDIENCES
 
     if audience not in AUDIENCES:
         raise InputError(f"--audience {audience!r} is not known; it is internal or external")

@@ -170,7 +170,6 @@ def audit(
     quiet: o.Quiet = False,
 ) -> int:
     """Measured attacks against the ceiling that a formal guarantee implies."""
-    import inspect
 
     import glasshouse as gh
     from glasshouse.core.errors import InputError
@@ -181,12 +180,7 @@ def audit(
         raise InputError(f"an audit is written as text or json, not {format}")
     pair = o.make_pair(original, released, keys=keys, key=key, target=target, holdout=holdout)
     risk = _risk(advantage, success, baseline, rho, mu, epsilon, delta)
-    run = (
-        {"random_state": seed if seed is not None else 0}
-        if "random_state" in inspect.signature(gh.audit).parameters
-        else {}
-    )
-    found = gh.audit(pair, risk, **run)
+    found = gh.audit(pair, risk, random_state=seed if seed is not None else 0)
 
     def text(form: str) -> str:
         if form == "json":

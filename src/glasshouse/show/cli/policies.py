@@ -29,7 +29,7 @@ def init(
 ) -> int:
     """A commented policy to start from, written to a file."""
     from glasshouse.core.errors import InputError
-    from glasshouse.judgement.policy import PRESETS, Policy, preset_text
+    from glasshouse.judgement.policy.policy import PRESETS, Policy, preset_text
     from glasshouse.judgement.writing import write_atomically
 
     if preset == "riskutility":
@@ -59,7 +59,7 @@ def check(
 ) -> int:
     """Validate a policy against the measures there are, without any data."""
     from glasshouse.catalogue import all_measures
-    from glasshouse.judgement.policy import THREATS, Policy
+    from glasshouse.judgement.policy.policy import THREATS, Policy
 
     found = Policy.of(policy).validated(all_measures())
     console = out()

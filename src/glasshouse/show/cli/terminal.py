@@ -15,7 +15,7 @@ from glasshouse.core.errors import InputError, closest
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from glasshouse.judgement.assessment import Assessment
+    from glasshouse.judgement.verdict.assessment import Assessment
 
 FORMATS = ("text", "json", "md", "junit", "html")
 SUFFIXES = {
@@ -134,7 +134,7 @@ def show(assessment: Assessment, console: Console, audience: str = "internal") -
     """The verdict, the four threats, the rules and what to do."""
     from rich.text import Text
 
-    from glasshouse.judgement.assessment import MARKS
+    from glasshouse.judgement.verdict.assessment import MARKS
 
     external = audience == "external"
     content = assessment.to_dict(audience)

@@ -6,8 +6,8 @@ import re
 from typing import Any
 
 from glasshouse.core.charts import kinds
-from glasshouse.judgement.assessment import Assessment
-from glasshouse.judgement.drivers import safely
+from glasshouse.judgement.verdict.assessment import Assessment
+from glasshouse.judgement.verdict.drivers import safely
 
 MOST_BYTES = 60_000
 MOST_PICTURES = 12

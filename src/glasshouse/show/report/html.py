@@ -8,8 +8,8 @@ from __future__ import annotations
 import datetime as dt
 from typing import Any
 
-from glasshouse.judgement.assessment import MARKS, NOT_COVERED, Assessment
-from glasshouse.judgement.policy import THREATS
+from glasshouse.judgement.policy.policy import THREATS
+from glasshouse.judgement.verdict.assessment import MARKS, NOT_COVERED, Assessment
 from glasshouse.show.report import drawing, sections
 from glasshouse.show.report.templating import environment
 from glasshouse.show.report.view import CAVEAT, VERDICT_WORDS, WORDS, MeasureView, ThreatView, clip

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from xml.sax.saxutils import escape, quoteattr
 
-from glasshouse.judgement.assessment import Assessment
+from glasshouse.judgement.verdict.assessment import Assessment
 from glasshouse.show.report.view import clip
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from glasshouse.judgement.assessment import MARKS, Assessment
+from glasshouse.judgement.verdict.assessment import MARKS, Assessment
 from glasshouse.show.report.view import VERDICT_WORDS, MeasureView, clip
 
 

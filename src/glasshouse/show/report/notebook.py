@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from html import escape
 
-from glasshouse.judgement.assessment import MARKS, Assessment
+from glasshouse.judgement.verdict.assessment import MARKS, Assessment
 
 
 def render(assessment: Assessment) -> str:

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from glasshouse.core.plain import number, percent
-from glasshouse.judgement.assessment import Assessment
 from glasshouse.judgement.figures import figure, title
+from glasshouse.judgement.verdict.assessment import Assessment
 from glasshouse.show.report.view import MeasureView, clip
 
 MOST_GROUPS = 14

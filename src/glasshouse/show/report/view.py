@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from glasshouse.core.plain import number, percent
-from glasshouse.judgement.assessment import Assessment
 from glasshouse.judgement.figures import figure, is_share, title
-from glasshouse.judgement.threats import Judged
+from glasshouse.judgement.verdict.assessment import Assessment
+from glasshouse.judgement.verdict.threats import Judged
 
 WORDS = {
     "pass": "within limits",

@@ -1,0 +1,9 @@
+from .adapters import from_sdcmicro as from_sdcmicro
+from .adapters import from_sdv as from_sdv
+from .adapters import from_simpop as from_simpop
+from .adapters import from_synthpop as from_synthpop
+from .examples import load as load
+from .pair import Pair as Pair
+from .simulate import simulate_case_study as simulate_case_study
+from .simulate import simulate_health as simulate_health
+from .split import split_before_synthesis as split_before_synthesis

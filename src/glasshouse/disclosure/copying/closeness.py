@@ -1,0 +1,327 @@
+"""What the copying checks share: distances of release records, hub weights, and the exact null of swapped labels.
+
+Copying checks are similarity diagnostics. They find copies; they do not show that a release without copies protects
+anybody (Yao et al. 2025, The DCR Delusion), and no sentence here says so.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+
+from glasshouse.core.errors import InputError, NotApplicable, listed
+from glasshouse.core.intervals import Interval, clopper_pearson, difference_of_shares, wilson
+from glasshouse.core.result import Verdict
+from glasshouse.core.streams import RandomState, generator
+from glasshouse.engines.neighbours.encoding import Rows
+from glasshouse.engines.neighbours.search import TOL, Nearest, Space, chosen_columns, gower_space
+
+if TYPE_CHECKING:
+    from glasshouse.data.pair import Pair
+
+DELUSION = "Yao, Krco, Ganev & de Montjoye (2025), The DCR Delusion, arXiv:2505.01524"
+CAVEAT = "Similarity diagnostic: it finds copies, but finding none is no evidence that people are protected."
+NO_HOLDOUT = (
+    "no holdout: records of the same population that the synthesiser never saw. Set 20 to 50 % of the records aside "
+    "before synthesis (gh.data.split_before_synthesis) and pass them as holdout=; splitting afterwards compares "
+    "members with members and finds nothing even in a verbatim copy"
+)
+
+
+@dataclass(frozen=True)
+class LabelTest:
+    """Share of release records whose nearest pooled original is a training record, and its null distribution."""
+
+    share: float
+    expected: float
+    sd: float
+    z: float | None
+    p: float
+    largest_hub: float
+    effective_n: float
+
+
+@dataclass(frozen=True)
+class Closeness:
+    """Distances from the release records asked about (all of them, or a sample) to training and holdout records."""
+
+    space: Space
+    rows: np.ndarray | None
+    train: Nearest
+    holdout: Nearest | None
+    n_train: int
+    n_holdout: int
+
+    @property
+    def n(self) -> int:
+        return len(self.train.distance)
+
+    @property
+    def expected_share(self) -> float:
+        """n_T / (n_T + n_H): how often the nearest original is a training record when the release favours nobody."""
+        return self.n_train / (self.n_train + self.n_holdout)
+
+    @cached_property
+    def _query(self) -> str | Rows:
+        return "released" if self.rows is None else self.space.rows("released", self.rows)
+
+    @cached_property
+    def _tied(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+        """Tied nearest sets of the pooled originals: query, distinct row, weight per member; training then holdout."""
+        assert self.holdout is not None
+        nearest = np.minimum(self.train.distance[:, 0], self.holdout.distance[:, 0])
+        parts = [self.space.tied(self._query, table, nearest) for table in ("original", "holdout")]
+        total = parts[0].records + parts[1].records
+        out: list[np.ndarray] = []
+        for part in parts:
+            owner = np.repeat(np.arange(len(total)), np.diff(part.offsets))
+            out += [owner, part.row, part.query.counts[owner] / total[owner]]
+        return out[0], out[1], out[2], out[3], out[4], out[5]
+
+    def hub_weights(self, table: Literal["original", "holdout"], within: float | None = None) -> np.ndarray:
+        """w_j = sum_i 1[j among the nearest of i] / (number of nearest of i), per distinct record of the table.
+
+        ``within`` keeps only release records whose nearest pooled original lies within that distance.
+        """
+        assert self.holdout is not None
+        owner, row, weight = self._tied[:3] if table == "original" else self._tied[3:]
+        if within is not None:
+            query = self.space.rows("released") if isinstance(self._query, str) else self._query
+            nearest = np.minimum(self.train.distance[:, 0], self.holdout.distance[:, 0])[query.firsts]
+            weight = np.where(nearest[owner] <= within + TOL, weight, 0.0)
+        return np.bincount(row, weights=weight, minlength=self.space.rows(table).size)
+
+    def label_test(self, within: float | None = None) -> LabelTest | None:
+        """Is the nearest original a training record more often than by chance? None when no record qualifies.
+
+        Permuting the training and holdout labels of the pooled originals moves no distance, so with hub weights w_j,
+        N originals, q = n_T / N and n = sum_j w_j release records the null has mean q and variance
+        q (1 - q) N / (N - 1) (sum w_j^2 - n^2 / N) / n^2, without any resampling.
+        """
+        weights = [self.hub_weights("original", within), self.hub_weights("holdout", within)]
+        counts = [self.space.rows("original").counts, self.space.rows("holdout").counts]
+        return label_null(weights, counts)
+
+
+def label_null(weights: Sequence[np.ndarray], counts: Sequence[np.ndarray]) -> LabelTest | None:
+    """Swapped labels: hub weights of training and holdout records, each weight standing for ``counts`` records."""
+    n_train, n_holdout = (int(c.sum()) for c in counts)
+    sums = [float(np.dot(w, c)) for w, c in zip(weights, counts, strict=True)]
+    n = sum(sums)
+    if n <= 0:
+        return None
+    total = n_train + n_holdout
+    q = n_train / total
+    squares = sum(float(np.dot(w * w, c)) for w, c in zip(weights, counts, strict=True))
+    spread = max(squares - n * n / total, 0.0)
+    variance = q * (1 - q) * total / (total - 1) * spread / (n * n)
+    share = sums[0] / n
+    largest = max(float(w.max(initial=0.0)) for w in weights)
+    if variance <= 1e-18:
+        return LabelTest(share, q, 0.0, None, 0.0 if share > q + TOL else 1.0, largest, n)
+    sd = float(np.sqrt(variance))
+    z = (share - q) / sd
+    return LabelTest(share, q, sd, z, upper_tail(z), largest, min(n, q * (1 - q) / variance))
+
+
+def closeness(
+    pair: Pair,
+    columns: Sequence[str] | None,
+    missing: str,
+    k: int,
+    queries: int | None,
+    random_state: RandomState,
+    n_jobs: int | None,
+) -> Closeness:
+    """Distances shared by the copying checks. Originals are never thinned; release records are, on request."""
+    if not pair.n("original") or not pair.n("released"):
+        raise NotApplicable("a table has no records to compare")
+    space = gower_space(pair, columns, missing)
+    rows = query_sample(pair.n("released"), queries, random_state)
+    query: Any = "released" if rows is None else space.rows("released", rows)
+    key = ("closeness", id(space), None if rows is None else rows.tobytes(), k)
+
+    def compute() -> Closeness:
+        train = space.nearest(query, "original", k, n_jobs)
+        holdout = space.nearest(query, "holdout", k, n_jobs) if pair.has_holdout else None
+        return Closeness(space, rows, train, holdout, pair.n("original"), pair.n("holdout") if pair.has_holdout else 0)
+
+    return pair.memo(key, compute)
+
+
+def answerable_columns(pair: Pair, columns: Sequence[str] | None, notes: list[str]) -> tuple[str, ...]:
+    """The columns a model can learn from: without numeric columns that have no value in the release."""
+    names = chosen_columns(pair, columns)
+    kept = tuple(n for n in names if not pair.is_numeric(n) or not np.isnan(pair.values(n, "released")).all())
+    if len(kept) < len(names):
+        notes.append(f"left out columns without any value in the release: {listed(n for n in names if n not in kept)}")
+    if not kept:
+        raise NotApplicable("there is no column in common with a value in the release")
+    return kept
+
+
+def query_sample(n: int, queries: int | None, random_state: RandomState) -> np.ndarray | None:
+    """Which release records to ask about; None for all of them."""
+    if queries is None or queries >= n:
+        return None
+    if queries < 1:
+        raise InputError(f"queries must be a positive number of release records, not {queries}")
+    return np.sort(generator(random_state, "copying queries").choice(n, queries, replace=False))
+
+
+def sampled_note(found: Closeness, n_released: int) -> list[str]:
+    """A warning that only some release records were asked about."""
+    if found.rows is None:
+        return []
+    return [f"asked about {found.n:,} of {n_released:,} release records, on request; originals were not thinned"]
+
+
+def effective_interval(share: float, effective_n: float, confidence: float) -> Interval:
+    """Wilson interval on the effective number of independent comparisons (one original may be nearest to many)."""
+    return wilson(share * effective_n, effective_n, confidence)
+
+
+def upper_tail(z: float) -> float:
+    """P(Z >= z) for a standard normal Z."""
+    from scipy.stats import norm
+
+    return float(norm.sf(z))
+
+
+def expected_hits(counts: np.ndarray, size: int, smaller: int) -> float:
+    """Mean share of records with a hit when the ``size`` originals are cut to a random ``smaller``.
+
+    A record with c hits keeps none with probability C(size - c, smaller) / C(size, smaller).
+    """
+    return float(hit_chances(counts, size, smaller).mean())
+
+
+def hit_chances(counts: np.ndarray, size: int, smaller: int) -> np.ndarray:
+    """Per record: the chance of a hit when the ``size`` originals are cut to a random ``smaller``."""
+    if smaller >= size:
+        return (counts > 0).astype(float)
+    from scipy.special import gammaln
+
+    c = np.minimum(counts, size).astype(float)
+    room = size - c
+    possible = room >= smaller
+    log_none = np.where(
+        possible,
+        gammaln(room + 1)
+        - gammaln(np.where(possible, room - smaller, 0) + 1)
+        - gammaln(size + 1.0)
+        + gammaln(size - smaller + 1.0),
+        -np.inf,
+    )
+    return np.where(counts > 0, 1 - np.exp(np.minimum(log_none, 0.0)), 0.0)
+
+
+def quantile_curve(values: np.ndarray, points: int = 101) -> list[float]:
+    """Quantiles at equal steps, ends left out so that no single record is shown."""
+    return [float(v) for v in np.quantile(values, np.linspace(0.01, 0.99, points))]
+
+
+WARN_LEVEL, FAIL_LEVEL, SIZEABLE = 0.05, 0.01, 0.05
+
+
+def judge(p: float, difference: float) -> Verdict:
+    """Nothing found, a difference that is real but small or not quite sure, a difference that is real and large.
+
+    A fail needs p < 0.01 and a plain difference above 0.05, so that fresh data seldom fail, even as the worst of a few
+    releases; quotients by 1 - baseline do not count, because near a baseline of 1 they magnify sampling error.
+    """
+    if p >= WARN_LEVEL:
+        return "pass"
+    return "fail" if p < FAIL_LEVEL and difference > SIZEABLE else "warn"
+
+
+def judge_alone(hits: int, n: int, baseline: float, warn: float, fail: float) -> Verdict:
+    """Without a holdout: by how much the exact lower limit of the share exceeds the originals among themselves.
+
+    Exact (Clopper-Pearson) rather than Wilson, whose lower limit for one hit of one is 0.21: one record proves nothing.
+    """
+    above = clopper_pearson(hits, n)[0] - baseline
+    return "fail" if above > fail else "warn" if above > warn else "pass"
+
+
+def p_above(gaps: np.ndarray, *clusters: np.ndarray) -> float:
+    """One-sided p of a sum above 0 whose terms are dependent inside clusters: z = sum / sqrt(sum of squared sums).
+
+    Of several ways to form clusters the one with the widest spread counts.
+    """
+    widest = max(float((np.bincount(ids, weights=gaps) ** 2).sum()) for ids in clusters)
+    total = float(gaps.sum())
+    return 1.0 if widest <= TOL**2 else upper_tail(total / float(np.sqrt(widest)))
+
+
+def people_test(
+    members: np.ndarray, strangers: np.ndarray, confidence: float, clusters: Sequence[np.ndarray] = ()
+) -> dict[str, Any]:
+    """Original against holdout people with the same yes/no outcome: difference, its interval, and a one-sided p.
+
+    A release that favours nobody makes the two groups exchangeable, so whatever ties the outcomes together, the number
+    of members among those with a yes is hypergeometric (Fisher's exact test). Where an outcome also depends on the
+    other originals that symmetry is broken: ``clusters`` (of members, then strangers) then widen the test.
+    """
+    from scipy.stats import hypergeom
+
+    k, n, j, m = int(members.sum()), len(members), int(strangers.sum()), len(strangers)
+    p = float(min(hypergeom.sf(k - 1, n + m, k + j, n), 1.0))
+    if clusters and k / n > j / m:
+        influence = np.concatenate([(members - k / n) / n, (j / m - strangers) / m])
+        widest = max(float((np.bincount(ids, weights=influence) ** 2).sum()) for ids in clusters)
+        if widest > 0:
+            p = max(p, upper_tail((k / n - j / m) / float(np.sqrt(widest))))
+    return {
+        "difference": k / n - j / m,
+        "difference_interval": list(difference_of_shares(k, n, j, m, confidence)),
+        "p_difference": p,
+    }
+
+
+def refuse_infinite(pair: Pair, columns: Sequence[str]) -> None:
+    """Distances need finite numbers: name the column, count the infinite values."""
+    for name, infinite in infinite_values(pair, columns).items():
+        raise InputError(
+            f"column {name!r} has {infinite} infinite value{'' if infinite == 1 else 's'}; distances need finite "
+            "numbers, so recode them as missing"
+        )
+
+
+def infinite_values(pair: Pair, columns: Sequence[str]) -> dict[str, int]:
+    """Numeric columns with infinite values, and how many in all tables together."""
+    tables = ["original", "released", *(["holdout"] if pair.has_holdout else [])]
+    counts = {
+        name: sum(int(np.isinf(pair.values(name, table)).sum()) for table in tables)
+        for name in columns
+        if pair.is_numeric(name)
+    }
+    return {name: count for name, count in counts.items() if count}
+
+
+def ratio_of(a: float, b: float) -> float | None:
+    return float(a / b) if b > 0 else None
+
+
+def sizes(pair: Pair, found: Closeness) -> dict[str, Any]:
+    return {
+        "n": [found.n_train, found.n_holdout, found.n],
+        "p": len(found.space.columns),
+        "ranges": dict(found.space.ranges),
+        "columns": list(found.space.columns),
+    }
+
+
+def closest_release(
+    space: Space, pair: Pair, n_jobs: int | None, found: Closeness | None = None
+) -> Mapping[str, np.ndarray]:
+    """Per original record: the closest release record, and for how many release records it is the closest original."""
+    near = space.nearest("original", "released", 1, n_jobs)
+    columns = {"distance": near.distance[:, 0], "released_row": near.index, "closeness": 1 - near.distance[:, 0]}
+    if found is not None:
+        columns["nearest_of"] = found.hub_weights("original")[space.rows("original").inverse]
+    return columns

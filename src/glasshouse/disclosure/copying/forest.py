@@ -1,0 +1,163 @@
+"""Random-forest proximity: how often release and original records end in the same leaf."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from glasshouse.core.measure import Bands, measure
+from glasshouse.core.plain import p_value, percent
+from glasshouse.core.result import Result
+from glasshouse.core.streams import RandomState, generator, integer_seed
+from glasshouse.disclosure.copying.closeness import (
+    CAVEAT,
+    NO_HOLDOUT,
+    answerable_columns,
+    effective_interval,
+    judge,
+    label_null,
+    ratio_of,
+)
+from glasshouse.engines.neighbours.search import TOL, threads
+
+if TYPE_CHECKING:
+    from glasshouse.data.pair import Pair
+    from glasshouse.engines.neighbours.leaves import Shared
+
+
+@measure(
+    side="disclosure",
+    family="copying",
+    threat="copying",
+    better="lower",
+    range=(0, 1),
+    needs=(),
+    bands=Bands(warn=0.05, fail=0.10, on="excess", source="share closer to training records, above its expectation"),
+    cite="Breiman (2001) and Shi & Horvath (2006), forest proximity; riskutility rf_privacy",
+    knows="the release; proximities are computed by the custodian",
+    limits=CAVEAT,
+    cost="attackers",
+    group="distance",
+)
+def forest_proximity(
+    pair: Pair,
+    *,
+    columns: Sequence[str] | None = None,
+    trees: int = 100,
+    confidence: float = 0.95,
+    random_state: RandomState = 0,
+    n_jobs: int | None = None,
+) -> Result:
+    """Share of release records whose most similar original, in a forest's eyes, is a training record.
+
+    prox(s, t) is the share of trees in which s and t end in the same leaf. The forest learns to tell originals and
+    holdout from the same records with every column shuffled, so the release has no label of its own and a copy falls
+    with its original. The share is mean[max prox to T > max prox to H] + ties / 2, expected at n_T / (n_T + n_H), with
+    the null of swapped labels in closed form.
+    """
+    notes: list[str] = []
+    leaves = _leaves(pair, answerable_columns(pair, columns, notes), trees, random_state, n_jobs)
+    reference = leaves["original"]
+    if pair.has_holdout:
+        reference = np.concatenate([reference, leaves["holdout"]], axis=1)
+    n_train, n = pair.n("original"), reference.shape[1]
+    found = _search(leaves["released"], reference, n_train, n_jobs, with_ties=n > n_train)
+    train, held = found.first / trees, found.rest / trees
+    details: dict[str, Any] = {"trees": trees, "mean_max_train": float(train.mean())}
+    if n == n_train:
+        return Result(
+            status="not_applicable",
+            reason=f"the share cannot be told, because there is {NO_HOLDOUT}",
+            details=details,
+            warnings=notes,
+        )
+    weights = _hub_weights(found, n)
+    test = label_null(np.split(weights, [n_train]), np.split(np.ones(n), [n_train]))
+    assert test is not None
+    mean_train, mean_held = (_mean_proximity(leaves["released"], leaves[t]) for t in ("original", "holdout"))
+    share = _share(train, held)
+    details |= {
+        "mean_max_holdout": float(held.mean()),
+        "max_prox_share": share,
+        "max_prox_share_frac": test.share,
+        "max_prox_ratio": ratio_of(train.mean(), held.mean()) if held.mean() >= 1 / trees else None,
+        "prox_share": _share(mean_train, mean_held),
+        "prox_ratio": ratio_of(mean_train.mean(), mean_held.mean()) if mean_held.mean() >= 1 / trees else None,
+        "null_mean": test.expected,
+        "null_sd_exact": test.sd,
+        "null_p_normal_one_sided": test.p,
+    }
+    value = share if 2 * n_train == n else test.share
+    return Result(
+        value=value,
+        baseline=test.expected,
+        interval=effective_interval(value, max(test.effective_n, 1.0), confidence),
+        details=details,
+        verdict=judge(test.p, value - test.expected),
+        sentence=(
+            f"{percent(value)} of release records are most similar to a training record in the eyes of a forest; "
+            f"{percent(test.expected)} would be if the release favoured nobody ({p_value(test.p)}). {CAVEAT}"
+        ),
+        warnings=notes,
+        records=lambda: _records(leaves, n_jobs),
+        rank="proximity",
+    )
+
+
+def _leaves(
+    pair: Pair, names: Sequence[str], trees: int, random_state: RandomState, n_jobs: int | None
+) -> dict[str, np.ndarray]:
+    """Leaf numbers [trees, n] of every table in an unsupervised forest."""
+    from glasshouse.engines.models.attackers import fit
+    from glasshouse.engines.models.design import Design, design
+
+    tables = ["original", "released", *(["holdout"] if pair.has_holdout else [])]
+    designs = {t: design(pair, names, t, numeric_key_na="median+flag") for t in tables}
+    real = designs["original"].stack(designs["holdout"]) if pair.has_holdout else designs["original"]
+    shuffled = [
+        generator(random_state, "forest_proximity", j).permutation(np.sort(real.codes[:, j]))
+        for j in range(real.codes.shape[1])
+    ]
+    noise = np.ascontiguousarray(np.column_stack(shuffled), np.int32)
+    both = real.stack(Design(real.names, real.kinds, noise, real.levels))
+    y = (np.arange(both.n) >= real.n).astype(np.int64)
+    seed = integer_seed(random_state, "forest_proximity forest")
+    model = fit("rf", both, y, n_classes=2, random_state=seed, n_jobs=n_jobs, trees=trees)
+    return {t: np.asarray(model.leaves(designs[t]), np.int32) for t in tables}
+
+
+def _search(asked: np.ndarray, reference: np.ndarray, n_first: int, n_jobs: int | None, with_ties: bool) -> Shared:
+    from glasshouse.engines.neighbours.leaves import leaf_lists, most_shared
+
+    sizes = np.maximum(asked.max(axis=1), reference.max(axis=1)).astype(np.int64) + 1
+    with threads(n_jobs):
+        return most_shared(asked, leaf_lists(reference, sizes), n_first, with_ties)
+
+
+def _hub_weights(found: Shared, n: int) -> np.ndarray:
+    """For how many release records each original is the most similar one, ties shared out."""
+    sizes = np.diff(found.tie_offsets)
+    weights = np.bincount(found.ties, weights=np.repeat(1 / np.maximum(sizes, 1), sizes), minlength=n)
+    return np.asarray(weights + (sizes == 0).sum() / n)
+
+
+def _mean_proximity(released: np.ndarray, others: np.ndarray) -> np.ndarray:
+    """Mean proximity of each release record to all records of a table, from leaf sizes alone."""
+    total = np.zeros(released.shape[1])
+    for mine, theirs in zip(released, others, strict=True):
+        total += np.bincount(theirs, minlength=int(mine.max()) + 1)[mine]
+    return total / others.size
+
+
+def _share(train: np.ndarray, held: np.ndarray) -> float:
+    """Share with the larger value on the training side, ties half."""
+    return float((train > held + TOL).mean() + (np.abs(train - held) <= TOL).mean() / 2)
+
+
+def _records(leaves: dict[str, np.ndarray], n_jobs: int | None) -> dict[str, np.ndarray]:
+    """Per original: proximity to its most similar release record, and which one that is."""
+    n_released = leaves["released"].shape[1]
+    found = _search(leaves["original"], leaves["released"], n_released, n_jobs, with_ties=False)
+    return {"proximity": found.first / len(leaves["released"]), "released_row": found.index}

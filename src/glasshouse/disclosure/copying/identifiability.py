@@ -1,0 +1,145 @@
+"""Epsilon-identifiability: is a person closer to the release than to the next real person?"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from glasshouse.core.errors import InputError, NotApplicable
+from glasshouse.core.intervals import wilson
+from glasshouse.core.measure import Bands, measure
+from glasshouse.core.plain import p_value, percent
+from glasshouse.core.result import Result
+from glasshouse.disclosure.copying.closeness import CAVEAT, NO_HOLDOUT, judge, people_test, refuse_infinite
+from glasshouse.engines.neighbours.search import TOL, Space, chosen_columns, gower_space
+
+if TYPE_CHECKING:
+    from glasshouse.data.pair import Pair
+
+
+@measure(
+    side="disclosure",
+    family="copying",
+    threat="copying",
+    better="lower",
+    range=(0, 1),
+    needs=(),
+    bands=Bands(warn=0.05, fail=0.10, on="excess", source="plain difference to holdout people, p < 0.01"),
+    cite="Yoon, Drumright & van der Schaar (2020), ADS-GAN; Lautrup et al. (2024), SynthEval",
+    knows="every column of some people",
+    limits=CAVEAT,
+    cost="neighbours",
+    group="distance",
+)
+def epsilon_identifiability(
+    pair: Pair,
+    *,
+    columns: Sequence[str] | None = None,
+    missing: str = "level",
+    bins: int = 20,
+    epsilon: float = 0.05,
+    confidence: float = 0.95,
+    n_jobs: int | None = None,
+) -> Result:
+    """Share of original records that lie closer to a release record than to any other original record.
+
+    r_i is the weighted Gower distance of original i to its nearest other original, r^_i to its nearest release record;
+    the figure is mean[r^_i < r_i]. Columns weigh 1 / H_v, the inverse of their entropy in the original (numbers in
+    ``bins`` equal-width bins), so rare information counts more; constant columns weigh nothing. The holdout reference
+    asks the same of holdout records, with r to the nearest original. ``details["close_record_share"]`` is the share of
+    release records nearer than ``epsilon`` to an original in the same distance.
+    """
+    if not 0 < epsilon < 1:
+        raise InputError(f"epsilon must lie between 0 and 1, not {epsilon}")
+    if bins < 2:
+        raise InputError(f"bins must be at least 2, not {bins}")
+    if pair.n("original") < 2 or not pair.n("released"):
+        raise NotApplicable("the distance to another original needs at least two original records and a release")
+    chosen = chosen_columns(pair, columns)
+    refuse_infinite(pair, chosen)
+    weights = {name: _weight(pair, name, bins) for name in chosen}
+    if not any(weights.values()):
+        raise NotApplicable("every column is constant in the original, so no record can be told from another")
+    space = gower_space(pair, chosen, missing, weights)
+    to_release = space.nearest("original", "released", 1, n_jobs).distance[:, 0]
+    to_others = space.nearest("original", "original", 1, n_jobs).distance[:, 0]
+    closer = to_release < to_others - TOL
+    share = float(closer.mean())
+    close = space.nearest("released", "original", 1, n_jobs).distance[:, 0] < epsilon
+    holdout, notes, verdict = None, [], None
+    tested: dict[str, Any] = {}
+    if pair.has_holdout and pair.n("holdout"):
+        reach = space.nearest("holdout", "released", 1, n_jobs).distance[:, 0]
+        people = space.nearest("holdout", "original", 1, n_jobs).distance[:, 0]
+        nearer = reach < people - TOL
+        holdout = float(nearer.mean())
+        tested = people_test(closer, nearer, confidence, _clusters(space, n_jobs))
+        verdict = judge(tested["p_difference"], tested["difference"])
+        compared = f"{percent(holdout)} of holdout people do ({p_value(tested['p_difference'])})"
+    else:
+        notes.append(f"there is no reference for people outside the data, because there is {NO_HOLDOUT}")
+        compared = "without a holdout there is nothing to compare this with"
+    return Result(
+        value=share,
+        baseline=holdout,
+        holdout=holdout,
+        interval=wilson(int(closer.sum()), len(closer), confidence),
+        details={
+            "epsilon_identifiability": share,
+            "close_record_share": float(close.mean()),
+            "epsilon": epsilon,
+            "weights": {name: weight / sum(weights.values()) for name, weight in weights.items()},
+            "mean_distance_release": float(to_release.mean()),
+            "mean_distance_others": float(to_others.mean()),
+            **tested,
+        },
+        verdict=verdict,
+        sentence=(
+            f"{percent(share)} of original records lie closer to a release record than to any other original; "
+            f"{compared}. {CAVEAT}"
+        ),
+        warnings=notes,
+        records=lambda: {
+            "closer": closer,
+            "distance_release": to_release,
+            "distance_others": to_others,
+            "gain": to_others - to_release,
+        },
+        flag="closer",
+        rank="gain",
+    )
+
+
+def _clusters(space: Space, n_jobs: int | None) -> list[np.ndarray]:
+    """Original, then holdout people who share a nearest release record, or a chain of nearest originals.
+
+    Two originals that are each other's nearest have the same r, so their outcomes move together.
+    """
+    from scipy.sparse import coo_array
+    from scipy.sparse.csgraph import connected_components
+
+    by_release = [space.nearest(t, "released", 1, n_jobs).row[:, 0] for t in ("original", "holdout")]
+    near = [space.nearest(t, "original", 1, n_jobs).row[:, 0] for t in ("original", "holdout")]
+    rows = space.rows("original")
+    links = coo_array((np.ones(rows.n), (rows.inverse, near[0])), shape=(rows.size, rows.size))
+    chain = connected_components(links, directed=False)[1]
+    return [np.concatenate(by_release), chain[np.concatenate([rows.inverse, near[1]])]]
+
+
+def _weight(pair: Pair, name: str, bins: int) -> float:
+    """1 / entropy (natural logarithm) of the column in the original, 0 for a constant; missing is a level."""
+    if pair.is_numeric(name):
+        values = pair.values(name, "original")
+        known = values[~np.isnan(values)]
+        counts = (
+            np.histogram(known, bins=bins)[0] if len(known) and known.min() < known.max() else np.array([len(known)])
+        )
+        counts = np.append(counts, len(values) - len(known))
+    else:
+        codes = pair.codes(name).of("original")
+        counts = np.bincount(np.where(codes < 0, pair.codes(name).n_levels, codes))
+    p = counts[counts > 0] / counts.sum()
+    entropy = float(-(p * np.log(p)).sum())
+    return 1 / entropy if entropy > 1e-12 else 0.0

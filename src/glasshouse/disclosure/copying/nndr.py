@@ -1,0 +1,209 @@
+"""NNDR: is a release record much nearer to one training record than to the next?"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from glasshouse.core.errors import InputError, NotApplicable
+from glasshouse.core.intervals import wilson
+from glasshouse.core.measure import Bands, measure
+from glasshouse.core.plain import p_value, percent
+from glasshouse.core.result import Result
+from glasshouse.core.streams import RandomState
+from glasshouse.disclosure.copying.closeness import (
+    CAVEAT,
+    DELUSION,
+    NO_HOLDOUT,
+    Closeness,
+    closeness,
+    closest_release,
+    judge,
+    judge_alone,
+    p_above,
+    quantile_curve,
+    ratio_of,
+    sampled_note,
+    sizes,
+)
+from glasshouse.engines.neighbours.search import TOL
+
+if TYPE_CHECKING:
+    from glasshouse.data.pair import Pair
+
+SUSPICIOUS = 0.1
+_LONGEST_LIST = 24
+
+
+@measure(
+    side="disclosure",
+    family="copying",
+    threat="copying",
+    better="lower",
+    range=(0, 1),
+    needs=(),
+    bands=Bands(warn=0.02, fail=0.05, on="excess", source="suspicious share, above that against holdout people"),
+    cite=f"Platzer & Reutterer (2021); {DELUSION}",
+    knows="the release; distances are computed by the custodian",
+    limits=CAVEAT,
+    cost="neighbours",
+    group="distance",
+    private=("ranges",),
+)
+def nndr(
+    pair: Pair,
+    *,
+    columns: Sequence[str] | None = None,
+    missing: str = "level",
+    threshold: float = SUSPICIOUS,
+    queries: int | None = None,
+    confidence: float = 0.95,
+    random_state: RandomState = 0,
+    n_jobs: int | None = None,
+) -> Result:
+    """Share of release records suspiciously near one training record compared with the next one.
+
+    r(i) = d1 / d2, the distances of release record i to its two nearest training records; r = 0 for an exact copy, even
+    of a duplicated record. Suspicious: r below ``threshold``. The reference is the same share against the holdout,
+    the larger of the two tables being cut in expectation to the size of the smaller; the p-value compares the two per
+    release record (McNemar, widened where records hang together). Without a holdout the reference is the training
+    records among themselves.
+    """
+    if not 0 < threshold <= 1:
+        raise InputError(f"threshold must lie in (0, 1], not {threshold}")
+    if pair.n("original") < 2:
+        raise NotApplicable("the ratio needs at least two original records")
+    found = closeness(pair, columns, missing, 2, queries, random_state, n_jobs)
+    notes = sampled_note(found, pair.n("released"))
+    train = distance_ratio(found.train.distance)
+    suspicious = train < threshold
+    details: dict[str, Any] = {
+        **_ratios("train", train),
+        **sizes(pair, found),
+        "n_suspicious_lt_0_1": int((train < SUSPICIOUS).sum()),
+        "n_suspicious_distinct": int((distance_ratio(found.train.distinct) < threshold).sum()),
+    }
+    curves: dict[str, Any] = {"train": quantile_curve(train)}
+    p, verdict, excess = None, None, None
+    if found.holdout is not None and found.n_holdout >= 2:
+        held = distance_ratio(found.holdout.distance)
+        curves["holdout"] = quantile_curve(held)
+        against = held < threshold
+        baseline = float(against.mean())
+        shares, reference_shares = _at_equal_size(found, threshold, suspicious, against, n_jobs)
+        difference = float((shares - reference_shares).mean())
+        # release records that equal each other, or that share an original, are suspicious together
+        rows = found.space.rows("released") if found.rows is None else found.space.rows("released", found.rows)
+        p = max(
+            _mcnemar(shares, reference_shares),
+            p_above(shares - reference_shares, rows.inverse, found.train.row[:, 0], found.holdout.row[:, 0]),
+        )
+        verdict = judge(p, difference)
+        excess = difference / (1 - baseline) if baseline < 1 else 0.0
+        details |= {
+            **_ratios("holdout", held),
+            "ratio_p5": ratio_of(details["p5_train"], float(np.quantile(held, 0.05))),
+            "n_suspicious_holdout": int((held < SUSPICIOUS).sum()),
+            "difference_at_equal_size": difference,
+            "p_difference": p,
+        }
+        reference = f"{percent(baseline)} are to holdout records ({p_value(p)})"
+    else:
+        own = distance_ratio(found.space.nearest("original", "original", 2, n_jobs).distance)
+        baseline = float((own < threshold).mean())
+        details["suspicious_self"] = baseline
+        verdict = judge_alone(int(suspicious.sum()), len(suspicious), baseline, 0.02, 0.05)
+        curves["self"] = quantile_curve(own)
+        notes.append(f"the reference is the training records among themselves, because there is {NO_HOLDOUT}")
+        reference = f"{percent(baseline)} of training records are to each other"
+    share = float(suspicious.mean())
+    return Result(
+        value=share,
+        baseline=baseline,
+        excess=excess,
+        holdout=baseline if p is not None else None,
+        interval=wilson(suspicious.sum(), len(suspicious), confidence),
+        details=details,
+        verdict=verdict,
+        sentence=(
+            f"{percent(share)} of release records are much nearer to one training record than to the next; "
+            f"{reference}. {CAVEAT}"
+        ),
+        warnings=notes,
+        plot_data={"curves": curves},
+        records=lambda: closest_release(found.space, pair, n_jobs, found if found.holdout is not None else None),
+        rank="closeness",
+    )
+
+
+def distance_ratio(distance: np.ndarray) -> np.ndarray:
+    """d1 / d2 per record; 0 where d1 is 0, 1 where there is no second record."""
+    first, second = distance[:, 0], distance[:, 1]
+    known = (first > TOL) & np.isfinite(second)
+    ratio = np.divide(first, second, out=np.ones_like(first), where=known)
+    return np.where(first <= TOL, 0.0, ratio)
+
+
+def _mcnemar(hit: np.ndarray, reference: np.ndarray) -> float:
+    """Exact one-sided McNemar p: are records suspicious against training but not holdout in the majority?
+
+    Chances (tables cut to equal size) stand for flags; their sums are rounded against a finding.
+    """
+    from scipy.stats import binomtest
+
+    only_train = math.floor(float((hit * (1 - reference)).sum()) + TOL)
+    only_holdout = math.ceil(float((reference * (1 - hit)).sum()) - TOL)
+    discordant = only_train + only_holdout
+    return 1.0 if discordant == 0 else float(binomtest(only_train, discordant, 0.5, alternative="greater").pvalue)
+
+
+def _ratios(name: str, values: np.ndarray) -> dict[str, float]:
+    return {
+        f"mean_{name}": float(values.mean()),
+        f"p5_{name}": float(np.quantile(values, 0.05)),
+        f"p10_{name}": float(np.quantile(values, 0.10)),
+    }
+
+
+def _at_equal_size(
+    found: Closeness, threshold: float, train: np.ndarray, holdout: np.ndarray, n_jobs: int | None
+) -> tuple[np.ndarray, np.ndarray]:
+    """Chance of being suspicious per release record, against tables cut to the same size."""
+    if found.n_train == found.n_holdout:
+        return train.astype(float), holdout.astype(float)
+    larger, n, size = (
+        ("original", found.n_train, found.n_holdout)
+        if found.n_train > found.n_holdout
+        else ("holdout", found.n_holdout, found.n_train)
+    )
+    length = min(n, _LONGEST_LIST, 3 + math.ceil(math.log(1e-3) / math.log(1 - size / n)))
+    query: Any = "released" if found.rows is None else found.space.rows("released", found.rows)
+    chance = suspicious_chance(found.space.nearest(query, larger, length, n_jobs).distance, n, size, threshold)
+    return (chance, holdout.astype(float)) if larger == "original" else (train.astype(float), chance)
+
+
+def suspicious_chance(distance: np.ndarray, n: int, size: int, threshold: float) -> np.ndarray:
+    """P(d1 / d2 < threshold) when the ``n`` originals behind sorted ``distance`` are cut at random to ``size``.
+
+    The two nearest left are those of ranks i < j with probability C(n - j, size - 2) / C(n, size); the lists are
+    finite, so the chances are divided by their sum.
+    """
+    length = distance.shape[1]
+    total, chance = 0.0, np.zeros(len(distance))
+    none = 1.0
+    for i in range(length - 1):
+        first = none * min(1.0, size / (n - i))
+        none *= 1 - min(1.0, size / (n - i))
+        gap = 1.0
+        for j in range(i + 1, length):
+            take = min(1.0, (size - 1) / (n - j))
+            p = first * gap * take
+            gap *= 1 - take
+            total += p
+            chance += p * (distance_ratio(distance[:, [i, j]]) < threshold)
+        if none <= 0:
+            break
+    return chance / total if total > 0 else (distance_ratio(distance) < threshold).astype(float)

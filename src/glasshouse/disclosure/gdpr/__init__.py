@@ -1,0 +1,1 @@
+"""The three attacks of the GDPR criteria: singling out, linkability, inference."""

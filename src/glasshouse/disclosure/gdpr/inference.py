@@ -1,0 +1,296 @@
+"""Inference: how often does the release let an attacker guess one column of a person from the others?"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from glasshouse.core.errors import InputError, NotApplicable
+from glasshouse.core.measure import measure
+from glasshouse.core.result import Result
+from glasshouse.core.streams import RandomState, generator
+from glasshouse.data.pair import Pair
+from glasshouse.disclosure.copying.closeness import refuse_infinite
+from glasshouse.disclosure.gdpr.linkability import attack_space, spread
+from glasshouse.disclosure.gdpr.statistics import BANDS, CITE, Attack, Side, report, sample
+
+
+@measure(
+    side="disclosure",
+    family="gdpr",
+    threat="attribute",
+    better="lower",
+    range=(0, 1),
+    needs=("target",),
+    bands=BANDS,
+    cost="neighbours",
+    group="inference",
+    cite=CITE,
+    knows="the keys (or every other column) of real people",
+    limits="one nearest record is a weak predictor; rapid and attribution ask the same with stronger ones. Success "
+    "that the holdout shows too is knowledge about the population, not about the people in the original",
+)
+def inference(
+    pair: Pair,
+    *,
+    attacker: Any = "nearest",
+    regression: bool | None = None,
+    tolerance: float = 0.05,
+    scale: float | None = None,
+    n_attacks: int | None = None,
+    missing: str = "level",
+    confidence: float = 0.95,
+    random_state: RandomState = 0,
+    n_jobs: int | None = None,
+) -> Result:
+    """Share of people whose target is guessed right from the released record nearest to them.
+
+    The guess is the target of the nearest released record by the pair's keys (every other column
+    where it has none; Gower distance), averaged over ties; or the prediction of any ``attacker`` (``"rf"``, ``"gbm"``,
+    an estimator) trained on the release. Categories are guessed right when equal, missing counting as a value. Numbers
+    y are guessed right by g when
+
+        |g - y| <= tolerance * max(|y|, scale)
+
+    where ``scale`` is not negative (default: the interquartile range of the target in the original), so neither the
+    sign nor the size of the guess can make it right. ``regression=False`` asks for equality of numbers too.
+
+    Baseline: the target of a random released record, exactly: sum_v P_S(v) P_T(v) for categories. Control: held-out
+    people. Every person is asked on their own, so no equal sizes are needed. ``n_attacks=None`` attacks everybody.
+    """
+    target = pair.target
+    assert target is not None
+    chosen = _keys(pair, target)
+    numeric = pair.is_numeric(target) if regression is None else bool(regression)
+    if numeric and not pair.is_numeric(target):
+        raise InputError(f"regression=True, but target {target!r} is not numeric")
+    if tolerance < 0 or (scale is not None and not scale >= 0):
+        raise InputError(
+            "tolerance and scale must not be negative: a negative error scale would make wrong guesses right"
+        )
+    if n_attacks is not None and n_attacks < 1:
+        raise InputError("n_attacks must be at least 1")
+    rule = _Rule(pair, target, numeric, tolerance, scale)
+
+    def side(table: str) -> _Guessed:
+        part = sample(pair.n(table), n_attacks, generator(random_state, "inference", table))
+        if attacker == "nearest":
+            return _nearest(pair, chosen, rule, table, part, missing, n_jobs)
+        return _predicted(pair, chosen, rule, table, part, attacker, random_state, n_jobs)
+
+    members = side("original")
+    strangers = side("holdout") if pair.has_holdout else None
+    n = len(members.success)
+    whole = Attack(
+        Side(float(members.success.sum()), n),
+        Side(float(members.naive.sum()), n),
+        None if strangers is None else Side(float(strangers.success.sum()), len(strangers.success)),
+    )
+    details = {
+        "attacker": attacker if isinstance(attacker, str) else type(attacker).__name__,
+        "keys": list(chosen),
+        "regression": numeric,
+        **({"tolerance": tolerance, "scale": rule.scale} if numeric else {}),
+        **members.counts(),
+    }
+    if strangers is not None:
+        details["control"] = strangers.counts()
+
+    def records() -> dict[str, np.ndarray]:
+        columns = {
+            "inferred": members.success,
+            "naive": members.naive,
+            "gain": members.success - members.naive,
+            "ties": members.ties,
+        }
+        return {name: spread(values, members.part, pair.n("original")) for name, values in columns.items()}
+
+    return report(
+        whole,
+        confidence=confidence,
+        guess=f"people attacked through {len(chosen)} known columns",
+        success=f"have their {target} guessed right",
+        details=details,
+        records=records,
+        flag="inferred",
+        rank="gain",
+    )
+
+
+class _Rule:
+    """When is a guess right? Every rule is an interval of right guesses around the truth, in codes of the target."""
+
+    def __init__(self, pair: Pair, target: str, numeric: bool, tolerance: float, scale: float | None) -> None:
+        self.pair, self.target, self.numeric, self.tolerance = pair, target, numeric, tolerance
+        self.codes = pair.codes(target)
+        self.size = self.codes.n_levels + 1  # one more for missing
+        self.scale: float | None = None
+        self.levels = np.empty(0)
+        if numeric:
+            refuse_infinite(pair, (target,))
+            tables = list(self.codes.arrays)
+            every = np.concatenate([pair.values(target, t) for t in tables])
+            self.levels = np.unique(every[~np.isnan(every)])
+            present = pair.values(target, "original")
+            present = present[~np.isnan(present)]
+            spread_of = float(np.subtract(*np.quantile(present, [0.75, 0.25]))) if len(present) else 0.0
+            self.scale = spread_of if scale is None else float(scale)
+
+    def truth(self, table: str, part: np.ndarray | None) -> np.ndarray:
+        """Codes of the target, missing as the last one."""
+        codes = self.codes.of(table).astype(np.int64)
+        codes = np.where(codes < 0, self.size - 1, codes)
+        return codes if part is None else codes[part]
+
+    def window(self, truth: np.ndarray, by: str = "rule") -> tuple[np.ndarray, np.ndarray]:
+        """Lowest and highest right code for each truth; ``by`` "guess" or "secret" are purely relative tolerances."""
+        if not self.numeric or not len(self.levels):
+            return truth, truth
+        known = truth < self.size - 1
+        y = self.levels[np.where(known, truth, 0)]
+        if by == "guess":
+            # |g - y| <= t |g|: for y > 0 that is y/(1+t) <= g <= y/(1-t), mirrored for y < 0
+            reach = np.abs(y) / (1 - self.tolerance) if self.tolerance < 1 else np.full(len(y), np.inf)
+            near = np.abs(y) / (1 + self.tolerance)
+            low, high = np.where(y >= 0, near, -reach), np.where(y >= 0, reach, -near)
+        else:
+            half = self.tolerance * (np.maximum(np.abs(y), self.scale or 0.0) if by == "rule" else np.abs(y))
+            low, high = y - half, y + half
+        slack = 1e-12 * np.maximum(np.abs(y), 1.0)
+        first = np.searchsorted(self.levels, low - slack, "left")
+        last = np.searchsorted(self.levels, high + slack, "right") - 1
+        return np.where(known, first, truth), np.where(known, last, truth)
+
+
+@dataclass(frozen=True)
+class _Guessed:
+    """Per attacked record: probability of a right guess, the same for a naive guess, size of the tied set, other
+    rules.
+    """
+
+    success: np.ndarray
+    naive: np.ndarray
+    ties: np.ndarray
+    part: np.ndarray | None
+    others: dict[str, float]
+    naive_by_guess: np.ndarray | None = None
+
+    def counts(self) -> dict[str, Any]:
+        """Successes by the rule of other packages (tolerance relative to the guess, ties by record number), to
+        compare.
+        """
+        naive = self.naive if self.naive_by_guess is None else self.naive_by_guess
+        return {"n": len(self.success), **self.others, "naive_expected_rate": float(naive.mean())}
+
+
+def _naive(rule: _Rule, truth: np.ndarray, by: str = "rule") -> np.ndarray:
+    """Share of released records whose target would be a right guess for each truth."""
+    released = rule.truth("released", None)
+    upto = np.concatenate([[0], np.cumsum(np.bincount(released, minlength=rule.size))])
+    low, high = rule.window(truth, by)
+    return np.asarray(np.maximum(upto[high + 1] - upto[low], 0) / len(released))
+
+
+def _nearest(
+    pair: Pair,
+    keys: tuple[str, ...],
+    rule: _Rule,
+    table: str,
+    part: np.ndarray | None,
+    missing: str,
+    n_jobs: int | None,
+) -> _Guessed:
+    space = attack_space(pair, keys, missing, table)
+    query = space.rows(table, part)
+    near = space.nearest(query, "released", 1, n_jobs)
+    tied = space.tied(query, "released", near.distance[:, 0], n_jobs)
+    truth, released = rule.truth(table, part), rule.truth("released", None)
+    # Released targets sorted inside each distinct released row: a right guess is a range of this one sorted list.
+    rows = tied.reference
+    sorted_keys = np.sort(rows.inverse * np.int64(rule.size) + released)
+    asked, back = np.unique(query.inverse * np.int64(rule.size) + truth, return_inverse=True)
+    asked_query, asked_truth = np.divmod(asked, rule.size)
+    lengths = np.diff(tied.offsets)[asked_query]
+    owner = np.repeat(np.arange(len(asked)), lengths)
+    within = np.arange(len(owner)) - np.repeat(np.cumsum(lengths) - lengths, lengths)
+    row = tied.row[tied.offsets[asked_query][owner] + within].astype(np.int64) * rule.size
+    ties = tied.records[asked_query]
+    back = back.reshape(-1)
+
+    def share_right(by: str) -> np.ndarray:
+        low, high = rule.window(asked_truth, by)
+        upto = np.searchsorted(sorted_keys, row + high[owner], "right")
+        right = np.maximum(upto - np.searchsorted(sorted_keys, row + low[owner], "left"), 0)
+        return np.asarray((np.bincount(owner, weights=right, minlength=len(asked)) / ties)[back])
+
+    guess = released[near.index]
+    others = {
+        "expected_random_tie": float(share_right("guess").sum()),
+        "lowest_index": int(_inside(guess, *rule.window(truth, "guess")).sum()),
+        "lowest_index_tolerance_on_secret": int(_inside(guess, *rule.window(truth, "secret")).sum()),
+    }
+    return _Guessed(
+        share_right("rule"),
+        _naive(rule, truth),
+        ties[back].astype(np.int64),
+        part,
+        others,
+        _naive(rule, truth, "guess"),
+    )
+
+
+def _predicted(
+    pair: Pair,
+    keys: tuple[str, ...],
+    rule: _Rule,
+    table: str,
+    part: np.ndarray | None,
+    attacker: Any,
+    random_state: RandomState,
+    n_jobs: int | None,
+) -> _Guessed:
+    from glasshouse.engines.models.attackers import attack
+
+    tables = ("original", "holdout") if pair.has_holdout else ("original",)
+    keys = tuple(c for c in keys if (pair.codes(c).of("released") >= 0).any())
+    if not keys:
+        raise NotApplicable(
+            "every key is empty in the release, so a model has nothing to learn from; choose other keys"
+        )
+    asked = attack(
+        pair,
+        attacker=attacker,
+        keys=keys,
+        target=rule.target,
+        tables=tables,
+        random_state=random_state,
+        n_jobs=n_jobs,
+        target_type="continuous" if rule.numeric else "categorical",
+        numeric_key_na="median+flag",
+    )
+    truth = rule.truth(table, part)
+    predicted = asked.predicted[table] if part is None else asked.predicted[table][part]
+    if rule.numeric:
+        y = pair.values(rule.target, table)
+        y = y if part is None else y[part]
+        half = rule.tolerance * np.maximum(np.abs(y), rule.scale or 0.0)
+        right = np.abs(predicted - y) <= half + 1e-12 * np.maximum(np.abs(y), 1.0)
+    else:
+        known = asked.truth[table] if part is None else asked.truth[table][part]
+        right = predicted == known
+    return _Guessed(right.astype(float), _naive(rule, truth), np.ones(len(right), np.int64), part, {})
+
+
+def _inside(code: np.ndarray, low: np.ndarray, high: np.ndarray) -> np.ndarray:
+    return np.asarray((code >= low) & (code <= high))
+
+
+def _keys(pair: Pair, target: str) -> tuple[str, ...]:
+    chosen = pair.keys or tuple(c for c in pair.columns if c != target)
+    if not chosen:
+        raise NotApplicable(
+            "inference needs at least one column besides the target, known to the attacker; release more columns"
+        )
+    return chosen

@@ -1,0 +1,240 @@
+"""Singling out: can a description guessed from the release fit exactly one person of the original?"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from glasshouse.core.errors import InputError, NotApplicable, listed
+from glasshouse.core.intervals import normal_quantile
+from glasshouse.core.measure import measure
+from glasshouse.core.result import Result
+from glasshouse.core.streams import RandomState, generator
+from glasshouse.data.pair import Pair
+from glasshouse.disclosure.gdpr.predicates import Board, Predicates
+from glasshouse.disclosure.gdpr.statistics import BANDS, CITE, Attack, Side, difference_interval, phi, report
+
+MODES = ("multivariate", "univariate")
+LISTED, EXCHANGES = 40, 400
+
+
+@measure(
+    side="disclosure",
+    family="gdpr",
+    threat="identity",
+    better="lower",
+    range=(0, 1),
+    bands=BANDS,
+    cost="cells",
+    group="singling_out",
+    private=("predicates",),
+    cite=CITE + "; Cohen & Nissim (2020), Towards formalizing the GDPR's notion of singling out, PNAS",
+    knows="the release only",
+    limits="predicates are guessed one released record at a time; success without a leak is common (up "
+    "to 37 % for a description that fits one in n people), so only the comparison with the control speaks of it",
+)
+def singling_out(
+    pair: Pair,
+    *,
+    mode: str = "multivariate",
+    n_attacks: int = 2000,
+    n_cols: int = 3,
+    columns: Sequence[str] | None = None,
+    predicates: Sequence[Sequence[Sequence[Any]]] | None = None,
+    max_attempts: int = 2_000_000,
+    confidence: float = 0.95,
+    random_state: RandomState = 0,
+) -> Result:
+    """Share of descriptions that fit exactly one released record and also fit exactly one person of the original.
+
+    Univariate: one column; the smallest and largest number, every value that occurs once, "is missing" when it occurs
+    once. Multivariate: ``n_cols`` columns of a random released record, joined by "and"; categories by ==, numbers by >=
+    above the release's median and <= below. Only descriptions met by exactly one released record are used (where there
+    are none, repeated released records count once, so that doubling a release hides nothing); fewer than ``n_attacks``
+    may exist, and the rate is taken over those made. Repeated originals are different people, so a description that
+    fits two of them singles out nobody.
+
+    Baseline: random columns, values and operators. Control: the same descriptions among held-out people. How many
+    people a description fits depends on how many there are, so sizes must be equal. With |H| = |T| the two shares are
+    compared as they are. Otherwise only descriptions that fit exactly one person of T and H together are compared:
+    without a leak that person is in T with probability |T| / (|T| + |H|), whatever the description, so
+
+        difference = k_T / n - (|T| / |H|) k_H / n
+
+    has mean zero without extrapolating to a size nobody observed, and ``holdout`` is the attack rate less this
+    difference. One unusual person meets many descriptions, so the interval of the difference comes from exchanging
+    members and strangers at random, not from the number of descriptions.
+    """
+    if mode not in MODES:
+        raise InputError(f"mode must be one of {listed(MODES)}, not {mode!r}")
+    if n_attacks < 1 or n_cols < 1:
+        raise InputError("n_attacks and n_cols must be at least 1")
+    chosen = _columns(pair, columns)
+    board = pair.memo(("singling_out", chosen), lambda: Board(pair, chosen))
+    rng = generator(random_state, "singling_out", mode)
+    made, attempts = _make(board, mode, n_attacks, min(n_cols, len(chosen)), predicates, max_attempts, rng)
+    n = len(made)
+    if not n:
+        raise NotApplicable(
+            "singling_out found no description that fits exactly one released record"
+            f"{'' if attempts is None else f' in {attempts:,} attempts'}, so there is nothing to attack with; try more "
+            "columns (n_cols=) or the other mode"
+        )
+    matches, first = board.count("original", made)
+    hit = matches == 1
+    width = min(n_cols, len(chosen)) if mode == "multivariate" else 1
+    naive = board.random(n, width, generator(random_state, "singling_out", "baseline"))
+    naive_hits = int((board.count("original", naive, stop_at=2)[0] == 1).sum())
+    attack = _compare(pair, board, made, matches, first, naive_hits, confidence, random_state)
+    successes = made.take(np.flatnonzero(hit)[:20])
+    said = (
+        []
+        if n >= n_attacks or predicates is not None
+        else [f"only {n:,} of the {n_attacks:,} descriptions asked for exist or were found"]
+    )
+
+    def records() -> dict[str, np.ndarray]:
+        fits = np.bincount(first[hit], minlength=pair.n("original"))
+        return {"singled_out": fits > 0, "descriptions": fits}
+
+    return report(
+        attack,
+        confidence=confidence,
+        guess="descriptions that fit one released record",
+        success="single out one person of the original",
+        control="as many people never shown to the synthesiser",
+        details={
+            "mode": mode,
+            "n_cols": width,
+            "n_predicates": n,
+            "attempts": attempts,
+            "people_singled_out": len(np.unique(first[hit])),
+            "mean_matches": float(matches.mean()),
+            "predicates": board.write(successes),
+        },
+        records=records,
+        flag="singled_out",
+        rank="descriptions",
+        warnings=said,
+        decisive=True,
+    )
+
+
+def _columns(pair: Pair, columns: Sequence[str] | None) -> tuple[str, ...]:
+    chosen = tuple(pair.columns if columns is None else dict.fromkeys(columns))
+    unknown = [c for c in chosen if c not in pair.columns]
+    if unknown:
+        raise InputError(
+            f"columns {listed(unknown)} are not in every table (or are identifiers or weights); choose from "
+            f"{listed(pair.columns)}"
+        )
+    if not chosen:
+        raise NotApplicable(
+            "there is no column in common to describe people with; release at least one column of the original"
+        )
+    return chosen
+
+
+def _make(
+    board: Board, mode: str, wanted: int, width: int, given: Sequence[Any] | None, most: int, rng: np.random.Generator
+) -> tuple[Predicates, int | None]:
+    """Descriptions, and how many were tried for them; None where none was tried in vain because all are listed."""
+    if given is not None:
+        return board.read(given), None
+    attempts: int | None = None
+    for repeated in (True, False):
+        rows = board.released if repeated else np.unique(board.released, axis=0)
+        if mode == "multivariate":
+            made, attempts = board.multivariate(rows, wanted, width, rng, most)
+        else:
+            every = board.univariate(rows)
+            made = every.take(rng.permutation(len(every))[:wanted])
+        if len(made):
+            break
+    return made, attempts
+
+
+def _compare(
+    pair: Pair,
+    board: Board,
+    made: Predicates,
+    matches: np.ndarray,
+    first: np.ndarray,
+    naive_hits: int,
+    confidence: float,
+    random_state: RandomState,
+) -> Attack:
+    """Attack, baseline and control on the same descriptions, at equal sizes (see the docstring of the measure)."""
+    n = len(made)
+    attack, baseline = Side(float((matches == 1).sum()), n), Side(naive_hits, n)
+    if not pair.has_holdout:
+        return Attack(attack, baseline, None)
+    fresh, stranger = board.count("holdout", made)
+    in_original, in_control = matches == 1, fresh == 1
+    if pair.n("original") != pair.n("holdout"):
+        return _unequal(pair, attack, baseline, matches, fresh, first, stranger, confidence)
+    members, strangers = Side(float(in_original.sum()), n), Side(float(in_control.sum()), n)
+    both = float((in_original & in_control).sum())
+    correlation = phi(
+        both, members.successes - both, strangers.successes - both, n - float((in_original | in_control).sum())
+    )
+    gap = members.rate - strangers.rate
+    low, high = difference_interval(members, strangers, confidence, correlation)
+    half = normal_quantile(confidence) * _relabelled(board, made, matches, fresh, random_state)
+    return Attack(attack, baseline, strangers, gap=(gap, (min(low, gap - half), max(high, gap + half))))
+
+
+def _relabelled(
+    board: Board, made: Predicates, matches: np.ndarray, fresh: np.ndarray, random_state: RandomState
+) -> float:
+    """Standard deviation of attack minus control when members and strangers are exchanged at random.
+
+    The descriptions hang together, because one unusual person meets many of them, so their number says little about the
+    precision. Descriptions that fit more than ``LISTED`` people of a side single out nobody under any exchange.
+    """
+    from scipy.sparse import csr_array
+
+    ours = board.sorted("original").count(made, room=LISTED)[1]
+    theirs = board.sorted("holdout").count(made, room=LISTED)[1]
+    usable = np.flatnonzero((matches <= LISTED) & (fresh <= LISTED) & (matches + fresh > 0))
+    people = np.hstack([ours[usable], np.where(theirs[usable] >= 0, theirs[usable] + len(board.table("original")), -1)])
+    row, column = np.nonzero(people >= 0)
+    if not len(row):
+        return 0.0
+    persons, at = np.unique(people[row, column], return_inverse=True)
+    shape = (len(usable), len(persons))
+    fits = csr_array((np.ones(len(row)), (row, at.reshape(-1))), shape)
+    exchanged = generator(random_state, "singling_out", "exchange").random((len(persons), EXCHANGES)) < 0.5
+    inside = fits @ exchanged.astype(float)
+    outside = (matches + fresh)[usable][:, None] - inside
+    gaps = ((inside == 1).sum(axis=0) - (outside == 1).sum(axis=0)) / len(made)
+    return float(gaps.std(ddof=1))
+
+
+def _unequal(
+    pair: Pair,
+    attack: Side,
+    baseline: Side,
+    matches: np.ndarray,
+    fresh: np.ndarray,
+    first: np.ndarray,
+    stranger: np.ndarray,
+    confidence: float,
+) -> Attack:
+    """Compare through descriptions that fit one person of both tables together."""
+    n, scale = len(matches), pair.n("original") / pair.n("holdout")
+    ours, theirs = (matches == 1) & (fresh == 0), (fresh == 1) & (matches == 0)
+    members, strangers = Side(float(ours.sum()), n), Side(float(theirs.sum()), n)
+    gap = members.rate - scale * strangers.rate
+    correlation = phi(0.0, members.successes, strangers.successes, n - members.successes - strangers.successes)
+    low, high = difference_interval(members, strangers, confidence, correlation, scale)
+    # Label exchange: the difference is linear in the labels, so its variance is exact (Hoeffding's combinatorial sum).
+    size = pair.n("original") + pair.n("holdout")
+    weight = np.concatenate([np.bincount(first[ours], minlength=1), np.bincount(stranger[theirs], minlength=1)])
+    spread = float((weight.astype(float) ** 2).sum() - weight.sum() ** 2 / size)
+    variance = scale * size / max(size - 1, 1) * spread / n**2
+    half = normal_quantile(confidence) * np.sqrt(max(variance, 0.0))
+    control = min(max(attack.rate - gap, 0.0), 1.0)
+    return Attack(attack, baseline, Side(control * n, n), gap=(gap, (min(low, gap - half), max(high, gap + half))))

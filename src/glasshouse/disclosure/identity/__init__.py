@@ -1,0 +1,1 @@
+"""Identity: who stands alone on the keys."""

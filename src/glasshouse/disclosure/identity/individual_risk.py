@@ -1,0 +1,276 @@
+"""The risk of each record: the probability that matching its keys in the population finds the right person."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from glasshouse.core.errors import InputError
+from glasshouse.core.measure import Bands, measure
+from glasshouse.core.plain import number, percent
+from glasshouse.core.result import Result
+from glasshouse.data.pair import Pair
+from glasshouse.disclosure.identity.loglinear import expected_counts
+from glasshouse.disclosure.identity.risk_formulas import (
+    expected_inverse,
+    franconi,
+    franconi_exact,
+    global_threshold,
+    household_risk,
+)
+from glasshouse.disclosure.identity.tables import (
+    STRUCTURE,
+    missing_notes,
+    population_share,
+    refuse_zero_weights,
+    sizes_of,
+    spoken,
+    structure_note,
+)
+from glasshouse.disclosure.identity.uniques import weighted_median
+from glasshouse.engines.cells.classes import ClassCodes, class_codes
+
+METHODS = ("franconi", "franconi_exact", "loglinear")
+LEVELS = (0.05, 0.1, 0.2, 0.5, 1.0)
+RISK_BANDS = Bands(
+    warn=0.1, fail=0.2, source="mean risk < 0.05 low, < 0.1 moderate, < 0.2 elevated, else high (riskutility)"
+)
+
+
+@measure(
+    side="disclosure",
+    family="identity",
+    threat="identity",
+    better="lower",
+    needs=("keys",),
+    table="single",
+    bands=RISK_BANDS,
+    cite=(
+        "Benedetti and Franconi (1998); Franconi and Polettini (2004); Skinner and Shlomo (2008) for the "
+        "log-linear model"
+    ),
+    knows="a register of the population with the keys",
+    limits=f"without weights a record's risk is 1 over its class size, as if the file were the population; {STRUCTURE}",
+    group="classes",
+)
+def individual_risk(
+    pair: Pair,
+    *,
+    table: str = "released",
+    method: str = "franconi",
+    alpha: float = 1.0,
+    threshold: float = 0.1,
+    max_global_risk: float = 0.01,
+    sampling_fraction: float | None = None,
+    model: str = "default",
+    interactions: Sequence[Sequence[str]] = (),
+    scale: str = "population",
+    key_groups: Any = None,
+) -> Result:
+    """Mean probability that a record is re-identified by looking up its keys in the population.
+
+    With survey weights F is their sum in the record's class, f its size, p = f/F and the risk is r = E(1/F_pop | f) of
+    Benedetti and Franconi: p/(1-p) ln(1/p) for f = 1, p/(1-p) - (p/(1-p))^2 ln(1/p) for f = 2, p/(f - (1-p)) above
+    ("franconi", as in use) or the exact integral throughout ("franconi_exact"). Without weights r = 1/f. "loglinear"
+    fits expected counts mu to the keys, Lambda = mu / pi with the sampling fraction pi, and r = E(1/F_pop | f,
+    Lambda); for uniques (1 - e^-v)/v with v = (1 - pi) Lambda. ``scale="sample"`` leaves out the division by pi, as
+    sdcMicro does. With a cluster column the household risk is 1 - product of (1 - r_i).
+    """
+    if method not in METHODS:
+        raise InputError(f"method={method!r}: choose one of {', '.join(METHODS)}")
+    if scale not in ("population", "sample"):
+        raise InputError(f"scale={scale!r}: choose 'population' or 'sample'")
+    if not 0 < max_global_risk < 1:
+        raise InputError(f"max_global_risk must lie between 0 and 1, not {max_global_risk}")
+    refuse_zero_weights(pair, table)
+    if method == "loglinear":
+        return _loglinear(
+            pair, table, threshold, max_global_risk, sampling_fraction, model, interactions, scale, key_groups
+        )
+    sizes = sizes_of(pair, table, "wildcard", alpha, None, key_groups)
+
+    def risk_of(f: np.ndarray, F: np.ndarray) -> np.ndarray:
+        if not sizes.weighted:
+            return 1.0 / f
+        return franconi(f, F) if method == "franconi" else franconi_exact(f, F)
+
+    risk, records_with = risk_of(sizes.f, sizes.F), sizes.number
+
+    def records() -> Mapping[str, np.ndarray]:
+        found = sizes.records()
+        mask = np.ma.getmaskarray(found["fk"])
+        f, F = (np.where(mask, 1.0, np.ma.getdata(found[c]).astype(float)) for c in ("fk", "Fk"))
+        single = np.ma.masked_array(risk_of(f, F), mask) if mask.any() else risk_of(f, F)
+        return _with_clusters(pair, table, {"risk": single, **found}, threshold)
+
+    below = int((sizes.F[sizes.f > 0] < sizes.f[sizes.f > 0] * (1 - 1e-12)).sum()) if sizes.weighted else 0
+    notes = (
+        [
+            f"{below:,} class sizes exceed their sum of weights; the population class was taken to be at least as "
+            "large as the class"
+        ]
+        if below
+        else []
+    )
+    return _result(
+        pair,
+        table,
+        risk,
+        records_with,
+        records,
+        threshold,
+        max_global_risk,
+        {
+            "method": method if sizes.weighted else "1/f",
+            "n_dropped": sizes.dropped,
+        },
+        [*structure_note(pair, table), *missing_notes(sizes), *notes],
+    )
+
+
+def _loglinear(
+    pair: Pair,
+    table: str,
+    threshold: float,
+    max_global_risk: float,
+    sampling_fraction: float | None,
+    model: str,
+    interactions: Sequence[Sequence[str]],
+    scale: str,
+    key_groups: Any,
+) -> Result:
+    fraction = population_share(pair, table, sampling_fraction)
+    if fraction is None:
+        raise InputError(
+            "method='loglinear' needs the sampling fraction: give weights= or sampling_fraction=, the share of "
+            "the population in the file"
+        )
+    sets = [[_position(pair, name) for name in names] for names in interactions]
+    classes = class_codes(pair, table, key_groups)
+
+    def fit(made: ClassCodes) -> tuple[np.ndarray, np.ndarray]:
+        mu = expected_counts(made.codes + 1, made.sizes, made.weights, model, sets, fraction)
+        v = (1 - fraction) * (mu / fraction if scale == "population" else mu)
+        return expected_inverse(made.sizes, v), np.exp(-v)
+
+    risk, alone = fit(classes)
+    unique = classes.sizes == 1
+    tau1, tau2, uniques = float(alone[unique].sum()), float(risk[unique].sum()), int(unique.sum())
+
+    def records() -> Mapping[str, np.ndarray]:
+        local = class_codes(pair, table, key_groups, in_memory=True)
+        own, own_alone = (risk, alone) if local._cells is classes._cells else fit(local)
+        found = local.records(
+            {"risk": own, "fk": local.sizes, "population_unique": np.where(local.sizes == 1, own_alone, 0.0)}
+        )
+        return _with_clusters(pair, table, found, threshold)
+
+    gr1, gr2 = (tau1 / uniques, tau2 / uniques) if uniques else (None, None)
+    return _result(
+        pair,
+        table,
+        risk,
+        classes.sizes,
+        records,
+        threshold,
+        max_global_risk,
+        {
+            "method": "loglinear",
+            "model": model,
+            "scale": scale,
+            "sampling_fraction": fraction,
+            "tau1": tau1,
+            "tau2": tau2,
+            "gr1": gr1,
+            "gr2": gr2,
+            "gr1perc": gr1,
+            "gr2perc": gr2,
+            "n_uniques": uniques,
+            "n_dropped": pair.n(table) - int(classes.sizes.sum()),
+        },
+        structure_note(pair, table),
+    )
+
+
+def _position(pair: Pair, name: str) -> int:
+    if name not in pair.keys:
+        raise InputError(f"interactions names {name!r}, which is no key")
+    return pair.keys.index(name)
+
+
+def _with_clusters(pair: Pair, table: str, found: dict[str, np.ndarray], threshold: float) -> dict[str, np.ndarray]:
+    risk = found["risk"]
+    found["at_risk"] = risk > threshold
+    cluster = pair.cluster_codes(table)
+    if cluster is not None:
+        # without a household a record stands for itself; a dropped record adds nothing to its household
+        own = np.where(cluster < 0, cluster.max(initial=0) + 1 + np.arange(len(cluster)), cluster)
+        joint = household_risk(np.ma.filled(risk, 0.0), own)
+        found["cluster_risk"] = (
+            np.ma.masked_array(joint, np.ma.getmaskarray(risk)) if np.ma.isMaskedArray(risk) else joint
+        )
+    return found
+
+
+def _result(
+    pair: Pair,
+    table: str,
+    risk: np.ndarray,
+    records_with: np.ndarray,
+    records: Any,
+    threshold: float,
+    max_global_risk: float,
+    details: dict[str, Any],
+    warnings: list[str],
+) -> Result:
+    """Aggregates of risks given with the number of records that have them."""
+    n = int(records_with.sum())
+    expected = float((risk * records_with).sum())
+    mean = expected / n
+    median = weighted_median(risk, records_with) or 0.0
+    mad = 1.4826 * (weighted_median(np.abs(risk - median), records_with) or 0.0)
+    above = int(records_with[risk > threshold].sum())
+    edges = np.array([-np.inf, *LEVELS[:-1], 1.0 - 1e-12, np.inf])
+    names = ("<= 0.05", "0.05-0.1", "0.1-0.2", "0.2-0.5", "> 0.5", "1")
+    banded = np.bincount(np.searchsorted(edges, risk, side="left") - 1, weights=records_with, minlength=6)
+    figures: dict[str, Any] = {
+        "mean": mean,
+        "global_risk": mean,
+        "global_risk_ER": expected,
+        "global_risk_pct": mean,
+        "global_threshold": global_threshold(risk, records_with, max_global_risk),
+        "max_global_risk": max_global_risk,
+        "n_high_risk": int(records_with[(risk > median + 3 * mad) & (risk > 0.1)].sum()),
+        "n_above_threshold": above,
+        "threshold": threshold,
+        "share_above_threshold": above / n,
+        "max": float(risk.max()),
+        "median": median,
+        "n": n,
+        "table": table,
+        "bands": {name: int(c) for name, c in zip(names, banded, strict=True)},
+        **details,
+    }
+    if pair.cluster is not None:
+        joint = records().get("cluster_risk")
+        if joint is not None:
+            figures |= {
+                "hier_risk_ER": float(joint.sum()),
+                "hier_risk_global": float(joint.mean()),
+                "hier_risk_pct": float(joint.mean()),
+            }
+    return Result(
+        value=mean,
+        details=figures,
+        sentence=(
+            f"An attacker with a register of the population would identify {number(expected, 3)} of the {n:,} "
+            f"records of {spoken(pair, table)} by their keys ({percent(mean, 2)}); {above:,} records have a risk "
+            f"above {number(threshold)}."
+        ),
+        warnings=warnings,
+        records=records,
+        flag="risk",
+        plot_data={"risk": {"band": list(names), "records": [int(c) for c in banded]}},
+    )

@@ -1,0 +1,128 @@
+"""Presence: who of a population is in the sample, and how a release covers the key combinations of the original."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import narwhals as nw
+import numpy as np
+
+from glasshouse.core.errors import InputError
+from glasshouse.core.measure import measure
+from glasshouse.core.plain import number, percent
+from glasshouse.core.result import Result, Verdict
+from glasshouse.data.pair import Pair
+from glasshouse.disclosure.identity.tables import spoken_keys
+from glasshouse.engines.cells.classes import groupings
+from glasshouse.engines.cells.counting import count_cells
+
+D, S = nw.col("d"), nw.col("s")
+RATIO = nw.when(D > 0).then(S.cast(nw.Float64) / D.cast(nw.Float64))
+CAPPED = nw.when(S >= D).then(nw.lit(1.0)).otherwise(RATIO)
+
+
+@measure(
+    side="disclosure",
+    family="identity",
+    threat="membership",
+    better="lower",
+    needs=("keys",),
+    cite="Nergiz, Atzori and Clifton (2007), delta-presence",
+    knows="the keys of everybody in the population",
+    limits="needs a release that is a subset of the original (its population); a synthetic release is none",
+    group="presence",
+)
+def delta_presence(
+    pair: Pair, *, delta_min: float | None = None, delta_max: float | None = None, key_groups: Any = None
+) -> Result:
+    """Largest probability that a person of the population is in the released sample, given the keys (delta-presence).
+
+    The original plays the population, the release the sample: delta_q = s_q / d_q; the release is (delta_min,
+    delta_max)-present when every delta_q of the population lies between. Where the release is no subset of the
+    original on the keys this has no meaning and only the coverage of keys is described: s_q/d_q capped at 1
+    (``membership_ratio``), s_q/d_q Nd/Ns (``coverage``), and key combinations that the release made up.
+    """
+    for name, bound in (("delta_min", delta_min), ("delta_max", delta_max)):
+        if bound is not None and not 0 <= bound <= 1:
+            raise InputError(f"{name} must lie between 0 and 1, not {bound}")
+    if delta_min is not None and delta_max is not None and delta_min > delta_max:
+        raise InputError(f"delta_min={delta_min} is above delta_max={delta_max}")
+    groups = groupings(pair, key_groups)
+    cells = count_cells(pair, key_groups=groups)
+    n, m = cells.n_original, cells.n_released
+    low, high = 0.0 if delta_min is None else delta_min, 1.0 if delta_max is None else delta_max
+
+    def records_if(condition: nw.Expr) -> nw.Expr:
+        return nw.when(condition).then(D).otherwise(nw.lit(0)).sum()
+
+    sums = cells.totals(
+        above=((S > D) & (D > 0)).cast(nw.Int64).sum(),
+        fabricated=((D == 0) & (S > 0)).cast(nw.Int64).sum(),
+        made_up=nw.when(D == 0).then(S).otherwise(nw.lit(0)).sum(),
+        found=records_if(S > 0),
+        ratio=(CAPPED * D.cast(nw.Float64)).sum(),
+        least=RATIO.min(),
+        largest=RATIO.max(),
+        below=records_if((D > 0) & (low - 1e-12 > RATIO)),
+        beyond=records_if((D > 0) & (high + 1e-12 < RATIO)),
+        empty=((D > 0) & (S == 0)).cast(nw.Int64).sum(),
+    )
+    details: dict[str, Any] = {
+        "mean": float(sums["ratio"]) / n,
+        "iS": sums["found"] / n,
+        "n_fabricated_keys": int(sums["fabricated"]),
+        "n_fabricated_records": int(sums["made_up"]),
+        "n_lost_keys": int(sums["empty"]),
+        "n_keys_above": int(sums["above"]),
+        "n": n,
+        "n_dropped": cells.dropped,
+    }
+
+    def records() -> Mapping[str, np.ndarray]:
+        local = count_cells(pair, key_groups=groups, in_memory=True)
+        return local.records(membership_ratio=CAPPED, coverage=RATIO * (n / m), original_class=D, released_class=S)
+
+    coverage = (
+        f"{percent(details['iS'])} of people have their {spoken_keys(pair)} in the release; "
+        f"{details['n_fabricated_keys']:,} key combinations of the release are nobody's in the original."
+    )
+    if sums["above"] or sums["fabricated"]:
+        reason = (
+            f"the sample is not a subset of the population on these keys: {details['n_fabricated_keys']:,} of its "
+            "key combinations are not in the population and "
+            f"{details['n_keys_above']:,} are more frequent than there; delta-presence needs a release that is a "
+            "subset of the original, the coverage of keys is in the details"
+        )
+        return Result(
+            status="not_applicable",
+            reason=reason,
+            details=details,
+            sentence=f"Not assessed: {reason}",
+            records=records,
+            flag="membership_ratio",
+        )
+    largest, least = float(sums["largest"]), float(sums["least"])
+    given = delta_min is not None or delta_max is not None
+    violating = int(sums["below"]) + int(sums["beyond"])
+    verdict: Verdict | None = None if not given else "fail" if violating else "pass"
+    details |= {
+        "delta_max": largest,
+        "delta_min": least,
+        "n_below": int(sums["below"]) if delta_min is not None else None,
+        "n_above": int(sums["beyond"]) if delta_max is not None else None,
+        "satisfied": (violating == 0) if given else None,
+    }
+    return Result(
+        value=largest,
+        baseline=m / n,
+        details=details,
+        sentence=(
+            f"Knowing {spoken_keys(pair)}, an attacker is up to {percent(largest)} sure that a person is in the "
+            f"release and at least {percent(least)}; without it {number(100 * m / n, 3)} % for everybody. "
+            f"{coverage}"
+        ),
+        records=records,
+        flag="membership_ratio",
+        verdict=verdict,
+    )

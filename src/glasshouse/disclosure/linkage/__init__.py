@@ -1,0 +1,1 @@
+"""Record linkage: who can be found again in a release of changed records."""

@@ -1,0 +1,1 @@
+"""Membership: who was in the data."""

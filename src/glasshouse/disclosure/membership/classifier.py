@@ -1,0 +1,106 @@
+"""Membership attack by a classifier that learns to tell the release from other people of the population."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from glasshouse.core.errors import InputError
+from glasshouse.core.measure import Bands, measure
+from glasshouse.core.result import Result
+from glasshouse.core.streams import RandomState, generator, integer_seed
+from glasshouse.disclosure.copying.closeness import answerable_columns
+from glasshouse.disclosure.membership.scores import attack_result, check_holdout, separate
+from glasshouse.engines.neighbours.encoding import row_ids
+
+if TYPE_CHECKING:
+    from glasshouse.data.pair import Pair
+
+
+@measure(
+    side="disclosure",
+    family="membership",
+    threat="membership",
+    better="lower",
+    range=(0, 1),
+    needs=("holdout",),
+    bands=Bands(warn=0.5, fail=0.6, on="low", source="lower limit of the AUC; 5 % of members at 1 % FPR fails too"),
+    cite="El Emam, Mosquera & Fang (2022), membership disclosure; Lautrup et al. (2024), SynthEval",
+    knows="every column of the person, the release, and a sample of the population without that person",
+    limits="Blind when the release is easily told from real people: members then look real whatever was memorised.",
+    cost="attackers",
+    group="membership",
+)
+def membership_classifier(
+    pair: Pair,
+    *,
+    attacker: str | Any = "rf",
+    folds: int = 4,
+    trees: int = 200,
+    columns: Sequence[str] | None = None,
+    confidence: float = 0.95,
+    random_state: RandomState = 0,
+    n_jobs: int | None = None,
+) -> Result:
+    """How well a classifier trained on release against population tells members from others.
+
+    The attacker learns to tell release records (1) from holdout records (0) and scores a person by the probability of
+    1. Holdout and original are dealt into ``folds``: the people of a fold are scored by a model that saw none of that
+    fold's holdout records, so members and non-members are exchangeable unless the release leaks. Recall at a cut of
+    0.5 is given only beside the false-positive rate, because alone it says nothing about leaks.
+    """
+    from glasshouse.engines.models.attackers import fit_and_predict
+    from glasshouse.engines.models.design import design
+
+    if folds < 2:
+        raise InputError(f"folds must be at least 2, not {folds}")
+    check_holdout(pair, columns, at_least=2 * folds)
+    notes: list[str] = []
+    names = answerable_columns(pair, columns, notes)
+    ids = pair.memo(("row_ids", names, None), lambda: row_ids(pair, names))
+    tables = {t: design(pair, names, t, numeric_key_na="median+flag") for t in ("original", "holdout", "released")}
+    fold = {t: _deal(ids[t], folds, random_state, t) for t in ("original", "holdout")}
+    scores = {t: np.empty(pair.n(t)) for t in fold}
+    options: dict[str, Any] = {"trees": trees, "node_size": 1} if attacker == "rf" else {}
+    for f in range(folds):
+        training = tables["released"].stack(tables["holdout"].take(fold["holdout"] != f))
+        y = (np.arange(training.n) < pair.n("released")).astype(np.int64)
+        asked = [tables[t].take(fold[t] == f) for t in fold]
+        answers, _ = fit_and_predict(
+            attacker,
+            training,
+            y,
+            asked,
+            n_classes=2,
+            random_state=integer_seed(random_state, "membership_classifier", f),
+            n_jobs=n_jobs,
+            **options,
+        )
+        for table, answer in zip(fold, answers, strict=True):
+            scores[table][fold[table] == f] = answer[:, 1]
+    found = separate(scores["original"], scores["holdout"], confidence)
+    # Cut where release and population are equally likely given their share in training.
+    cut = pair.n("released") / (pair.n("released") + pair.n("holdout") * (folds - 1) / folds)
+    name = attacker if isinstance(attacker, str) else type(attacker).__name__
+    return attack_result(
+        found,
+        scores["original"],
+        attacker=f"A classifier ({name})",
+        details={
+            "attacker": name,
+            "folds": folds,
+            "recall": float((scores["original"] >= cut).mean()),
+            "false_positive_rate": float((scores["holdout"] >= cut).mean()),
+        },
+        n_others=pair.n("holdout"),
+        notes=notes,
+    )
+
+
+def _deal(ids: np.ndarray, folds: int, random_state: RandomState, table: str) -> np.ndarray:
+    """A fold for every record: equal sizes, random, equal records in the same fold, whatever the order of the rows."""
+    distinct, inverse = np.unique(ids, return_inverse=True)
+    dealt = generator(random_state, "membership folds", table).permutation(len(distinct)) % folds
+    return np.asarray(dealt[inverse.reshape(-1)])

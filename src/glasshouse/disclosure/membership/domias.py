@@ -1,0 +1,239 @@
+"""Membership attacks by density: DOMIAS, with k-nearest-neighbour, kernel and count densities."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from glasshouse.core.errors import InputError
+from glasshouse.core.measure import Bands, measure
+from glasshouse.core.result import Result
+from glasshouse.core.streams import RandomState, generator
+from glasshouse.disclosure.membership.scores import Separation, attack_result, check_holdout, placement_auc, separate
+from glasshouse.engines.neighbours.search import Space, gower_space
+
+if TYPE_CHECKING:
+    from glasshouse.data.pair import Pair
+
+_FLOOR = 1e-6
+_KERNEL_NEIGHBOURS = 50
+RADII = (0.05, 0.1, 0.2)
+COUNTED_PEOPLE = 20_000
+DENSITIES = ("knn", "kde", "count")
+Score = Callable[[np.ndarray, np.ndarray], np.ndarray]
+
+
+@measure(
+    side="disclosure",
+    family="membership",
+    threat="membership",
+    better="lower",
+    range=(0, 1),
+    needs=("holdout",),
+    bands=Bands(warn=0.5, fail=0.6, on="low", source="lower limit of the AUC; 5 % of members at 1 % FPR fails too"),
+    cite="van Breugel, Sun, Qian & van der Schaar (2023), Membership inference attacks against synthetic data, AISTATS",
+    knows="every column of the person, the release, and a sample of the population without that person",
+    limits="Sees local overfitting and copies; a leak elsewhere in the distribution escapes it.",
+    cost="neighbours",
+    group="membership",
+)
+def domias(
+    pair: Pair,
+    *,
+    density: str = "knn",
+    k: int = 1,
+    radius: float | str = 0.1,
+    columns: Sequence[str] | None = None,
+    missing: str = "level",
+    counts: bool | None = None,
+    confidence: float = 0.95,
+    random_state: RandomState = 0,
+    n_jobs: int | None = None,
+) -> Result:
+    """How well an attacker tells members from others by where the release is denser than the population.
+
+    score(x) = log p_S(x) / p_R(x), with the density of the release over that of a reference sample holding neither the
+    tested members nor the tested non-members: one half of the holdout serves as reference while the other half is
+    tested, then they swap, and AUCs are averaged. Densities: ``knn`` log((d_k(x, R) + 1e-6) / (d_k(x, S) + 1e-6));
+    ``kde`` exponential kernel on Gower distances, bandwidth the median 5-neighbour distance in the holdout per column,
+    the 50 nearest records; ``count`` records within ``radius`` (or "auto"). ``details["domias_count"]`` repeats the
+    counting version of riskutility (reference: everybody else) for comparison, by default up to 20,000 people
+    (``counts``).
+    """
+    if density not in DENSITIES:
+        raise InputError(f"density must be one of {', '.join(DENSITIES)}, not {density!r}")
+    if k < 1:
+        raise InputError(f"k must be a positive number of neighbours, not {k}")
+    check_holdout(pair, columns, at_least=4)
+    space = gower_space(pair, columns, missing)
+    halves = holdout_halves(space, pair.n("holdout"), random_state)
+    most = min(pair.n("released"), len(halves[0]), len(halves[1]))
+    neighbours = min(k, most)
+    details: dict[str, Any] = {"density": density, "k": neighbours}
+    if density == "knn":
+        lists = _neighbour_lists(space, halves, min(max(k, 5), most), n_jobs)
+        scores = _knn_scores(lists, neighbours)
+        details["auc_k5"] = _swapped(_knn_scores(lists, min(5, most)), halves, confidence)[0].auc
+    elif density == "kde":
+        scores = _kde_scores(space, halves, n_jobs)
+    else:
+        scores = _count_scores(space, halves, _radius(space, radius, n_jobs), n_jobs)
+    judged = tuple(space.nearest(t, "released", 1, n_jobs).row[:, 0] for t in ("original", "holdout"))
+    found, member_scores = _swapped(scores, halves, confidence, (judged[0], judged[1]))
+    if counts or (counts is None and pair.n("original") + pair.n("holdout") <= COUNTED_PEOPLE):
+        chosen = _radius(space, radius, n_jobs)
+        radii = sorted({*RADII, round(chosen, 6)}) if density == "count" else RADII
+        counted = {f"{r:g}": counting(space, r, pair.n("holdout"), n_jobs) for r in radii}
+        details |= {"domias_count": counted, **counted}
+    return attack_result(
+        found,
+        member_scores,
+        attacker="An attacker who compares densities",
+        details=details,
+        n_others=pair.n("holdout"),
+    )
+
+
+def holdout_halves(space: Space, n: int, random_state: RandomState) -> tuple[np.ndarray, np.ndarray]:
+    """A random half of the holdout and the rest; the same people whatever the order of the rows."""
+    ordered = np.argsort(space.encoded.ids["holdout"], kind="stable")
+    shuffled = ordered[generator(random_state, "holdout halves").permutation(n)]
+    return np.sort(shuffled[: n // 2]), np.sort(shuffled[n // 2 :])
+
+
+def counting(space: Space, radius: float, n_holdout: int, n_jobs: int | None) -> dict[str, float | int | None]:
+    """riskutility's counting attack: (c_S + 1) / (c_R + 1), the reference being everybody else in both real tables."""
+    in_release = {t: space.count_within(t, "released", radius, n_jobs) for t in ("original", "holdout")}
+    around = {
+        t: space.count_within(t, "original", radius, n_jobs) + space.count_within(t, "holdout", radius, n_jobs)
+        for t in ("original", "holdout")
+    }
+    ratio = {t: (in_release[t] + 1) / (around[t] + 1) for t in in_release}
+    # The clean reference of the specification: second half of the holdout as given, tested against the first half.
+    reference = space.rows("holdout", np.arange(n_holdout // 2, n_holdout))
+    clean = {t: space.count_between(space.rows(t), reference, radius, n_jobs) for t in ("original", "holdout")}
+    tested = slice(0, n_holdout // 2)
+    clean_auc = placement_auc(
+        (in_release["original"] + 1) / (clean["original"] + 1),
+        ((in_release["holdout"] + 1) / (clean["holdout"] + 1))[tested],
+    )[0].mean()
+    means = {t: float(r.mean()) for t, r in ratio.items()}
+    return {
+        "auc": float(placement_auc(ratio["original"], ratio["holdout"])[0].mean()),
+        "mean_train": means["original"],
+        "mean_holdout": means["holdout"],
+        "memorization": means["original"] / means["holdout"],
+        "sum_count_synth_train": int(in_release["original"].sum()),
+        "sum_count_ref_train": int(around["original"].sum()),
+        "auc_clean_reference": float(clean_auc),
+    }
+
+
+def _swapped(
+    scores: Score,
+    halves: tuple[np.ndarray, np.ndarray],
+    confidence: float,
+    clusters: tuple[np.ndarray, np.ndarray] | None = None,
+) -> tuple[Separation, np.ndarray]:
+    """Score with each half as reference in turn; DeLong components averaged per member and kept per non-member."""
+    n_holdout = len(halves[0]) + len(halves[1])
+    lost = np.empty(n_holdout)
+    others = np.empty(n_holdout)
+    won, members = [], []
+    for tested, reference in (halves, halves[::-1]):
+        joint = scores(tested, reference)
+        member, other = joint[: -len(tested)], joint[-len(tested) :]
+        beats, beaten = placement_auc(member, other)
+        won.append(beats)
+        lost[tested] = beaten
+        others[tested] = other
+        members.append(member)
+    found = separate(
+        np.concatenate(members),
+        others,
+        confidence,
+        placements=(np.mean(won, axis=0), lost),
+        member_versions=2,
+        clusters=clusters,
+    )
+    return found, np.mean(members, axis=0)
+
+
+Lists = dict[str, np.ndarray]
+
+
+def _neighbour_lists(space: Space, halves: tuple[np.ndarray, np.ndarray], k: int, n_jobs: int | None) -> Lists:
+    """Distances to the k nearest release records and reference people, keyed by who asks or by the reference."""
+    lists = {t: space.nearest(t, "released", k, n_jobs).distance for t in ("original", "holdout")}
+    for tested, reference in (halves, halves[::-1]):
+        people = space.rows("holdout", reference)
+        tree = space.grow(people)
+        asked = (space.rows("original"), space.rows("holdout", tested))
+        found = [space.search(rows, people, k, tree=tree, n_jobs=n_jobs).distance for rows in asked]
+        lists[f"reference {reference[0]}"] = np.concatenate(found)
+    return lists
+
+
+def _knn_scores(lists: Lists, k: int) -> Score:
+    """log((d_k to the reference + e) / (d_k to the release + e)) for the originals, then the tested holdout half."""
+
+    def score(tested: np.ndarray, reference: np.ndarray) -> np.ndarray:
+        release = np.concatenate([lists["original"][:, k - 1], lists["holdout"][tested, k - 1]])
+        return np.asarray(np.log((lists[f"reference {reference[0]}"][:, k - 1] + _FLOOR) / (release + _FLOOR)))
+
+    return score
+
+
+def _kde_scores(space: Space, halves: tuple[np.ndarray, np.ndarray], n_jobs: int | None) -> Score:
+    """Difference of log kernel densities; the kernel is exp(-d / h), cut after the 50 nearest records."""
+    # A kernel of equal width in every column reaches p times that width in all of them together.
+    bandwidth = _radius(space, "auto", n_jobs) / len(space.columns)
+
+    def log_density(near: np.ndarray, size: int) -> np.ndarray:
+        first = near[:, :1]
+        weight = np.where(np.isfinite(near), np.exp(-(near - first) / bandwidth), 0.0)
+        return np.asarray(-first[:, 0] / bandwidth + np.log(weight.sum(axis=1) / size))
+
+    n_released = space.rows("released").n
+    k = min(_KERNEL_NEIGHBOURS, n_released)
+    release = {
+        t: log_density(space.nearest(t, "released", k, n_jobs).distance, n_released) for t in ("original", "holdout")
+    }
+
+    def score(tested: np.ndarray, reference: np.ndarray) -> np.ndarray:
+        people = space.rows("holdout", reference)
+        few = min(_KERNEL_NEIGHBOURS, len(reference))
+        parts = [space.rows("original"), space.rows("holdout", tested)]
+        population = [log_density(space.search(p, people, few, n_jobs=n_jobs).distance, len(reference)) for p in parts]
+        return np.asarray(
+            np.concatenate([release["original"], release["holdout"][tested]]) - np.concatenate(population)
+        )
+
+    return score
+
+
+def _count_scores(space: Space, halves: tuple[np.ndarray, np.ndarray], radius: float, n_jobs: int | None) -> Score:
+    """Log ratio of records within the radius, one added, each per record of its table."""
+    in_release = {t: space.count_within(t, "released", radius, n_jobs) for t in ("original", "holdout")}
+    n_released = space.rows("released").n
+
+    def score(tested: np.ndarray, reference: np.ndarray) -> np.ndarray:
+        people = space.rows("holdout", reference)
+        parts = [space.rows("original"), space.rows("holdout", tested)]
+        around = np.concatenate([space.count_between(part, people, radius, n_jobs) for part in parts])
+        release = np.concatenate([in_release["original"], in_release["holdout"][tested]])
+        return np.asarray(np.log((release + 1) / n_released) - np.log((around + 1) / len(reference)))
+
+    return score
+
+
+def _radius(space: Space, radius: float | str, n_jobs: int | None) -> float:
+    """The radius asked for; "auto" is the median distance of holdout records to their fifth neighbour."""
+    if radius == "auto":
+        k = min(5, space.rows("holdout").n - 1)
+        return max(float(np.median(space.nearest("holdout", "holdout", k, n_jobs).distance[:, k - 1])), _FLOOR)
+    if isinstance(radius, str) or not 0 < radius < 1:
+        raise InputError(f"radius must lie between 0 and 1, or be 'auto', not {radius!r}")
+    return float(radius)

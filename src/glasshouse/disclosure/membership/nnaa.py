@@ -1,0 +1,277 @@
+"""Nearest-neighbour adversarial accuracy: does the release sit closer to its training people than to others?"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from glasshouse.core.intervals import normal_quantile
+from glasshouse.core.measure import Bands, measure
+from glasshouse.core.plain import points
+from glasshouse.core.result import Result, Verdict
+from glasshouse.core.streams import RandomState, generator
+from glasshouse.disclosure.membership.scores import Separation, check_holdout, cluster_variance, figures, separate
+from glasshouse.engines.neighbours.encoding import Rows
+from glasshouse.engines.neighbours.search import TOL, Space, gower_space
+
+if TYPE_CHECKING:
+    from glasshouse.data.pair import Pair
+
+_FLOOR = 1e-6
+_LONGEST_LIST = 48
+
+
+@dataclass(frozen=True)
+class Side:
+    """AA of one set of real people against the release: strict and tied shares, and record values with ties half."""
+
+    left: float
+    right: float
+    left_tie: float
+    right_tie: float
+    people: np.ndarray
+    release: np.ndarray
+
+    @property
+    def aa(self) -> float:
+        return (self.left + self.right) / 2
+
+    @property
+    def aa_mid(self) -> float:
+        return self.aa + (self.left_tie + self.right_tie) / 4
+
+    def figures(self) -> dict[str, float]:
+        return {
+            "left": self.left,
+            "right": self.right,
+            "aa": self.aa,
+            "left_tie": self.left_tie,
+            "right_tie": self.right_tie,
+            "aa_mid": self.aa_mid,
+        }
+
+
+@measure(
+    side="disclosure",
+    family="membership",
+    threat="membership",
+    better="lower",
+    range=(-1, 1),
+    needs=("holdout",),
+    bands=Bands(warn=0.05, fail=0.10, on="value", source="riskutility's limit 0.1 on the privacy loss"),
+    cite="Yale, Dash, Dutta, Guyon, Pavao & Bennett (2020), Privacy preserving synthetic health data, Neurocomputing",
+    knows="every column of the person, the release, and a sample of the population",
+    limits="An average over all people: a few exposed ones hardly move it; read the true-positive rates as well.",
+    cost="neighbours",
+    group="membership",
+)
+def nnaa(
+    pair: Pair,
+    *,
+    columns: Sequence[str] | None = None,
+    missing: str = "level",
+    draws: int = 20,
+    confidence: float = 0.95,
+    random_state: RandomState = 0,
+    n_jobs: int | None = None,
+) -> Result:
+    """Privacy loss: how much better the release hides among holdout people than among its own training people.
+
+    AA(A, S) = (mean_a[d_AS > d_AA] + mean_s[d_SA > d_SS]) / 2 with leave-one-out d_AA and d_SS, ties half; the loss is
+    AA(H, S) - AA(T, S). People of unequal tables are compared at the size of the smaller one: the expectation over
+    random subsets is taken exactly from neighbour lists, or over ``draws`` subsets when one is far larger. The release
+    is never thinned, which would hide copies. The same distances give an attack: score(x) = log of the distance to the
+    nearest other person over the distance to the release.
+    """
+    check_holdout(pair, columns, at_least=2)
+    space = gower_space(pair, columns, missing)
+    sizes = {t: pair.n(t) for t in ("original", "holdout")}
+    smallest = min(sizes.values())
+    notes: list[str] = []
+    if max(sizes.values()) == smallest or smallest >= 0.12 * max(sizes.values()):
+        train, held = (_expected_side(space, t, smallest, n_jobs) for t in ("original", "holdout"))
+        spread = None
+    else:
+        train, held, spread = _drawn_sides(space, smallest, draws, random_state, n_jobs)
+        notes.append(
+            f"mean of {draws} random subsets of {smallest:,} records, because a table is far larger than another"
+        )
+    if max(sizes.values()) > smallest:
+        notes.append(
+            f"tables of unequal size are compared at {smallest:,} records each; the people asked about are all of them"
+        )
+    loss = held.aa_mid - train.aa_mid
+    judged = [space.nearest(t, "released", 1, n_jobs).row[:, 0] for t in ("original", "holdout")]
+    nearest_person = space.nearest("released", "original", 1, n_jobs).row[:, 0]
+    sd = math.sqrt(_variance(train, held, [*judged, space.rows("released").inverse], nearest_person))
+    half = normal_quantile(confidence) * sd
+    p = _upper_tail(loss / sd) if sd > 0 else (0.0 if loss > TOL else 1.0)
+    scores = {t: _score(space, t, n_jobs) for t in ("original", "holdout")}
+    found = separate(scores["original"], scores["holdout"], confidence, clusters=(judged[0], judged[1]))
+    details: dict[str, Any] = {
+        "train": train.figures(),
+        "holdout": held.figures(),
+        "privacy_loss": held.aa - train.aa,
+        "privacy_loss_mid": loss,
+        "p_loss": p,
+        "size": smallest,
+        **figures(found, sizes["original"], sizes["holdout"]),
+    }
+    if spread is not None:
+        details["sd_over_draws"] = spread
+    exposed = (
+        np.zeros(sizes["original"], bool)
+        if found.threshold is None
+        else np.round(scores["original"], 9) > found.threshold
+    )
+    return Result(
+        value=loss,
+        baseline=0.0,
+        interval=(max(-1.0, loss - half), min(1.0, loss + half)),
+        details=details,
+        verdict=_judge(p, loss, found),
+        sentence=(
+            f"The release is told apart from holdout people {points(abs(loss)).lstrip('+')} "
+            f"{'less' if loss < 0 else 'more'} often than from its training people "
+            f"(0 without memorisation); an attacker using these distances reaches an AUC of {found.auc:.3f}."
+        ),
+        warnings=notes,
+        plot_data={"roc": found.curve},
+        records=lambda: {"score": scores["original"], "exposed": exposed, "left": train.people},
+        flag="exposed",
+        rank="score",
+    )
+
+
+def _expected_side(space: Space, table: str, size: int, n_jobs: int | None) -> Side:
+    """AA when the table of people is cut to ``size`` at random, exactly up to the length of the neighbour lists."""
+    n = space.rows(table).n
+    one = np.ones(1)
+    to_release = space.nearest(table, "released", 1, n_jobs).distance[:, :1], one
+    within = space.nearest("released", "released", 1, n_jobs).distance[:, :1], one
+    among = _list(space, table, table, size - 1, n - 1, n_jobs)
+    back = _list(space, "released", table, size, n, n_jobs)
+    left, left_tie = _farther(to_release, among)
+    right, right_tie = _farther(back, within)
+    return Side(
+        float(left.mean()),
+        float(right.mean()),
+        float(left_tie.mean()),
+        float(right_tie.mean()),
+        left + left_tie / 2,
+        right + right_tie / 2,
+    )
+
+
+def _list(space: Space, of: str, among: str, size: int, n: int, n_jobs: int | None) -> tuple[np.ndarray, np.ndarray]:
+    """Nearest distances, and the chance that each is the nearest one left when ``n`` records are cut to ``size``."""
+    if size >= n:
+        return space.nearest(of, among, 1, n_jobs).distance[:, :1], np.ones(1)
+    share = size / n
+    length = min(n, _LONGEST_LIST, math.ceil(math.log(1e-4) / math.log(1 - share)))
+    distance = space.nearest(of, among, length, n_jobs).distance
+    chance = np.empty(length)
+    left = 1.0
+    for j in range(length):
+        hit = min(1.0, size / (n - j))
+        chance[j] = left * hit
+        left *= 1 - hit
+    chance[-1] += left
+    return distance, chance
+
+
+def _farther(
+    first: tuple[np.ndarray, np.ndarray], second: tuple[np.ndarray, np.ndarray]
+) -> tuple[np.ndarray, np.ndarray]:
+    """P(first > second) and P(first = second) per record, for two independent nearest distances."""
+    above = np.zeros(len(first[0]))
+    equal = np.zeros(len(first[0]))
+    for a, p in zip(first[0].T, first[1], strict=True):
+        for b, q in zip(second[0].T, second[1], strict=True):
+            above += p * q * (a > b + TOL)
+            equal += p * q * (np.abs(a - b) <= TOL)
+    return above, equal
+
+
+def _drawn_sides(
+    space: Space, smallest: int, draws: int, random_state: RandomState, n_jobs: int | None
+) -> tuple[Side, Side, float]:
+    """Mean over random subsets of equal size; the per-record values are those of the last draw."""
+    sides: dict[str, list[Side]] = {"original": [], "holdout": []}
+    released = space.rows("released")
+    within = space.nearest("released", "released", 1, n_jobs).distance[:, 0]
+    for draw in range(draws):
+        for table, found in sides.items():
+            ordered = np.argsort(space.encoded.ids[table], kind="stable")
+            chosen = generator(random_state, "nnaa", table, draw).choice(len(ordered), smallest, replace=False)
+            people = space.rows(table, np.sort(ordered[chosen]))
+            found.append(_side(space, people, released, within, n_jobs))
+    losses = [h.aa_mid - t.aa_mid for t, h in zip(sides["original"], sides["holdout"], strict=True)]
+    spread = float(np.std(losses, ddof=1)) if draws > 1 else 0.0
+    return _mean_side(sides["original"]), _mean_side(sides["holdout"]), spread
+
+
+def _side(space: Space, people: Rows, released: Rows, within: np.ndarray, n_jobs: int | None) -> Side:
+    one = np.ones(1)
+    to_release = space.search(people, released, 1, n_jobs=n_jobs).distance
+    among = space.search(people, people, 1, self_join=True, n_jobs=n_jobs).distance
+    back = space.search(released, people, 1, n_jobs=n_jobs).distance
+    left, left_tie = _farther((to_release, one), (among, one))
+    right, right_tie = _farther((back, one), (within[:, None], one))
+    return Side(
+        float(left.mean()),
+        float(right.mean()),
+        float(left_tie.mean()),
+        float(right_tie.mean()),
+        left + left_tie / 2,
+        right + right_tie / 2,
+    )
+
+
+def _mean_side(sides: list[Side]) -> Side:
+    names = ("left", "right", "left_tie", "right_tie")
+    left, right, left_tie, right_tie = (float(np.mean([getattr(side, name) for side in sides])) for name in names)
+    return Side(left, right, left_tie, right_tie, sides[-1].people, sides[-1].release)
+
+
+def _variance(train: Side, held: Side, judged: Sequence[np.ndarray], nearest_person: np.ndarray) -> float:
+    """Variance of the loss, allowing for people judged by the same release record and for records near one person."""
+    paired = held.release - train.release
+    influence = [
+        -(train.people - train.people.mean()) / len(train.people),
+        (held.people - held.people.mean()) / len(held.people),
+        (paired - paired.mean()) / len(paired),
+    ]
+    independent = sum(float((part**2).sum()) for part in influence)
+    if any(len(part) != len(who) for part, who in zip(influence, judged, strict=True)):
+        return independent / 4
+    by_release = cluster_variance(np.concatenate(influence), np.concatenate(judged))
+    by_person = independent - float((influence[2] ** 2).sum()) + cluster_variance(influence[2], nearest_person)
+    return max(independent, by_release, by_person) / 4
+
+
+def _score(space: Space, table: str, n_jobs: int | None) -> np.ndarray:
+    """Log distance to the nearest other person, original or holdout, over the distance to the release."""
+    people = np.minimum(
+        space.nearest(table, "original", 1, n_jobs).distance[:, 0],
+        space.nearest(table, "holdout", 1, n_jobs).distance[:, 0],
+    )
+    release = space.nearest(table, "released", 1, n_jobs).distance[:, 0]
+    return np.asarray(np.log((people + _FLOOR) / (release + _FLOOR)))
+
+
+def _judge(p: float, loss: float, found: Separation) -> Verdict:
+    interval = found.rates.get("tpr_at_fpr_1pct_interval")
+    if (p < 0.05 and loss > 0.05) or (interval is not None and interval[0] > 0.05):
+        return "fail"
+    return "warn" if p < 0.05 else "pass"
+
+
+def _upper_tail(z: float) -> float:
+    from scipy.stats import norm
+
+    return float(norm.sf(z))

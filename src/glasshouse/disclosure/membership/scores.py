@@ -1,0 +1,239 @@
+"""What every membership attack reports: how well its scores tell members from non-members.
+
+Scores are "more like a member when higher". Under "no leak" members and non-members are exchangeable given the release,
+so permuting the labels of the scores is the exact null, and the rank-sum statistic has its distribution in closed form.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from glasshouse.core.errors import NotApplicable
+from glasshouse.core.intervals import Interval, normal_quantile, wilson
+from glasshouse.core.plain import percent
+from glasshouse.core.result import Result, Verdict
+from glasshouse.engines.neighbours.encoding import row_ids
+from glasshouse.engines.neighbours.search import chosen_columns
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from glasshouse.data.pair import Pair
+
+LOW_RATES = (0.01, 0.001)
+_RATE_NAMES = {0.01: "tpr_at_fpr_1pct", 0.001: "tpr_at_fpr_0_1pct"}
+_ONE_SIDED = 1.6448536269514722
+_POWER = 0.8416212335729143
+
+
+@dataclass(frozen=True)
+class Separation:
+    """How well scores separate members from non-members."""
+
+    auc: float
+    interval: Interval
+    p: float
+    advantage: float
+    rates: dict[str, Any]
+    threshold: float | None
+    detectable_auc: float
+    curve: dict[str, list[float]]
+
+
+def separate(
+    members: np.ndarray,
+    others: np.ndarray,
+    confidence: float,
+    placements: tuple[np.ndarray, np.ndarray] | None = None,
+    member_versions: int = 1,
+    clusters: tuple[np.ndarray, np.ndarray] | None = None,
+) -> Separation:
+    """AUC (ties half) with DeLong's interval, rank-sum p, advantage, TPR at low FPR and the least detectable leak.
+
+    ``members`` may hold several versions of each member's score, one block after the other (``member_versions``).
+    ``placements`` gives DeLong's components directly when members were compared with parts of the non-members.
+    ``clusters`` numbers the release record each member and non-member was judged by: people who share one are not
+    independent, and the interval allows for that.
+    """
+    members, others = np.round(members, 9), np.round(others, 9)
+    if placements is None:
+        won, lost = _placement(members, others), 1 - _placement(others, members)
+        won = won.reshape(member_versions, -1).mean(axis=0)
+    else:
+        won, lost = placements
+    n, m = len(won), len(others)
+    auc = float(won.mean())
+    variance = (won.var(ddof=1) / n if n > 1 else 0.0) + (lost.var(ddof=1) / m if m > 1 else 0.0)
+    if clusters is not None:
+        influence = np.concatenate([(won - auc) / n, (lost - auc) / m])
+        variance = max(variance, cluster_variance(influence, np.concatenate(clusters)))
+    half = normal_quantile(confidence) * math.sqrt(variance)
+    interval = (max(0.0, auc - half), min(1.0, auc + half))
+    if variance == 0:
+        interval = wilson(auc * min(n, m), min(n, m), confidence)
+    null_sd = _null_sd(np.concatenate([members[:n], others]), n, m)
+    p = _upper_tail((auc - 0.5) / null_sd) if null_sd > 0 else 1.0
+    curve = roc(members, others)
+    advantage = float(np.max(np.asarray(curve["tpr"]) - np.asarray(curve["fpr"])))
+    rates: dict[str, Any] = {}
+    threshold = None
+    for rate in LOW_RATES:
+        name = _RATE_NAMES[rate]
+        if m * rate < 1:
+            rates[name] = rates[f"{name}_interval"] = None
+            continue
+        cut = _threshold(others, rate)
+        tpr = float((members > cut).mean())
+        rates[name] = tpr
+        rates[f"{name}_interval"] = list(wilson(tpr * n, n, confidence))
+        threshold = cut if rate == 0.01 else threshold
+    return Separation(auc, interval, p, advantage, rates, threshold, 0.5 + (_ONE_SIDED + _POWER) * null_sd, curve)
+
+
+def roc(members: np.ndarray, others: np.ndarray, points: int = 400) -> dict[str, list[float]]:
+    """The ROC curve, thinned to a few hundred points for drawing but with the best cut kept."""
+    cuts = np.unique(np.concatenate([members, others]))[::-1]
+    tpr = 1 - np.searchsorted(np.sort(members), cuts, side="left") / len(members)
+    fpr = 1 - np.searchsorted(np.sort(others), cuts, side="left") / len(others)
+    tpr, fpr = np.append(0.0, tpr), np.append(0.0, fpr)
+    if len(tpr) > points:
+        kept = np.unique(
+            np.concatenate(
+                [
+                    np.searchsorted(fpr, np.linspace(0, 1, points // 2), side="right") - 1,
+                    np.searchsorted(fpr, np.geomspace(1e-4, 1, points // 2), side="right") - 1,
+                    [int(np.argmax(tpr - fpr)), len(tpr) - 1],
+                ]
+            )
+        )
+        tpr, fpr = tpr[np.clip(kept, 0, None)], fpr[np.clip(kept, 0, None)]
+    return {"fpr": fpr.tolist(), "tpr": tpr.tolist()}
+
+
+def figures(found: Separation, n_members: int, n_others: int) -> dict[str, Any]:
+    """The figures under the names every membership measure uses."""
+    return {
+        "auc": found.auc,
+        "auc_interval": list(found.interval),
+        "advantage": found.advantage,
+        **found.rates,
+        "p_label_swap": found.p,
+        "detectable_auc": found.detectable_auc,
+        "detectable_share": min(1.0, 2 * (found.detectable_auc - 0.5)),
+        "n_members": n_members,
+        "n_nonmembers": n_others,
+    }
+
+
+def judge(found: Separation) -> Verdict:
+    """By the lower limit of the AUC: above 0.5 warns, above 0.6 fails; so do a few people exposed almost for sure.
+
+    A mean over everybody hides those few, and they are the ones the attack finds at 1 % false alarms.
+    """
+    interval = found.rates.get("tpr_at_fpr_1pct_interval")
+    exposed = interval is not None and interval[0] > 0.05
+    if exposed or found.interval[0] > 0.6:
+        return "fail"
+    return "warn" if found.interval[0] > 0.5 else "pass"
+
+
+def attack_result(
+    found: Separation,
+    scores: np.ndarray,
+    *,
+    attacker: str,
+    details: dict[str, Any],
+    n_others: int,
+    notes: Sequence[str] = (),
+) -> Result:
+    """The Result of an attack whose headline is its AUC."""
+    exposed = np.zeros(len(scores), bool) if found.threshold is None else np.round(scores, 9) > found.threshold
+    warnings = list(notes)
+    for rate in LOW_RATES:
+        if found.rates[_RATE_NAMES[rate]] is None:
+            warnings.append(
+                f"a false-positive rate of {percent(rate)} needs {round(1 / rate):,} holdout records; there are "
+                f"{n_others:,}"
+            )
+    low = found.rates["tpr_at_fpr_1pct"]
+    at_low = "" if low is None else f", and finds {percent(low)} of members at 1 % false alarms"
+    return Result(
+        value=found.auc,
+        baseline=0.5,
+        interval=found.interval,
+        details={**figures(found, len(scores), n_others), **details},
+        verdict=judge(found),
+        sentence=(
+            f"{attacker} tells a member from a non-member in {percent(found.auc)} of comparisons (chance 50 %)"
+            f"{at_low}; a leak exposing less than {percent(min(1.0, 2 * (found.detectable_auc - 0.5)))} of members "
+            "could have gone unseen."
+        ),
+        warnings=warnings,
+        plot_data={"roc": found.curve},
+        records=lambda: {"score": scores, "exposed": exposed},
+        flag="exposed",
+        rank="score",
+    )
+
+
+def check_holdout(pair: Pair, columns: Sequence[str] | None = None, at_least: int = 2) -> None:
+    """Refuse a holdout that is too small, or that the original already holds (a split made after synthesis)."""
+    n = pair.n("holdout")
+    if n < at_least or pair.n("original") < 2 or pair.n("released") < 2:
+        raise NotApplicable(
+            f"a membership attack needs at least {at_least} holdout records and two original and released ones"
+        )
+    names = chosen_columns(pair, columns)
+    ids = pair.memo(("row_ids", names, None), lambda: row_ids(pair, names))
+    shared = float(np.isin(ids["holdout"], ids["original"]).mean())
+    _, counts = np.unique(ids["original"], return_counts=True)
+    twins = 1 - float((counts == 1).sum()) / pair.n("original")
+    if shared > 0.5 and shared > 2 * twins:
+        raise NotApplicable(
+            f"{percent(shared, 0)} of the holdout records are also in the original, so they are members and not a "
+            "holdout. Set records aside before synthesis (gh.data.split_before_synthesis); a split made afterwards "
+            "finds no leak whatever the release"
+        )
+
+
+def placement_auc(members: np.ndarray, others: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """DeLong's components: share of non-members each member beats, and share of members that beat each non-member."""
+    members, others = np.round(members, 9), np.round(others, 9)
+    return _placement(members, others), 1 - _placement(others, members)
+
+
+def cluster_variance(influence: np.ndarray, clusters: np.ndarray) -> float:
+    """Variance of a sum of influences whose members are dependent inside clusters."""
+    _, index = np.unique(clusters, return_inverse=True)
+    return float((np.bincount(index.reshape(-1), weights=influence) ** 2).sum())
+
+
+def _placement(asked: np.ndarray, reference: np.ndarray) -> np.ndarray:
+    ordered = np.sort(reference)
+    below = np.searchsorted(ordered, asked, side="left")
+    upto = np.searchsorted(ordered, asked, side="right")
+    return (below + upto) / (2 * len(ordered))
+
+
+def _null_sd(scores: np.ndarray, n: int, m: int) -> float:
+    """Standard deviation of the AUC when labels are swapped, with the correction for ties."""
+    total = n + m
+    _, ties = np.unique(scores, return_counts=True)
+    correction = float((ties.astype(float) ** 3 - ties).sum()) / (total * (total - 1)) if total > 1 else 0.0
+    return math.sqrt(max(total + 1 - correction, 0.0) / (12 * n * m))
+
+
+def _threshold(others: np.ndarray, rate: float) -> float:
+    """The lowest cut that at most ``rate`` of the non-members exceed."""
+    allowed = math.floor(rate * len(others) + 1e-9)
+    return float(np.sort(others)[len(others) - 1 - allowed])
+
+
+def _upper_tail(z: float) -> float:
+    from scipy.stats import norm
+
+    return float(norm.sf(z))

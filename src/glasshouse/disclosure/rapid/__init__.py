@@ -1,0 +1,1 @@
+"""RAPID: train an attacker on the release, ask it about real people."""

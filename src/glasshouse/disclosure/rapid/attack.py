@@ -1,0 +1,300 @@
+"""From a pair to scored answers: train the attackers on a release, ask them about the original (and the holdout),
+score."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from glasshouse.core.errors import InputError, NotApplicable
+from glasshouse.disclosure.rapid.answers import Answers, ClassAnswers, NumberAnswers
+from glasshouse.disclosure.rapid.scores import USUAL_TAU, Array, ErrorMetric, Score, automatic_delta, class_shares
+
+if TYPE_CHECKING:
+    from glasshouse.data.pair import Pair
+
+SCORES: dict[str, Score] = {
+    "marginal": "marginal",
+    "conditional": "conditional",
+    "nce": "nce",
+    "RCS_marginal": "marginal",
+    "RCS_conditional": "conditional",
+    "NCE": "nce",
+}
+ERRORS = ("symmetric", "stabilised_relative", "absolute")
+CODE_LIKE = 10  # a numeric target with no more whole values than this may be a set of codes
+SPOKEN = {
+    "rf": "a random forest",
+    "cart": "a decision tree",
+    "gbm": "gradient boosting",
+    "logit": "a logistic regression",
+    "l1": "a lasso logistic regression",
+    "lm": "a linear regression",
+    "marginal": "the release's shares alone",
+    "rf_sklearn": "a scikit-learn forest",
+}
+
+
+@dataclass(frozen=True)
+class Question:
+    """Everything that defines a RAPID figure but the data."""
+
+    attackers: tuple[Any, ...] = ("rf",)
+    score: Score = "marginal"
+    tau: float = 0.3
+    error: ErrorMetric = "symmetric"
+    epsilon: float = 0.10
+    delta: float | str = 0.01
+    missing_target: str | None = None
+    constant: float = 0.0
+    target_type: str | None = None
+    numeric_key_na: str = "error"
+    unseen: str = "reference"
+    trees: int = 500
+    attacker_options: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    seed: int = 0
+    n_jobs: int | None = None
+
+    def options_of(self, attacker: Any) -> dict[str, Any]:
+        name = attacker if isinstance(attacker, str) else type(attacker).__name__
+        trees = {"trees": self.trees} if name in ("rf", "rf_sklearn") else {}
+        return {**trees, **dict(self.attacker_options.get(name, {}))}
+
+
+def question(
+    attackers: Any,
+    score: str,
+    tau: float | None,
+    error: str,
+    epsilon: float,
+    delta: float | str,
+    unseen: str,
+    **others: Any,
+) -> Question:
+    """A checked question; ``tau`` None takes the usual value of the score."""
+    chosen = (attackers,) if isinstance(attackers, str) or hasattr(attackers, "fit") else tuple(attackers)
+    if not chosen:
+        raise InputError("attackers is empty; name at least one, e.g. attackers=('rf',)")
+    names = [a if isinstance(a, str) else type(a).__name__ for a in chosen]
+    twice = sorted({n for n in names if names.count(n) > 1})
+    if twice:
+        raise InputError(f"attacker {twice[0]!r} is named twice")
+    if score not in SCORES:
+        raise InputError(f"score={score!r} is unknown; choose 'marginal', 'conditional' or 'nce'")
+    if error not in ERRORS:
+        raise InputError(f"error={error!r} is unknown; choose one of {', '.join(ERRORS)}")
+    if not isinstance(delta, str) and not delta > 0:
+        raise InputError(f"delta must be positive (or 'auto'), not {delta}")
+    if isinstance(delta, str) and delta != "auto":
+        raise InputError(f"delta={delta!r} is unknown; give a positive number or 'auto'")
+    if not epsilon > 0:
+        raise InputError(f"epsilon must be positive, not {epsilon}")
+    if unseen not in ("reference", "error"):
+        raise InputError(f"unseen={unseen!r} is unknown; choose 'reference' or 'error'")
+    known = SCORES[score]
+    return Question(
+        attackers=chosen,
+        score=known,
+        tau=USUAL_TAU[known] if tau is None else float(tau),
+        error=error,  # type: ignore[arg-type]
+        epsilon=float(epsilon),
+        delta=delta,
+        unseen=unseen,
+        **others,
+    )
+
+
+@dataclass(frozen=True)
+class Assault:
+    """Scored answers of every attacker on one release, for one target. ``scored`` marks the original records with a
+    known target."""
+
+    target: str
+    classes: list[Any] | None
+    scored: Array
+    answers: dict[str, Answers]
+    holdout: dict[str, Answers]
+    importance: dict[str, dict[str, float] | None]
+    warnings: list[str]
+    delta: float
+    question: Question
+
+
+def assault(pair: Pair, target: str, ask: Question, shares: Array | None = None) -> Assault:
+    """Run every attacker once. ``shares`` (class shares in class-code order) replace those of the scored records."""
+    from glasshouse.engines.models.attackers import attack
+
+    warnings = _look_at_target(pair, target, ask)
+    tables = ("original", "holdout") if pair.has_holdout else ("original",)
+    answers: dict[str, Answers] = {}
+    holdout: dict[str, Answers] = {}
+    importance = {}
+    scored = np.zeros(0, bool)
+    classes: list[Any] | None = None
+    delta = 0.0
+    for attacker in ask.attackers:
+        found = attack(
+            pair,
+            attacker=attacker,
+            target=target,
+            tables=tables,
+            target_type=ask.target_type,
+            missing_target=ask.missing_target or "auto",
+            constant=ask.constant,
+            numeric_key_na=ask.numeric_key_na,
+            random_state=ask.seed,
+            n_jobs=ask.n_jobs,
+            **ask.options_of(attacker),
+        )
+        classes = found.classes
+        if ask.unseen == "error" and any(found.unseen.values()):
+            raise InputError(
+                f"{sum(found.unseen.values()):,} records hold a key level that the release does not have; use "
+                "unseen='reference' to score them"
+            )
+        truth, known = _truth(pair, target, found.truth["original"], "original", ask, classes)
+        if not known.any():
+            raise NotApplicable(
+                f"target {target!r} is missing for every record, so no prediction can be scored; choose another target"
+            )
+        scored = known
+        weights = pair.weight_values("original")
+        weights = None if weights is None else weights[known]
+        name = found.attacker
+        importance[name] = found.importance
+        warnings += [note for note in found.notes if note not in warnings]
+        if classes is None:
+            delta = automatic_delta(truth[known]) if ask.delta == "auto" else float(ask.delta)
+            answers[name] = NumberAnswers(
+                found.predicted["original"][known], truth[known], ask.error, ask.epsilon, delta, weights
+            )
+            if answers[name].is_degenerate and len(answers) == 1:
+                warnings.append("every scored record has the same value: there is nothing to infer")
+        else:
+            y = truth[known]
+            base = class_shares(y, len(classes), weights) if shares is None else shares
+            warnings += [w for w in _look_at_classes(y, found.training_classes, base) if w not in warnings]
+            columns = len(classes) - (1 if ask.missing_target == "drop" and pair.codes(target).missing else 0)
+            answers[name] = ClassAnswers(
+                found.probabilities["original"][known], y, ask.score, ask.tau, base, columns, weights
+            )
+        if len(tables) > 1:
+            own, present = _truth(pair, target, found.truth["holdout"], "holdout", ask, classes)
+            if present.any():
+                holdout[name] = _holdout_answers(answers[name], found, own, present, pair)
+    return Assault(target, classes, scored, answers, holdout, importance, warnings, delta, ask)
+
+
+def _holdout_answers(like: Answers, found: Any, truth: Array, known: Array, pair: Pair) -> Answers:
+    """The same attacker asked about people the synthesiser never saw, scored with the baseline of the original."""
+    weights = pair.weight_values("holdout")
+    weights = None if weights is None else weights[known]
+    if isinstance(like, NumberAnswers):
+        return replace(like, predicted=found.predicted["holdout"][known], y=truth[known], weights=weights)
+    return replace(like, probabilities=found.probabilities["holdout"][known], y=truth[known], weights=weights)
+
+
+def _truth(
+    pair: Pair, target: str, truth: Array, table: str, ask: Question, classes: list[Any] | None
+) -> tuple[Array, Array]:
+    """True values by the rule for missing targets, and which records can be scored."""
+    if classes is not None:
+        known = np.ones(len(truth), bool)
+        if ask.missing_target == "drop" and pair.codes(target).missing:
+            known = truth != len(classes) - 1
+        return truth, known
+    endless = int(np.isinf(truth).sum())
+    if endless:
+        raise InputError(
+            f"target {target!r} has {endless:,} infinite values in the {table} table; mend them or make them missing"
+        )
+    known = ~np.isnan(truth)
+    if ask.missing_target in (None, "drop") or known.all() or not known.any():
+        return truth, known
+    fill = ask.constant if ask.missing_target == "constant" else float(np.median(truth[known]))
+    return np.where(known, truth, fill), np.ones(len(truth), bool)
+
+
+def _look_at_target(pair: Pair, target: str, ask: Question) -> list[str]:
+    column = pair.schema[target]
+    numeric = pair.is_numeric(target) if ask.target_type is None else ask.target_type == "continuous"
+    if not numeric:
+        return []
+    if column.kind == "datetime" and ask.error != "absolute":
+        raise NotApplicable(
+            f"target {target!r} is a date, and an error relative to a date has no meaning; use error='absolute' with "
+            "epsilon in days, "
+            f"or target_type='categorical'"
+        )
+    warnings = []
+    codes = pair.codes(target)
+    if column.kind == "integer" and codes.n_levels <= CODE_LIKE and ask.target_type is None:
+        warnings.append(
+            f"target {target!r} has {codes.n_levels} whole values and is taken as a number; if they are codes, pass "
+            "target_type='categorical'"
+        )
+    if ask.error != "absolute" and ask.epsilon > 1:
+        warnings.append(f"epsilon={ask.epsilon:g} is a proportion for the {ask.error} error: {100 * ask.epsilon:g} %")
+    return warnings
+
+
+def _look_at_classes(y: Array, training: Array | None, shares: Array) -> list[str]:
+    if len(np.unique(y)) == 1 and shares[y[0]] >= 1:
+        return ["every scored record has the same class: there is nothing to infer, so nobody is at risk"]
+    absent = np.zeros(len(y), bool) if training is None else training[y] == 0
+    if not absent.any():
+        return []
+    count = len(np.unique(y[absent]))
+    return [
+        f"{int(absent.sum()):,} records have a class that the release does not have ({count} of the classes): they "
+        "count as not at risk"
+    ]
+
+
+def shuffled_assault(pair: Pair, target: str, like: Assault, name: str, rng: np.random.Generator) -> Answers:
+    """The answers of an attacker trained on the release with its target shuffled over the rows: it can only learn
+    noise."""
+    from glasshouse.engines.models.attackers import fit_and_predict
+    from glasshouse.engines.models.design import design
+
+    ask = like.question
+    attacker = next(a for a in ask.attackers if (a if isinstance(a, str) else type(a).__name__) == name)
+    training = design(pair, pair.keys, "released", numeric_key_na=ask.numeric_key_na)
+    asked = design(pair, pair.keys, "original", numeric_key_na=ask.numeric_key_na)
+    y, keep = training_target(pair, target, ask, like.classes)
+    answers, _ = fit_and_predict(
+        attacker,
+        training.take(np.flatnonzero(keep)),
+        rng.permutation(y[keep]),
+        [asked.take(np.flatnonzero(like.scored))],
+        n_classes=None if like.classes is None else len(like.classes),
+        random_state=int(rng.integers(2**31)),
+        n_jobs=ask.n_jobs,
+        **ask.options_of(attacker),
+    )
+    known = like.answers[name]
+    if isinstance(known, NumberAnswers):
+        return replace(known, predicted=answers[0])
+    return replace(known, probabilities=answers[0])
+
+
+def training_target(pair: Pair, target: str, ask: Question, classes: Sequence[Any] | None) -> tuple[Array, Array]:
+    """Target of the release by the rule for missing values, and which rows train."""
+    if classes is not None:
+        codes = pair.codes(target).of("released")
+        keep = (codes >= 0) if ask.missing_target == "drop" else np.ones(len(codes), bool)
+        return np.where(codes < 0, len(classes) - 1, codes), keep
+    values = np.where(pair.special_mask(target, "released"), np.nan, pair.values(target, "released"))
+    known = ~np.isnan(values)
+    if ask.missing_target in (None, "drop") or known.all():
+        return values, known
+    fill = ask.constant if ask.missing_target == "constant" else float(np.median(values[known]))
+    return np.where(known, values, fill), np.ones(len(values), bool)
+
+
+def spoken(attacker: str) -> str:
+    """The attacker's model in words."""
+    return SPOKEN.get(attacker, f"the model {attacker}")

@@ -1,0 +1,154 @@
+"""Several sensitive attributes at once: who has any of them inferred, who has all of them.
+
+    any_i = max_t I_it,   all_i = prod_t I_it,   dependence = mean(all) / prod_t mean(I_t)
+
+The chance level comes from relabelling whole persons: all their sensitive values move together, the predictions stay.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from glasshouse.core.intervals import wilson
+from glasshouse.core.plain import percent
+from glasshouse.core.streams import generator
+from glasshouse.disclosure.rapid import inference
+from glasshouse.disclosure.rapid.answers import Answers, ClassAnswers
+from glasshouse.disclosure.rapid.result import BeyondChance, RapidResult, full_length
+from glasshouse.disclosure.rapid.scores import Array, effective_n, normalised_gain, share
+
+if TYPE_CHECKING:
+    from glasshouse.disclosure.rapid.report import Report
+
+PERMUTATIONS = 199
+
+
+class RapidJointResult(BeyondChance):
+    """RAPID for several targets; ``targets`` holds the full result of each."""
+
+    targets: dict[str, RapidResult]
+
+
+def joint(report: Report) -> RapidJointResult:
+    """Any and all targets inferred, per record and on average; several releases are averaged."""
+    pair = report.pair
+    single = {t: report.over_releases(t) for t in pair.targets}
+    common = np.logical_and.reduce([r.assaults[0].scored for r in single.values()])
+    weights = pair.weight_values("original")
+    weights = None if weights is None else weights[common]
+    per_release = []
+    for i in range(pair.m):
+        answers = [r.assaults[i].answers[r.headline].take(common[r.assaults[i].scored]) for r in single.values()]
+        per_release.append(answers)
+    flags = np.array([[a.flags() for a in answers] for answers in per_release])  # [release, target, record]
+    any_share, all_share = (_mean_share(f(flags), weights) for f in (_any, _all))
+    chance_any, chance_all = _chance(per_release, weights, report.ask.seed)
+    n = int(common.sum())
+    size = effective_n(weights, n)
+    rates = {t: float(np.mean([share(f, weights) for f in flags[:, j]])) for j, t in enumerate(single)}
+    together = float(np.prod(list(rates.values())))
+    details: dict[str, Any] = {
+        "any": any_share,
+        "all": all_share,
+        "mean_inferred": float(np.mean(flags.sum(axis=1))),
+        "n_total": n,
+        "chance": chance_any[0],
+        "chance_sd": chance_any[1],
+        "chance_all": chance_all[0],
+        "adjusted": (any_share - chance_any[0]) / (1 - chance_any[0]) if chance_any[0] < 1 else None,
+        "adjusted_all": (all_share - chance_all[0]) / (1 - chance_all[0]) if chance_all[0] < 1 else None,
+        "p_value": inference.tail_probability(any_share, chance_any, n),
+        "dependence": all_share / together if together > 0 else None,
+        "all_interval": list(wilson(all_share * size, size, report.confidence)),
+        "joint_gain": _joint_gain(per_release, weights),
+        "targets": {
+            t: {
+                "rapid": r.value,
+                "chance": r.baseline,
+                "adjusted": r.excess,
+                "interval": r.interval,
+                "verdict": r.verdict,
+            }
+            for t, r in single.items()
+        },
+    }
+    result = RapidJointResult(
+        any_share,
+        baseline=chance_any[0],
+        interval=wilson(any_share * size, size, report.confidence),
+        details=details,
+        sentence=(
+            f"An attacker who trains on the release infers at least one of {', '.join(map(repr, single))} for "
+            f"{percent(any_share)} of "
+            f"{n:,} people (luck alone: {percent(chance_any[0])}) and all of them for {percent(all_share)} (luck "
+            f"alone: {percent(chance_all[0])})."
+        ),
+        warnings=list(dict.fromkeys(w for r in single.values() for w in r.warnings)),
+        records=lambda: _records(flags, common, single),
+        flag="at_risk",
+        rank="inferred",
+        table=[{"target": t, "rapid": r.value, "chance": r.baseline, "adjusted": r.excess} for t, r in single.items()],
+    )
+    result._set(targets=single)
+    return result
+
+
+def _any(flags: Array) -> Array:
+    return np.asarray(flags.any(axis=1))
+
+
+def _all(flags: Array) -> Array:
+    return np.asarray(flags.all(axis=1))
+
+
+def _mean_share(flags: Array, weights: Array | None) -> float:
+    return float(np.mean([share(f, weights) for f in flags]))
+
+
+def _chance(
+    per_release: list[list[Answers]], weights: Array | None, seed: int
+) -> tuple[tuple[float, float], tuple[float, float]]:
+    """Mean and sd of any and all over relabellings of whole persons."""
+    rng = generator(seed, "joint")
+    n = per_release[0][0].n
+    found = np.empty((PERMUTATIONS, 2))
+    for b in range(PERMUTATIONS):
+        order = rng.permutation(n)
+        flags = np.array([[a.relabelled_flags(order) for a in answers] for answers in per_release])
+        found[b] = _mean_share(_any(flags), weights), _mean_share(_all(flags), weights)
+    return (float(found[:, 0].mean()), float(found[:, 0].std(ddof=1))), (
+        float(found[:, 1].mean()),
+        float(found[:, 1].std(ddof=1)),
+    )
+
+
+def _joint_gain(per_release: list[list[Answers]], weights: Array | None) -> float | None:
+    """RAPID of the attributes as one: g = product of the g_t, b = share of the combination; None with a numeric
+    target."""
+    shares = []
+    for answers in per_release:
+        if not all(isinstance(a, ClassAnswers) and a.score == "marginal" for a in answers):
+            return None
+        classes: list[ClassAnswers] = [a for a in answers if isinstance(a, ClassAnswers)]
+        g = np.prod([a.true_prob for a in classes], axis=0)
+        _, index = np.unique(np.column_stack([a.y for a in classes]), axis=0, return_inverse=True)
+        mass = np.bincount(index.ravel(), weights=weights).astype(float)
+        b = (mass / mass.sum())[index.ravel()]
+        shares.append(share(normalised_gain(g, b) > classes[0].threshold, weights))
+    return float(np.mean(shares))
+
+
+def _records(flags: Array, common: Array, single: dict[str, RapidResult]) -> dict[str, Any]:
+    one = flags.shape[0] == 1
+    any_flag, all_flag = flags.any(axis=1).mean(axis=0), flags.all(axis=1).mean(axis=0)
+    found: dict[str, Any] = {
+        "at_risk": any_flag.astype(bool) if one else any_flag,
+        "at_risk_all": all_flag.astype(bool) if one else all_flag,
+        "inferred": flags.sum(axis=1).mean(axis=0),
+    }
+    for j, target in enumerate(single):
+        mean = flags[:, j].mean(axis=0)
+        found[f"at_risk_{target}"] = mean.astype(bool) if one else mean
+    return {name: full_length(column, common) for name, column in found.items()}

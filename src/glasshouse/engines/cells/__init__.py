@@ -1,0 +1,1 @@
+"""Counting, once: cells of keys and target, key classes, margins, subsets."""

@@ -1,0 +1,1 @@
+"""Models that predict: every named attacker, and any scikit-learn estimator."""

@@ -1,0 +1,1 @@
+"""Random forests by the rules the field's published figures rest on."""

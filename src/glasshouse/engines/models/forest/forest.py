@@ -1,0 +1,266 @@
+"""Random forests by the rules the field's published figures rest on (probability and regression forests).
+
+    p_k(x) = (1 / T) * sum over trees t of  n_k(leaf_t(x)) / n(leaf_t(x))
+
+with in-bag leaf counts n_k (Malley et al. 2012); the mean of leaf means for a numeric target (Breiman 2001). 500
+trees, ``mtry = floor(sqrt(p))`` for both, a node of at most 10 (classes) or 5 (numbers) bootstrapped records is a
+leaf, and so is a node in which none of the drawn keys can be split (Wright & Ziegler 2017). Scikit-learn's forests go
+on drawing instead and come out far more confident on a handful of coarse keys, hence a forest of our own.
+
+Works on plain arrays: ``codes`` [n, p], positions in the joint value list of each key. Records are sorted before
+anything is drawn and each tree has its own seed, so neither the order of the rows nor the number of threads changes
+the answer.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from glasshouse.core.errors import InputError
+from glasshouse.engines.models.forest import kernel
+
+Array = NDArray[Any]
+_BATCH = 32  # trees alive at a time when the forest is not kept
+_ROWS = 4096  # rows scored by one task
+
+
+@dataclass(frozen=True)
+class Tree:
+    """One grown tree: nodes [n, 3] = (key or -1, last code on the left or leaf number, left child), and its leaves."""
+
+    nodes: Array
+    value: Array
+    leaf_start: Array
+    leaf_class: Array
+    leaf_count: Array
+
+
+@dataclass
+class Forest:
+    """A grown forest.
+
+    ``predictions`` holds one array per table in ``score``: [rows, classes] probabilities or [rows] means. ``trees``
+    is empty unless the forest was kept. ``importance`` is the total drop of impurity per key (sum over trees, Gini
+    for classes, squares for numbers).
+    """
+
+    kind: int
+    n_classes: int
+    n_trees: int
+    n_keys: int
+    importance: Array
+    trees: list[Tree] = field(default_factory=list)
+    predictions: list[Array] = field(default_factory=list)
+
+    def predict(self, codes: Array, *, n_jobs: int | None = None) -> Array:
+        """Class probabilities [rows, classes], or means [rows], for coded key rows."""
+        self._need_trees()
+        distinct, inverse = collapse(_compact(codes))
+        raw = np.zeros((len(distinct), self._width))
+        with Workers(n_jobs) as workers:
+            _add(self.kind, self.trees, distinct, raw, workers)
+        return self._finish(raw)[inverse]
+
+    def leaves(self, codes: Array, *, n_jobs: int | None = None) -> NDArray[np.int32]:
+        """Leaf number of each row in each tree, int32 [trees, rows]; two rows with equal numbers share that leaf."""
+        self._need_trees()
+        rows = _compact(codes)
+        found = np.empty((self.n_trees, len(rows)), np.int32)
+        with Workers(n_jobs) as workers:
+            workers.each(
+                lambda t: kernel.find_leaves(self.trees[t].nodes, rows, 0, len(rows), found[t]), range(self.n_trees)
+            )
+        return found
+
+    def _need_trees(self) -> None:
+        if not self.trees:
+            raise InputError("this forest was grown for its predictions only; grow it with keep=True to use it again")
+
+    @property
+    def _width(self) -> int:
+        return self.n_classes if self.kind == kernel.MULTICLASS else 1
+
+    def _finish(self, raw: Array) -> Array:
+        mean = raw / self.n_trees
+        if self.kind == kernel.REGRESSION:
+            return mean[:, 0]
+        if self.kind == kernel.BINARY:
+            second = np.clip(mean[:, 0], 0.0, 1.0)
+            return np.column_stack([1.0 - second, second])
+        return mean
+
+
+class Workers:
+    """A thread pool for compiled tasks that release the interpreter lock; one thread runs them in place."""
+
+    def __init__(self, n_jobs: int | None) -> None:
+        self.n = resolve_jobs(n_jobs)
+        self._pool = ThreadPoolExecutor(self.n) if self.n > 1 else None
+
+    def __enter__(self) -> Workers:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._pool is not None:
+            self._pool.shutdown()
+
+    def each(self, task: Callable[[int], Any], items: Sequence[int] | range) -> list[Any]:
+        """Results of ``task`` in the order of ``items``."""
+        if self._pool is None or len(items) < 2:
+            return [task(i) for i in items]
+        return list(self._pool.map(task, items))
+
+
+def resolve_jobs(n_jobs: int | None) -> int:
+    """None or -1: every core this process may use."""
+    available = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    if n_jobs is None or n_jobs == -1:
+        return available
+    if n_jobs < 1:
+        raise InputError(f"n_jobs must be a positive number, -1 or None, not {n_jobs}")
+    return n_jobs
+
+
+def grow(
+    codes: Array,
+    y: Array,
+    *,
+    n_classes: int | None,
+    numeric: Sequence[bool] | Array,
+    values: Sequence[Array | None],
+    n_levels: Sequence[int],
+    trees: int = 500,
+    mtry: int | None = None,
+    node_size: int | None = None,
+    max_depth: int | None = None,
+    weights: Array | None = None,
+    seed: int = 0,
+    n_jobs: int | None = None,
+    score: Sequence[Array] = (),
+    keep: bool = False,
+) -> Forest:
+    """Grow a forest and score ``score`` (coded tables) on the way.
+
+    ``n_classes`` None: regression on float ``y``; else ``y`` holds class codes 0..n_classes-1. ``values[j]`` are the
+    sorted numbers behind the codes of a numeric key (None for a categorical one, whose cuts lie between level codes).
+    ``weights``: chances of a record to be drawn into the bootstrap.
+    """
+    n, n_keys = codes.shape
+    _check(n, n_keys, y, trees, mtry)
+    wide = max(n_levels, default=1) > 65_536
+    kind = kernel.REGRESSION if n_classes is None else kernel.BINARY if n_classes <= 2 else kernel.MULTICLASS
+
+    records = _record_order(codes, y)
+    sorted_codes = _compact(codes[records], wide)
+    sorted_y = y[records]
+    # classes of a multi-class target are part of the row, the other targets are totals over equal key rows
+    labels = sorted_y.astype(np.int64) if kind == kernel.MULTICLASS else None
+    distinct, row_of = collapse(sorted_codes, labels)
+    first = np.zeros(len(distinct), np.int64)
+    first[row_of[::-1]] = np.arange(n - 1, -1, -1)
+    row_class = (labels[first] if labels is not None else np.zeros(1)).astype(np.int32)
+    cumulative = np.empty(0) if weights is None else np.cumsum(np.asarray(weights, np.float64)[records])
+    offsets, flat = _flat_values(values)
+
+    columns = np.ascontiguousarray(distinct.T)
+    shared = (
+        np.asarray(n_levels, np.int64),
+        np.asarray(numeric, np.bool_),
+        flat,
+        offsets,
+        row_of.astype(np.int32),
+        sorted_y.astype(np.uint8) if kind == kernel.BINARY else np.zeros(1, np.uint8),
+        sorted_y.astype(np.float64) if kind == kernel.REGRESSION else np.zeros(1),
+        row_class,
+        np.int64(n_classes or 1),
+        cumulative,
+    )
+    limits = (
+        np.int64(mtry or max(1, int(np.sqrt(n_keys)))),
+        np.float64(node_size if node_size is not None else 5 if kind == kernel.REGRESSION else 10),
+        np.int64(max_depth or 0),
+    )
+    seeds = np.random.SeedSequence(seed).generate_state(trees, np.uint64)
+    gains = np.zeros((trees, n_keys))
+
+    def one(t: int) -> Tree:
+        return Tree(*kernel.grow_tree(kind, columns, *shared, seeds[t], *limits, gains[t]))
+
+    forest = Forest(kind, n_classes or 0, trees, n_keys, np.zeros(n_keys))
+    tables = [collapse(_compact(table, wide)) for table in score]
+    sums = [np.zeros((len(rows), forest._width)) for rows, _ in tables]
+    with Workers(n_jobs) as workers:
+        for begin in range(0, trees, _BATCH):
+            batch = workers.each(one, range(begin, min(begin + _BATCH, trees)))
+            for (rows, _), total in zip(tables, sums, strict=True):
+                _add(kind, batch, rows, total, workers)
+            if keep:
+                forest.trees.extend(batch)
+    forest.importance = gains.sum(axis=0) * (2.0 if kind == kernel.BINARY else 1.0)
+    forest.predictions = [forest._finish(total)[inverse] for (_, inverse), total in zip(tables, sums, strict=True)]
+    return forest
+
+
+def _add(kind: int, trees: Sequence[Tree], rows: Array, total: Array, workers: Workers) -> None:
+    """Add the trees' answers in tree order; tasks own disjoint rows, so no sum depends on the threads."""
+
+    def block(start: int) -> None:
+        stop = min(start + _ROWS, len(rows))
+        for t in trees:
+            kernel.add_tree(kind, t.nodes, t.value, t.leaf_start, t.leaf_class, t.leaf_count, rows, start, stop, total)
+
+    workers.each(block, range(0, len(rows), _ROWS))
+
+
+def collapse(codes: Array, labels: Array | None = None) -> tuple[Array, Array]:
+    """Distinct rows in lexicographic order and, for each record, the number of its row."""
+    n = len(codes)
+    ranks = np.zeros(n, np.uint64)
+    span = 1
+    columns = [*(codes[:, j] for j in range(codes.shape[1])), *(() if labels is None else (labels,))]
+    for column in columns:
+        size = int(column.max()) + 1 if n else 1
+        if span * size >= 2**63:  # the mixed-radix number would not fit: rank what there is so far
+            ranks = np.unique(ranks, return_inverse=True)[1].astype(np.uint64)
+            span = int(ranks.max()) + 1
+        ranks = ranks * np.uint64(size) + column.astype(np.uint64)
+        span *= size
+    _, first, inverse = np.unique(ranks, return_index=True, return_inverse=True)
+    return np.ascontiguousarray(codes[first]), inverse
+
+
+def _record_order(codes: Array, y: Array) -> Array:
+    """Records sorted by key codes, then target: draws then do not depend on the order of the file."""
+    return np.lexsort((y, *(codes[:, j] for j in range(codes.shape[1] - 1, -1, -1))))
+
+
+def _compact(codes: Array, wide: bool | None = None) -> Array:
+    if wide is None:
+        wide = bool(codes.size) and int(codes.max()) >= 65_536
+    return np.ascontiguousarray(codes, dtype=np.int32 if wide else np.uint16)
+
+
+def _flat_values(values: Sequence[Array | None]) -> tuple[Array, Array]:
+    parts = [np.zeros(0) if v is None else np.asarray(v, np.float64) for v in values]
+    offsets = np.concatenate([[0], np.cumsum([len(part) for part in parts])])[:-1].astype(np.int64)
+    return offsets, np.concatenate([*parts, np.zeros(1)])
+
+
+def _check(n: int, n_keys: int, y: Array, trees: int, mtry: int | None) -> None:
+    if n == 0:
+        raise InputError("the release has no records to train on; release at least one record")
+    if n_keys == 0:
+        raise InputError("a forest needs at least one key; name the keys the attacker knows")
+    if len(y) != n:
+        raise InputError(f"{n} key rows but {len(y)} target values; pass one target value per row")
+    if trees < 1:
+        raise InputError(f"trees must be at least 1, not {trees}")
+    if mtry is not None and not 1 <= mtry <= n_keys:
+        raise InputError(f"mtry must lie between 1 and the number of keys ({n_keys}), not {mtry}")

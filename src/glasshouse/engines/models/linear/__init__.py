@@ -1,0 +1,1 @@
+"""Linear models: least squares, logistic, multinomial, lasso."""

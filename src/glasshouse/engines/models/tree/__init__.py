@@ -1,0 +1,1 @@
+"""One tree, grown and pruned by the rules of recursive partitioning."""

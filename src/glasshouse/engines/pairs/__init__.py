@@ -1,0 +1,1 @@
+"""Scores of all pairs of two tables, block by block."""

@@ -1,0 +1,212 @@
+"""Scores of all pairs of two tables, a block of queries at a time: never more than ``BLOCK`` pairs in memory.
+
+A ``Scores`` object knows the two sides and gives ``block(rows)``: the scores of some queries against every record of
+the searched side, smaller meaning more alike. Record linkage reads what it needs off each block and forgets it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Any, Protocol
+
+import numpy as np
+
+from glasshouse.engines.neighbours.search import threads
+
+BLOCK = 4_000_000
+RULES = ("level", "mismatch", "match", "ignore")
+
+
+class Scores(Protocol):
+    """Two sides and a score for every pair, smaller meaning more alike."""
+
+    @property
+    def likelihood(self) -> bool:
+        """Whether scores are minus a log likelihood (ratio), so that softmax at temperature one is a posterior."""
+        ...
+
+    @property
+    def shape(self) -> tuple[int, int]: ...
+    def block(self, rows: np.ndarray) -> np.ndarray: ...
+    def select(self, rows: np.ndarray, columns: np.ndarray) -> Scores: ...
+    def swap(self) -> Scores: ...
+
+
+def blocks(scores: Scores) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    """Queries and their scores against the whole searched side, in order."""
+    n, m = scores.shape
+    step = max(1, BLOCK // max(m, 1))
+    for start in range(0, n, step):
+        rows = np.arange(start, min(n, start + step))
+        yield rows, scores.block(rows)
+
+
+def dense(scores: Scores) -> np.ndarray:
+    """The whole matrix; callers keep to a stated size."""
+    return np.concatenate([part for _, part in blocks(scores)]) if scores.shape[0] else np.empty(scores.shape)
+
+
+@dataclass(frozen=True)
+class Mixed:
+    """Weighted mean of differences of numbers (already on the scale wanted) and of unequal codes."""
+
+    numbers: tuple[np.ndarray, np.ndarray]
+    codes: tuple[np.ndarray, np.ndarray]
+    weights: np.ndarray
+    rule: int
+    n_jobs: int | None = None
+    likelihood: bool = False
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        return len(self.numbers[0]), len(self.numbers[1])
+
+    def block(self, rows: np.ndarray) -> np.ndarray:
+        from glasshouse.engines.pairs.kernel import mixed
+
+        with threads(self.n_jobs):
+            made = mixed(
+                self.numbers[0][rows], self.codes[0][rows], self.numbers[1], self.codes[1], self.weights, self.rule
+            )
+        return np.asarray(made)
+
+    def select(self, rows: np.ndarray, columns: np.ndarray) -> Mixed:
+        return replace(self, numbers=_cut(self.numbers, rows, columns), codes=_cut(self.codes, rows, columns))
+
+    def swap(self) -> Mixed:
+        return replace(self, numbers=self.numbers[::-1], codes=self.codes[::-1])
+
+    def contributions(self, true: np.ndarray) -> np.ndarray:
+        """Mean weighted difference of each column over the true pairs: where the masking separates people from their
+        rows.
+        """
+        known = np.flatnonzero(true >= 0)
+        mine, theirs = known, true[known]
+        gaps = [np.abs(self.numbers[0][mine, v] - self.numbers[1][theirs, v]) for v in range(self.numbers[0].shape[1])]
+        gaps += [
+            (self.codes[0][mine, v] != self.codes[1][theirs, v]).astype(float) for v in range(self.codes[0].shape[1])
+        ]
+        means = [float(np.nanmean(g)) if len(g) and not np.isnan(g).all() else 0.0 for g in gaps]
+        return np.array(means) * self.weights / self.weights.sum()
+
+
+@dataclass(frozen=True)
+class Agreement:
+    """Minus the log likelihood ratio of agreement levels, column by column (Fellegi & Sunter 1969).
+
+    ``values`` holds numbers and codes as floats, NaN missing; ``cuts[v]`` are the largest differences of each level.
+    """
+
+    values: tuple[np.ndarray, np.ndarray]
+    is_code: np.ndarray
+    cuts: np.ndarray
+    n_cuts: np.ndarray
+    table: np.ndarray
+    rule: int
+    n_jobs: int | None = None
+    likelihood: bool = True
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        return len(self.values[0]), len(self.values[1])
+
+    def block(self, rows: np.ndarray) -> np.ndarray:
+        from glasshouse.engines.pairs.kernel import agreement_score
+
+        with threads(self.n_jobs):
+            made = agreement_score(
+                self.values[0][rows], self.values[1], self.is_code, self.cuts, self.n_cuts, self.table, self.rule
+            )
+        return -np.asarray(made)
+
+    def select(self, rows: np.ndarray, columns: np.ndarray) -> Agreement:
+        return replace(self, values=_cut(self.values, rows, columns))
+
+    def swap(self) -> Agreement:
+        return replace(self, values=self.values[::-1])
+
+
+@dataclass(frozen=True)
+class Transition:
+    """Minus the log probability that the first side's codes became the second side's, by one matrix per column.
+
+    ``logs[v][from, to]``; ``forward`` False reads the matrices the other way. Records equal in every code are computed
+    once.
+    """
+
+    codes: tuple[np.ndarray, np.ndarray]
+    logs: tuple[np.ndarray, ...]
+    forward: bool = True
+    likelihood: bool = True
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        return len(self.codes[0]), len(self.codes[1])
+
+    def block(self, rows: np.ndarray) -> np.ndarray:
+        mine, of_mine = np.unique(self.codes[0][rows], axis=0, return_inverse=True)
+        theirs, of_theirs = np.unique(self.codes[1], axis=0, return_inverse=True)
+        total = np.zeros((len(mine), len(theirs)))
+        for v, log in enumerate(self.logs):
+            matrix = log if self.forward else log.T
+            total += matrix[np.ix_(mine[:, v], theirs[:, v])]
+        return np.ascontiguousarray(-total[of_mine.reshape(-1)][:, of_theirs.reshape(-1)])
+
+    def select(self, rows: np.ndarray, columns: np.ndarray) -> Transition:
+        return replace(self, codes=_cut(self.codes, rows, columns))
+
+    def swap(self) -> Transition:
+        return replace(self, codes=self.codes[::-1], forward=not self.forward)
+
+
+@dataclass(frozen=True)
+class Euclidean:
+    """Euclidean distance of whitened numbers, per pattern of missing values, joined with a share of unequal codes.
+
+    ``whiten(present)`` gives the factor that turns differences of the columns present into Mahalanobis distances, and
+    the scale they are divided by. ``part`` is the weight of the numeric side; distances are clipped at 1 when there
+    are codes.
+    """
+
+    numbers: tuple[np.ndarray, np.ndarray]
+    codes: Mixed | None
+    part: float
+    whiten: Any
+    likelihood: bool = False
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        return len(self.numbers[0]), len(self.numbers[1])
+
+    def block(self, rows: np.ndarray) -> np.ndarray:
+        from scipy.spatial.distance import cdist
+
+        mine, theirs = self.numbers[0][rows], self.numbers[1]
+        out = np.full((len(rows), len(theirs)), 1.0)
+        patterns_mine, of_mine = np.unique(~np.isnan(mine), axis=0, return_inverse=True)
+        patterns_theirs, of_theirs = np.unique(~np.isnan(theirs), axis=0, return_inverse=True)
+        of_mine, of_theirs = of_mine.reshape(-1), of_theirs.reshape(-1)
+        for a, left in enumerate(patterns_mine):
+            for b, right in enumerate(patterns_theirs):
+                present = left & right
+                if not present.any():
+                    continue
+                factor, scale = self.whiten(present)
+                i, j = np.flatnonzero(of_mine == a), np.flatnonzero(of_theirs == b)
+                distance = cdist(mine[i][:, present] @ factor, theirs[j][:, present] @ factor) / scale
+                out[np.ix_(i, j)] = distance
+        if self.codes is None:
+            return out
+        return self.part * np.minimum(out, 1.0) + (1 - self.part) * self.codes.block(rows)
+
+    def select(self, rows: np.ndarray, columns: np.ndarray) -> Euclidean:
+        codes = None if self.codes is None else self.codes.select(rows, columns)
+        return replace(self, numbers=_cut(self.numbers, rows, columns), codes=codes)
+
+    def swap(self) -> Euclidean:
+        return replace(self, numbers=self.numbers[::-1], codes=None if self.codes is None else self.codes.swap())
+
+
+def _cut(sides: tuple[np.ndarray, np.ndarray], rows: np.ndarray, columns: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    return np.ascontiguousarray(sides[0][rows]), np.ascontiguousarray(sides[1][columns])

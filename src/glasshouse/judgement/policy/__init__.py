@@ -1,0 +1,1 @@
+"""Policies: the limits a release must keep."""

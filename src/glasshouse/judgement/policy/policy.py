@@ -1,0 +1,247 @@
+"""Policy: which limits a release must keep, in a small TOML file that a person can read and a pipeline can run.
+
+    format = 1
+    name = "public"
+    require = ["identity", "attribute", "membership", "copying"]
+
+    [run]
+    keys = ["age", "sex"]
+    target = "income"
+    seed = 0
+
+    [[rule]]
+    measure = "disco"
+    statistic = "excess"
+    warn = 0.05
+    fail = 0.20
+    why = "nobody's income may be read off beyond what anyone could guess"
+
+A rule looks at the upper end of the interval unless it names another statistic. Unknown keys are errors: a limit that
+is silently not applied is worse than none.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+from glasshouse.core.errors import InputError, closest, listed
+from glasshouse.core.measure import Measure
+from glasshouse.core.result import Result
+from glasshouse.judgement.policy.outcomes import PolicyReport
+from glasshouse.judgement.policy.rules import Rule, check_keys, one_of, parse_rule, warns_too_late
+
+THREATS = ("identity", "attribute", "membership", "copying")
+PRESETS = ("public", "research", "secure")
+FORMAT = 1
+_TOP = ("format", "name", "title", "why", "require", "others", "verdict_rule", "min_count", "run", "rule")
+_RUN = ("measures", "keys", "target", "seed", "weights", "cluster", "row_paired", "missing", "exclude")
+
+
+@dataclass(frozen=True)
+class Policy:
+    """A named set of rules, the threats that must have been assessed, and the settings needed to compute them.
+
+    ``others`` says what happens to measures no rule names: "declared" judges them by the limits in their own
+    declaration, "inform" shows them and lets them decide nothing. ``require`` None means: no threat was waived, so a
+    verdict on the release needs all four, while the exit code looks at the rules only.
+    """
+
+    name: str
+    rules: tuple[Rule, ...] = ()
+    title: str = ""
+    why: str = ""
+    require: tuple[str, ...] | None = None
+    others: str = "inform"
+    verdict_rule: str = "threats"
+    min_count: int = 5
+    run: Mapping[str, Any] = field(default_factory=dict)
+    source: str = ""
+
+    @classmethod
+    def load(cls, path: str | Path) -> Policy:
+        """Read and validate a policy file."""
+        path = Path(path)
+        if not path.is_file():
+            raise InputError(
+                f"policy file not found: {path}; `glasshouse policy init` writes one, and {listed(PRESETS)} are "
+                "built in"
+            )
+        try:
+            text = path.read_text(encoding="utf-8")
+        except UnicodeDecodeError:
+            raise InputError(f"policy file {path} is not UTF-8 text") from None
+        return cls.parse(text, str(path))
+
+    @classmethod
+    def preset(cls, name: str) -> Policy:
+        """A built-in policy: "public", "research" or "secure"; "riskutility" applies that package's own rule."""
+        if name == "riskutility":
+            return cls(
+                name="riskutility",
+                title="riskutility 0.1.0, for comparison",
+                verdict_rule="riskutility",
+                source="built in",
+                why="reproduces the verdict of disclosure_report() in riskutility 0.1.0, defects included",
+                others="declared",
+            )
+        if name not in PRESETS:
+            raise InputError(f"there is no preset {name!r}{closest(name, PRESETS)}; the presets are {listed(PRESETS)}")
+        return cls.parse(preset_text(name), "built in")
+
+    @classmethod
+    def of(cls, policy: Policy | str | Path | None) -> Policy:
+        """A policy from a policy, a preset's name, a path, or nothing: the limits every measure declares for itself."""
+        if policy is None:
+            return DECLARED
+        if isinstance(policy, Policy):
+            return policy
+        if str(policy) in (*PRESETS, "riskutility"):
+            return cls.preset(str(policy))
+        return cls.load(policy)
+
+    @classmethod
+    def parse(cls, text: str, source: str = "text") -> Policy:
+        """A policy from TOML text. Every problem is one sentence that names the place."""
+        try:
+            content = tomllib.loads(text)
+        except tomllib.TOMLDecodeError as problem:
+            raise InputError(f"policy {source} is not valid TOML: {problem}") from None
+        return cls.from_dict(content, source)
+
+    @classmethod
+    def from_dict(cls, content: Mapping[str, Any], source: str = "dict") -> Policy:
+        """A policy from plain data, validated in the same way as a file."""
+        where = f"policy {source}"
+        check_keys(content, _TOP, where)
+        if content.get("format", FORMAT) != FORMAT:
+            raise InputError(f"{where}: format {content['format']!r} is not known; this version reads format {FORMAT}")
+        run = dict(content.get("run", {}))
+        check_keys(run, _RUN, f"{where}, [run]")
+        require = content.get("require")
+        for threat in require or ():
+            one_of(threat, THREATS, f"{where}: require")
+        others = one_of(content.get("others", "inform"), ("declared", "inform"), f"{where}: others")
+        verdict_rule = one_of(
+            content.get("verdict_rule", "threats"), ("threats", "riskutility"), f"{where}: verdict_rule"
+        )
+        entries = content.get("rule", [])
+        if not isinstance(entries, list):
+            raise InputError(f"{where}: rules are written as [[rule]] with double brackets")
+        rules = tuple(parse_rule(entry, f"{where}, rule {i}") for i, entry in enumerate(entries, 1))
+        if not rules and others == "inform" and not require:
+            raise InputError(f'{where} has no rule, so nothing could be judged; add a [[rule]] or others = "declared"')
+        min_count = content.get("min_count", 5)
+        if not isinstance(min_count, int) or isinstance(min_count, bool) or min_count < 1:
+            raise InputError(f"{where}: min_count must be a whole number of at least 1")
+        return cls(
+            name=str(content.get("name") or Path(source).stem),
+            rules=rules,
+            title=str(content.get("title", "")),
+            why=str(content.get("why", "")),
+            require=None if require is None else tuple(require),
+            others=others,
+            verdict_rule=verdict_rule,
+            min_count=min_count,
+            run=run,
+            source=source,
+        )
+
+    # -- use -----------------------------------------------------------------------------------------------------------
+
+    @property
+    def measures(self) -> tuple[str, ...]:
+        """Names of the measures the rules look at, in order, each once."""
+        return tuple(dict.fromkeys(rule.measure for rule in self.rules))
+
+    def rules_for(self, measure: str) -> tuple[Rule, ...]:
+        return tuple(rule for rule in self.rules if rule.measure == measure)
+
+    def options_for(self, measure: str) -> dict[str, Any]:
+        """Options the rules ask a measure to be run with."""
+        merged: dict[str, Any] = {}
+        for rule in self.rules_for(measure):
+            merged |= dict(rule.options)
+        return merged
+
+    def problems(self, known: Mapping[str, Measure]) -> list[str]:
+        """What is wrong with this policy, given the measures there are."""
+        found = []
+        for rule in self.rules:
+            if rule.measure not in known:
+                found.append(f"there is no measure {rule.measure!r}{closest(rule.measure, known)}")
+                continue
+            declared = known[rule.measure]
+            unknown = [name for name in rule.options if name not in declared.options]
+            if unknown:
+                found.append(f"{rule.measure} has no option {unknown[0]!r}{closest(unknown[0], declared.options)}")
+            filled = rule.resolved(declared.better)
+            if warns_too_late(filled):
+                found.append(f"{rule.measure}: the warn limit lies beyond the fail limit, so it could never warn")
+            if rule.operator and (declared.better == "lower") != rule.operator.startswith("<"):
+                found.append(
+                    f"{rule.measure}: {declared.better} is better, so a limit with {rule.operator!r} would "
+                    "reward the worse end"
+                )
+        for first, rule in enumerate(self.rules):
+            for other in self.rules[first + 1 :]:
+                if other.measure == rule.measure and any(rule.options.get(k, v) != v for k, v in other.options.items()):
+                    found.append(
+                        f"two rules ask for {rule.measure} with different options; a measure runs once per assessment"
+                    )
+        return found
+
+    def validated(self, known: Mapping[str, Measure]) -> Policy:
+        """This policy, or an error that lists what is wrong with it."""
+        found = self.problems(known)
+        if found:
+            raise InputError(f"policy {self.name!r}: " + "; ".join(found))
+        return replace(self, rules=tuple(rule.resolved(known[rule.measure].better) for rule in self.rules))
+
+    def evaluate(self, results: Any) -> PolicyReport:
+        """Judge results by the rules.
+
+        ``results``: an assessment, a mapping name -> Result, or an iterable of Results.
+        """
+        results = getattr(results, "results", results)
+        by_name = dict(results) if isinstance(results, Mapping) else {r.name: r for r in _several(results)}
+        return PolicyReport(self.name, tuple(rule.judge(by_name.get(rule.measure)) for rule in self.rules))
+
+    def to_dict(self) -> dict[str, Any]:
+        return {
+            "format": FORMAT,
+            "name": self.name,
+            "title": self.title,
+            "why": self.why,
+            "require": None if self.require is None else list(self.require),
+            "others": self.others,
+            "verdict_rule": self.verdict_rule,
+            "min_count": self.min_count,
+            "run": dict(self.run),
+            "rules": [r.to_dict() for r in self.rules],
+        }
+
+    def __str__(self) -> str:
+        return f"{self.name}: {self.title}" if self.title else self.name
+
+
+DECLARED = Policy(
+    name="declared limits",
+    title="the limits each measure declares for itself",
+    others="declared",
+    source="none given",
+    why="no policy was given; write one with `glasshouse policy init` and replace limits that do not fit your case",
+)
+
+
+def preset_text(name: str) -> str:
+    """The commented TOML text of a preset, as ``glasshouse policy init`` writes it."""
+    return (files("glasshouse.judgement.policy") / "presets" / f"{name}.toml").read_text(encoding="utf-8")
+
+
+def _several(results: Any) -> Iterable[Result]:
+    return (results,) if isinstance(results, Result) else results

@@ -1,0 +1,225 @@
+"""The risk-utility map: candidate releases side by side, and what can honestly be said about their order."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from glasshouse.catalogue import all_measures
+from glasshouse.core.errors import GlasshouseError, InputError, closest, listed
+from glasshouse.core.measure import Measure
+from glasshouse.core.result import Result
+from glasshouse.core.streams import RandomState
+from glasshouse.data.pair import Pair
+from glasshouse.judgement.rumap import words as rumap_words
+from glasshouse.judgement.rumap.map import RUMap, checked_names
+from glasshouse.judgement.rumap.scales import GHOSTS, SCALES, Anchor, ghost_pair, ghosts, risk_anchor, utility_anchor
+from glasshouse.utility.defaults import DEFAULT_UTILITY
+
+DEFAULT_RISK = ("disco", "tcap", "rapid", "inference", "identical", "epsilon_identifiability", "dcr", "uniques")
+
+__all__ = ["DEFAULT_RISK", "RUMap", "compare"]
+
+
+def compare(
+    original: Any,
+    releases: Mapping[str, Any] | Sequence[Any],
+    *,
+    risk: Sequence[str | Measure] | None = None,
+    utility: Sequence[str | Measure] | None = None,
+    measures: Sequence[str | Measure] | None = None,
+    options: Mapping[str, Mapping[str, Any]] | None = None,
+    scale: str = "anchored",
+    composite: str = "family",
+    weights: Mapping[str, float] | None = None,
+    random_state: RandomState = 0,
+    **roles: Any,
+) -> RUMap:
+    """Measure candidate releases of one original and put them on a risk-utility map.
+
+    Parameters
+    ----------
+    releases
+        ``{"A": frame, "B": [first, second]}``; a list holds replicates of one generator: utility is their mean, risk
+        their worst.
+    risk, utility, measures
+        Names of registered measures; ``measures`` takes both kinds. Default: attribution, prediction, inference,
+        copying and uniques; and
+        the default utility set with its joint measures. A measure that says nothing on these data is left out, with
+        the reason.
+    options
+        Options per measure, ``{"rapid": {"trees": 100}}``.
+    scale
+        "anchored": 0 and 1 are fixed by ghost releases (copy, sample, independent columns). "minmax": over the
+        candidates.
+    composite
+        "family": mean within each family, then over families. "worst": the worst family. "mean": all measures alike.
+    weights
+        Factors for measures or families.
+    **roles
+        What a Pair takes: keys, target, holdout, weights column as ``weights_column``, schema, ...
+
+    """
+    if scale not in SCALES:
+        raise InputError(f"scale={scale!r} is not known; use one of {listed(SCALES)}")
+    if "weights_column" in roles:
+        roles["weights"] = roles.pop("weights_column")
+    named = dict(releases) if isinstance(releases, Mapping) else {f"release {i + 1}": r for i, r in enumerate(releases)}
+    if not named:
+        raise InputError("there is no release to compare; pass {name: frame, ...}")
+    candidates = {str(k): list(v) if isinstance(v, (list, tuple)) else [v] for k, v in named.items()}
+    checked_names(list(candidates))
+    chosen = _chosen(risk, utility, measures)
+    pairs = {name: [Pair(original, table, **roles) for table in tables] for name, tables in candidates.items()}
+    base = next(iter(pairs.values()))[0]
+    found = {name: [_run(chosen, p, options, random_state) for p in own] for name, own in pairs.items()}
+    ghost_results: dict[str, dict[str, Result]] = {}
+    anchors: dict[str, Anchor] = {}
+    left_out: dict[str, str] = {}
+    if scale == "anchored":
+        tables = ghosts(base, random_state)
+        ghost_results = {g: _run(chosen, ghost_pair(base, tables[g], g), options, random_state) for g in GHOSTS}
+        for name, measure in chosen.items():
+            own = {g: ghost_results[g][name] for g in GHOSTS}
+            anchor = (
+                risk_anchor(own, base.has_holdout, measure.range[0])
+                if measure.side == "disclosure"
+                else utility_anchor(own, measure.better)
+            )
+            anchors[name] = anchor
+            if anchor.reason:
+                left_out[name] = anchor.reason
+    values: dict[str, dict[str, list[float | None]]] = {"disclosure": {}, "utility": {}}
+    spreads: dict[str, list[tuple[float, float] | None]] = {}
+    for name, measure in chosen.items():
+        if name in left_out:
+            continue
+        column = [_point([r[name] for r in runs], measure) for runs in found.values()]
+        if all(v is None for v in column):
+            left_out[name] = next(iter(found.values()))[0][name].reason or "no value for any release"
+            continue
+        values[measure.side][name] = column
+        spreads[name] = [_interval([r[name] for r in runs]) for runs in found.values()]
+    for side, spoken in (("disclosure", "risk"), ("utility", "utility")):
+        if not values[side]:
+            why = next((f" ({n}: {w})" for n, w in left_out.items() if chosen[n].side == side), "")
+            raise InputError(
+                f"none of the {spoken} measures gives a figure for these releases{why}; choose others with "
+                f"{spoken}=[...]"
+            )
+    alarms = {
+        name: sorted({m for r in runs for m, result in r.items() if result.details.get("copy_alarm")})
+        for name, runs in found.items()
+    }
+    made = RUMap(
+        list(candidates),
+        values["disclosure"],
+        values["utility"],
+        scale=scale,
+        composite=composite,
+        weights=weights,
+        families={n: m.family for n, m in chosen.items()},
+        better={n: m.better for n, m in chosen.items() if n not in left_out},
+        anchors=anchors,
+        spreads=spreads,
+        results={name: _shown(runs, chosen) for name, runs in found.items()},
+        ghost_values={g: {n: r.value for n, r in rs.items()} for g, rs in ghost_results.items()},
+        left_out=left_out,
+        alarms={k: v for k, v in alarms.items() if v},
+        random_state=random_state,
+        source=base,
+    )
+    if any(len(runs) > 1 for runs in found.values()):
+        made._replicates = rumap_words.replicate_shares(made, found, chosen, random_state)
+    return made
+
+
+def _chosen(
+    risk: Sequence[str | Measure] | None,
+    utility: Sequence[str | Measure] | None,
+    measures: Sequence[str | Measure] | None,
+) -> dict[str, Measure]:
+    known = all_measures()
+    wanted: list[str | Measure] = list(measures or ())
+    if measures is None or risk is not None:
+        wanted += list(risk if risk is not None else [n for n in DEFAULT_RISK if n in known])
+    if measures is None or utility is not None:
+        wanted += list(utility if utility is not None else DEFAULT_UTILITY)
+    made = {}
+    for name in wanted:
+        measure = name if isinstance(name, Measure) else known.get(name)
+        if measure is None:
+            raise InputError(f"there is no measure {name!r}{closest(str(name), known)}; gh.measures() lists them")
+        made[measure.name] = measure
+    for side, given in (("disclosure", risk), ("utility", utility)):
+        for name in given or ():
+            measure = made[name if isinstance(name, str) else name.name]
+            if measure.side != side:
+                raise InputError(
+                    f"{measure.name!r} is a {'utility' if side == 'disclosure' else 'risk'} measure; name it on "
+                    "the other side"
+                )
+    return made
+
+
+def _run(
+    chosen: Mapping[str, Measure],
+    pair: Pair,
+    options: Mapping[str, Mapping[str, Any]] | None,
+    random_state: RandomState,
+) -> dict[str, Result]:
+    made = {}
+    for name, measure in chosen.items():
+        own = dict((options or {}).get(name, {}))
+        if "random_state" in measure.options and "random_state" not in own:
+            own["random_state"] = random_state
+        try:
+            made[name] = measure.run(pair, **own)
+        except GlasshouseError as problem:
+            # one measure that cannot run must not hide the others; the map shows the release as incomplete
+            failed = Result(status="failed", reason=str(problem))
+            failed._set(name=name, measure=measure)
+            made[name] = failed
+    return made
+
+
+def _point(results: Sequence[Result], measure: Measure) -> float | None:
+    """Over replicates: the mean of a utility, the worst of a risk; None as soon as one replicate has no value."""
+    found = [r.value for r in results]
+    if any(v is None for v in found):
+        return None
+    values = [float(v) for v in found if v is not None]
+    if measure.side == "utility":
+        return float(np.mean(values))
+    return max(values) if measure.better == "lower" else min(values)
+
+
+def _interval(results: Sequence[Result]) -> tuple[float, float] | None:
+    """Range over replicates; for one release the measure's own interval, or the width of its null band around the
+    value.
+    """
+    values = [float(r.value) for r in results if r.value is not None]
+    if len(values) > 1:
+        return min(values), max(values)
+    if not values:
+        return None
+    if results[0].interval is not None:
+        return results[0].interval
+    low, high = results[0].details.get("null_low"), results[0].details.get("null_high")
+    if low is None or high is None:
+        return None
+    return values[0] - (high - low) / 2, values[0] + (high - low) / 2
+
+
+def _shown(runs: Sequence[Mapping[str, Result]], chosen: Mapping[str, Measure]) -> dict[str, Result]:
+    """The result that stands for a release: the only one, or the worst replicate with all of them beside it."""
+    made = {}
+    for name, measure in chosen.items():
+        own = [r[name] for r in runs]
+        usable = [r for r in own if r.value is not None] or own
+        sign = 1 if measure.better == "lower" else -1
+        worst = max(usable, key=lambda r: sign * float(r.value) if r.value is not None else -np.inf)
+        made[name] = worst if len(own) == 1 else worst._copy(replicates=own)
+    return made

@@ -1,0 +1,335 @@
+"""RUMap: releases on a map of risk and utility, and how to read it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from glasshouse.core.errors import InputError, listed
+from glasshouse.core.result import Result
+from glasshouse.core.streams import RandomState
+from glasshouse.data.pair import Pair
+from glasshouse.judgement.rumap import consistency as rumap_consistency
+from glasshouse.judgement.rumap import order as rumap_order
+from glasshouse.judgement.rumap import words as rumap_words
+from glasshouse.judgement.rumap.scales import SCALES, Anchor, minmax
+
+
+class RUMap:
+    """Releases on a map of risk and utility.
+
+    ``raw`` and ``scaled`` hold one row per release and one column per measure; ``scores`` the composites with
+    intervals and marks; ``pareto`` the names of the releases that no other one beats. ``results[release][measure]``
+    are the results behind them, ``anchors`` and ``ghosts`` the fixed points of the scales, ``left_out`` the measures
+    that say nothing here, and why.
+    """
+
+    name, status, reason = "rumap", "ok", None
+
+    def __init__(
+        self,
+        releases: Sequence[str],
+        risk: Mapping[str, Sequence[float | None]],
+        utility: Mapping[str, Sequence[float | None]],
+        *,
+        scale: str,
+        composite: str,
+        weights: Mapping[str, float] | None = None,
+        families: Mapping[str, str] | None = None,
+        better: Mapping[str, str] | None = None,
+        anchors: Mapping[str, Anchor] | None = None,
+        spreads: Mapping[str, Sequence[tuple[float, float] | None]] | None = None,
+        results: Mapping[str, Mapping[str, Result]] | None = None,
+        ghost_values: Mapping[str, Mapping[str, float | None]] | None = None,
+        left_out: Mapping[str, str] | None = None,
+        alarms: Mapping[str, Sequence[str]] | None = None,
+        replicates: Mapping[str, Any] | None = None,
+        random_state: RandomState = 0,
+        source: Pair | None = None,
+    ) -> None:
+        self.releases = checked_names(releases)
+        self._sides = {
+            "risk": {k: list(v) for k, v in risk.items()},
+            "utility": {k: list(v) for k, v in utility.items()},
+        }
+        for side, measures in self._sides.items():
+            if not measures:
+                raise InputError(f"a map needs at least one {side} measure with a value")
+            for name, values in measures.items():
+                if len(values) != len(self.releases):
+                    raise InputError(f"measure {name!r} has {len(values)} values for {len(self.releases)} releases")
+        self.risk_measures, self.utility_measures = list(risk), list(utility)
+        self.scale, self.composite, self.weights = scale, composite, dict(weights or {})
+        self.better = {**dict.fromkeys(risk, "lower"), **dict.fromkeys(utility, "higher"), **(better or {})}
+        self.families = {n: (families or {}).get(n, n) for n in [*risk, *utility]}
+        self.anchors, self.results = dict(anchors or {}), dict(results or {})
+        self.left_out, self.alarms = dict(left_out or {}), {k: list(v) for k, v in (alarms or {}).items()}
+        self._source, self._random_state = source, random_state
+        rumap_order.check_weights(self.weights, [*risk, *utility], self.families)
+        self._raw = {s: _table(self._sides[s], self.releases) for s in self._sides}
+        self._scaled = {s: self._place(s) for s in self._sides}
+        self.measure_weights = {
+            s: dict(
+                zip(
+                    self._sides[s],
+                    rumap_order.measure_weights(list(self._sides[s]), self.families, composite, self.weights).tolist(),
+                    strict=True,
+                )
+            )
+            for s in self._sides
+        }
+        self._composites = {s: self._combine(s, self._scaled[s]) for s in self._sides}
+        self._intervals = self._spread(spreads or {})
+        complete = np.isfinite(self._scaled["risk"]).all(axis=1) & np.isfinite(self._composites["utility"])
+        self.incomplete = [r for r, ok in zip(self.releases, complete, strict=True) if not ok]
+        self.front = rumap_order.front(self._composites["risk"], self._composites["utility"], complete)
+        self._dominated = rumap_order.dominated_by(self._composites["risk"], self._composites["utility"], complete)
+        self._ties = rumap_order.ties(self._intervals, self.front, complete)
+        self._complete = complete
+        self.ghosts = self._ghosts(ghost_values or {})
+        self._replicates = dict(replicates or {})
+
+    @classmethod
+    def from_scores(
+        cls,
+        risk: Mapping[str, Sequence[float | None]],
+        utility: Mapping[str, Sequence[float | None]],
+        releases: Sequence[str] | None = None,
+        *,
+        scale: str = "minmax",
+        composite: str | None = None,
+        weights: Mapping[str, float] | None = None,
+        families: Mapping[str, str] | None = None,
+        better: Mapping[str, str] | None = None,
+        anchors: Mapping[str, tuple[float, float]] | None = None,
+        random_state: RandomState = 0,
+    ) -> RUMap:
+        """A map of figures computed elsewhere: lists with one value per release, higher risk is worse, higher utility
+        is better.
+
+        ``better={"k": "higher"}`` turns a measure round. ``scale="minmax"`` with ``composite="mean"`` (the defaults
+        here) is riskutility's map; ``scale="anchored"`` takes ``anchors={measure: (value at 0, value at 1)}``.
+        """
+        size = len(next(iter([*risk.values(), *utility.values()]), ()))
+        names = list(releases) if releases is not None else [f"release {i + 1}" for i in range(size)]
+        if scale not in SCALES:
+            raise InputError(f"scale={scale!r} is not known; use one of {listed(SCALES)}")
+        given = {**dict.fromkeys(risk, "lower"), **dict.fromkeys(utility, "higher"), **(better or {})}
+        made = {}
+        if scale == "anchored":
+            lacking = [n for n in given if n not in (anchors or {})]
+            if lacking:
+                raise InputError(
+                    f"scale='anchored' needs anchors={{measure: (value at 0, value at 1)}} for {lacking[0]!r}"
+                )
+            made = {n: Anchor(float(a), float(b), "given") for n, (a, b) in (anchors or {}).items()}
+        return cls(
+            names,
+            {k: [_number(v) for v in vs] for k, vs in risk.items()},
+            {k: [_number(v) for v in vs] for k, vs in utility.items()},
+            scale=scale,
+            composite=composite or ("mean" if scale == "minmax" else "family"),
+            weights=weights,
+            families=families,
+            better=given,
+            anchors=made,
+            random_state=random_state,
+        )
+
+    # -- arithmetic --------------------------------------------------------------------------------------------------
+
+    def _place(self, side: str) -> np.ndarray:
+        """[releases, measures] on [0, 1]: 1 is most risk on the risk side, most utility on the utility side."""
+        columns = []
+        for name, values in self._sides[side].items():
+            if self.scale == "anchored":
+                columns.append([self.anchors[name].place(v) for v in values])
+                continue
+            placed = minmax(values)
+            turned = self.better[name] == ("higher" if side == "risk" else "lower")
+            columns.append([None if v is None else 1 - v for v in placed] if turned else placed)
+        return np.array([[np.nan if v is None else v for v in column] for column in columns], float).T
+
+    def _combine(self, side: str, scaled: np.ndarray) -> np.ndarray:
+        names = list(self._sides[side])
+        weights = np.array(list(self.measure_weights[side].values()))
+        return rumap_order.composite_of(
+            scaled, names, self.families, self.composite, weights, "high" if side == "risk" else "low"
+        )
+
+    def _spread(self, spreads: Mapping[str, Sequence[tuple[float, float] | None]]) -> dict[str, np.ndarray]:
+        """Intervals of the composites: every measure at its low end, every measure at its high end."""
+        made = {}
+        for side in self._sides:
+            ends = []
+            for end in (0, 1):
+                moved = self._scaled[side].copy()
+                for k, name in enumerate(self._sides[side]):
+                    for i, interval in enumerate(spreads.get(name, ())):
+                        if interval is None or not np.isfinite(moved[i, k]) or name not in self.anchors:
+                            continue
+                        placed = [v for v in (self.anchors[name].place(e) for e in interval) if v is not None]
+                        moved[i, k] = (min, max)[end]([*placed, moved[i, k]])
+                ends.append(self._combine(side, moved))
+            made[f"{side}_low"], made[f"{side}_high"] = ends
+        return made
+
+    def _ghosts(self, values: Mapping[str, Mapping[str, float | None]]) -> dict[str, dict[str, float]]:
+        made = {}
+        for ghost, found in values.items():
+            point = {}
+            for side in self._sides:
+                placed = [self.anchors[n].place(found.get(n)) for n in self._sides[side]]
+                point[side] = float(
+                    self._combine(side, np.array([[np.nan if v is None else v for v in placed]], float))[0]
+                )
+            if all(np.isfinite(v) for v in point.values()):
+                made[ghost] = point
+        return made
+
+    # -- reading -----------------------------------------------------------------------------------------------------
+
+    @property
+    def pareto(self) -> list[str]:
+        """Names of the releases on the front: no other one has less risk and more utility."""
+        return [r for r, on in zip(self.releases, self.front, strict=True) if on]
+
+    @property
+    def pareto_all_measures(self) -> dict[str, bool | None]:
+        """Dominance on every single measure instead of the composites; None for releases with a missing value."""
+        goodness = np.concatenate([1 - self._scaled["risk"], self._scaled["utility"]], axis=1)
+        return dict(zip(self.releases, rumap_order.all_measure_front(goodness), strict=True))
+
+    @property
+    def scores(self) -> Any:
+        """One row per release: composites, intervals, front, who beats it, whom it ties with, copy alarms."""
+        return self._frame(rumap_words.score_columns(self))
+
+    @property
+    def composites(self) -> dict[str, dict[str, float | None]]:
+        """Risk and utility of each release."""
+        sd = {
+            s: np.array(
+                [
+                    np.std(row[np.isfinite(row)], ddof=1) if np.isfinite(row).sum() > 1 else np.nan
+                    for row in self._scaled[s]
+                ]
+            )
+            for s in self._sides
+        }
+        return {
+            r: {
+                **{s: _number(self._composites[s][i]) for s in self._sides},
+                **{f"{s}_sd": _number(sd[s][i]) for s in self._sides},
+            }
+            for i, r in enumerate(self.releases)
+        }
+
+    @property
+    def raw(self) -> Any:
+        """One row per release, one column per measure, natural scales."""
+        return self._frame(self._by_measure(self._raw))
+
+    @property
+    def scaled(self) -> Any:
+        """One row per release, one column per measure on 0 to 1: 1 is most risk, most utility."""
+        return self._frame(self._by_measure(self._scaled))
+
+    normalized = scaled
+
+    @property
+    def alpha(self) -> dict[str, float | None]:
+        """Cronbach's alpha of each side; on the min-max scale constant measures stay in, as in riskutility."""
+        return {s: rumap_consistency.cronbach_alpha(self._scaled[s], self.scale != "minmax") for s in self._sides}
+
+    @property
+    def omega(self) -> dict[str, float | None]:
+        """McDonald's omega of each side; None with too few releases or measures."""
+        found = {s: rumap_consistency.mcdonald_omega(self._scaled[s]) for s in self._sides}
+        return {s: None if f is None else float(f["omega"]) for s, f in found.items()}
+
+    def sensitivity(self) -> Any:
+        """How often each release stays on the front under other weights, without single measures, and over
+        replicates.
+        """
+        weights = {s: np.array(list(self.measure_weights[s].values())) for s in self._sides}
+        found = rumap_order.sensitivity(
+            self._scaled["risk"],
+            self._scaled["utility"],
+            weights["risk"],
+            weights["utility"],
+            self._complete,
+            self._random_state,
+        )
+        columns: dict[str, Any] = {"release": self.releases, **{k: [_number(x) for x in v] for k, v in found.items()}}
+        columns["front_share_replicates"] = [self._replicates.get(r) for r in self.releases]
+        return self._frame(columns)
+
+    def recommend(self, min_utility: float = 0.5, max_risk: float | None = None) -> dict[str, Any]:
+        """The release with the lowest risk among those useful enough (and safe enough), and the reason; None when
+        there is none.
+        """
+        return rumap_words.recommend(self, min_utility, max_risk)
+
+    def text(self, min_utility: float = 0.5, max_risk: float | None = None) -> str:
+        """The map in words: the front, why others are dominated, ties, copies, what could not be measured."""
+        return rumap_words.text(self, min_utility, max_risk)
+
+    summary = text
+
+    def plot(self, kind: str | None = None, **options: Any) -> Any:
+        """An Altair chart: "map", "heatmap", "dots", "parallel", "radial", "biplot" or "blocks"."""
+        from glasshouse.core.charts import draw
+
+        return draw(self, kind, **options)  # type: ignore[arg-type]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything as plain objects, no record and no data value in it."""
+        return rumap_words.as_dict(self)
+
+    def to_json(self) -> str:
+        from glasshouse.core.plain import to_json
+
+        return to_json(self.to_dict())
+
+    def __repr__(self) -> str:
+        return rumap_words.block(self)
+
+    def _by_measure(self, tables: Mapping[str, np.ndarray]) -> dict[str, Any]:
+        columns: dict[str, Any] = {"release": list(self.releases)}
+        for side in self._sides:
+            for k, name in enumerate(self._sides[side]):
+                columns[name] = [_number(v) for v in tables[side][:, k]]
+        return columns
+
+    def _frame(self, columns: dict[str, Any]) -> Any:
+        if self._source is not None:
+            return self._source.plain_frame(columns)
+        import polars as pl
+
+        return pl.DataFrame(columns, strict=False)
+
+
+def checked_names(names: Sequence[str]) -> list[str]:
+    made = [str(n) for n in names]
+    twice = [n for n in made if made.count(n) > 1]
+    if twice:
+        raise InputError(f"two releases are called {twice[0]!r}; give each its own name")
+    return made
+
+
+def _table(columns: Mapping[str, Sequence[float | None]], releases: Sequence[str]) -> np.ndarray:
+    return (
+        np.array([[np.nan if v is None else v for v in column] for column in columns.values()], float)
+        .reshape(len(columns), len(releases))
+        .T
+    )
+
+
+def _number(value: Any) -> float | None:
+    if value is None:
+        return None
+    number = float(value)
+    return number if np.isfinite(number) else None

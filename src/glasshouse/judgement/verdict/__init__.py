@@ -1,0 +1,1 @@
+"""From results to threats to one verdict, and what to do about it."""

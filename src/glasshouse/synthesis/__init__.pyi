@@ -1,0 +1,12 @@
+from .adapters import FromCallable as FromCallable
+from .adapters import FromFiles as FromFiles
+from .adapters import FromLibrary as FromLibrary
+from .adapters import adapt as adapt
+from .cart import Cart as Cart
+from .contract import Synthesiser as Synthesiser
+from .contract import load as load
+from .control import replicated_uniques as replicated_uniques
+from .control import sdc as sdc
+from .dp.aim import Aim as Aim
+from .dp.domain import Domain as Domain
+from .dp.mst import Mst as Mst

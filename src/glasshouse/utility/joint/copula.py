@@ -1,0 +1,119 @@
+"""Dependence with the marginals taken out: do ranks of numeric columns move together as in the original?"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import combinations
+
+import numpy as np
+
+from glasshouse.core.errors import NotApplicable
+from glasshouse.core.measure import measure
+from glasshouse.core.plain import number
+from glasshouse.core.result import Result
+from glasshouse.core.streams import RandomState
+from glasshouse.data.pair import Pair
+from glasshouse.utility.figures import chosen, ignored_weights, require_numeric
+from glasshouse.utility.nulls import Null, Rows, affordable, canonical_rows, judged, resampled
+
+
+def numbers(pair: Pair, names: Sequence[str], table: str) -> tuple[np.ndarray, np.ndarray]:
+    """Values [records, columns] of the records complete in all columns, and which records those are. Special codes
+    are missing.
+    """
+    made = np.stack([np.where(pair.special_mask(c, table), np.nan, pair.values(c, table)) for c in names], axis=1)
+    keep = np.isfinite(made).all(axis=1)
+    return made[keep], keep
+
+
+def pseudo_observations(values: np.ndarray) -> np.ndarray:
+    """rank / (n + 1), ties averaged, per column."""
+    made = np.empty_like(values)
+    n = len(values)
+    for j in range(values.shape[1]):
+        _, at, counts = np.unique(values[:, j], return_inverse=True, return_counts=True)
+        made[:, j] = (np.cumsum(counts) - 0.5 * (counts - 1))[at] / (n + 1)
+    return made
+
+
+@measure(
+    side="utility",
+    family="dependence",
+    better="higher",
+    needs=("numeric",),
+    group="joint",
+    cite="Rémillard & Scaillet (2009), Cramér-von Mises distance of copulas",
+    limits="low contrast: independent columns can score 0.95; read it against its band",
+)
+def copula_fidelity(
+    pair: Pair,
+    *,
+    columns: Sequence[str] | None = None,
+    grid: int = 50,
+    replicates: int = 50,
+    random_state: RandomState = 0,
+) -> Result:
+    """Do numeric columns depend on each other as in the original, whatever their marginal distributions?
+
+    Ranks/(n+1) per table, empirical copulas of every pair on a grid over [0, 1], CvM = mean squared difference, score
+    1 / (1 + 100 mean CvM). Records complete in the chosen columns.
+    """
+    from glasshouse.engines.cells.margins_tables import copula_distances
+
+    warnings = ignored_weights(pair, "copula_fidelity")
+    names = chosen(pair, columns, pair.numeric, "numeric", 2, notes=warnings, valued="both")
+    require_numeric(pair, names)
+    (x, keep), (y, _) = (numbers(pair, names, table) for table in ("original", "released"))
+    if min(len(x), len(y)) < 2:
+        raise NotApplicable(
+            "fewer than two records are complete in the numeric columns; choose fewer with columns=[...]"
+        )
+    points = np.linspace(0, 1, grid)
+    pairs = list(combinations(range(len(names)), 2))
+
+    def bins(values: np.ndarray) -> np.ndarray:
+        """Place of every rank on the grid, [columns, records]."""
+        return np.ascontiguousarray(np.searchsorted(points, pseudo_observations(values), side="left").T, np.int32)
+
+    ours = bins(x)
+    found = np.asarray(copula_distances(ours, bins(y), grid))
+    position, base = np.cumsum(keep) - 1, canonical_rows(pair, keep)
+
+    def mean_cvm(rows_x: Rows, rows_y: Rows) -> float:
+        sides = [ours if rows is base else bins(x[position[rows]]) for rows in (rows_x, rows_y)]
+        return float(np.mean(copula_distances(sides[0], sides[1], grid)))
+
+    replicates, fewer = affordable(replicates, 2 * len(pairs), "grids")
+    warnings += fewer
+    raw = resampled(
+        pair, mean_cvm, replicates=replicates, random_state=random_state, name="copula", rows=base, m=len(y)
+    )
+    null = None
+    if raw is not None:
+        low, high, centre = (1 / (1 + 100 * v) for v in (raw.high, raw.low, raw.centre))
+        null = Null(low, high, centre, raw.how)
+    mean = float(found.mean())
+    score = 1 / (1 + 100 * mean)
+    named = {f"{names[a]}|{names[b]}": float(v) for (a, b), v in zip(pairs, found, strict=True)}
+    return judged(
+        score,
+        null,
+        "higher",
+        utility=score,
+        details={
+            "copula_mean_cvm": mean,
+            "copula_utility": score,
+            "copula_cvm_grid50" if grid == 50 else "copula_cvm": named,
+            "n_x": len(x),
+            "n_y": len(y),
+            "null_replicates": replicates,
+        },
+        sentence=f"Rank dependence of numeric columns is kept to {number(score, 3)}",
+        warnings=warnings,
+        plot_data={
+            "matrix": [
+                {"a": names[a], "b": names[b], "value": float(v)} for (a, b), v in zip(pairs, found, strict=True)
+            ]
+        },
+        table=[{"pair": k, "cvm": v} for k, v in named.items()],
+    )

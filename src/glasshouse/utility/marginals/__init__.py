@@ -1,0 +1,1 @@
+"""One column at a time: distributions, means, tails, missing values."""

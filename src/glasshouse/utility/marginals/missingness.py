@@ -1,0 +1,108 @@
+"""Are values missing as often, and together, as in the original?"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from glasshouse.core.measure import measure
+from glasshouse.core.plain import percent
+from glasshouse.core.result import Result
+from glasshouse.core.streams import RandomState, generator
+from glasshouse.data.pair import Pair
+from glasshouse.utility.figures import chosen, with_columns
+from glasshouse.utility.marginals import distances
+from glasshouse.utility.marginals.counts import effective_size
+from glasshouse.utility.nulls import band, judged
+
+WORST_PATTERNS = 10
+
+
+@measure(
+    side="utility",
+    family="marginals",
+    better="lower",
+    unit="share",
+    cite="synthpop compare(); pattern comparison after Rubin (1976)",
+    limits="says that values are missing alike, not that they are missing for the same people",
+)
+def missingness(
+    pair: Pair, *, columns: Sequence[str] | None = None, replicates: int = 200, random_state: RandomState = 0
+) -> Result:
+    """Do the same columns have missing values, as often and in the same combinations?
+
+    The headline is the total variation distance between the distributions of missing-value patterns (which columns
+    are missing together). Per column: |share_Y - share_X| of missing values. Special codes are missing values here.
+    """
+    names = chosen(pair, columns, pair.columns, "shared")
+    absent, weights = {}, {}
+    for which in ("original", "released"):
+        parts = []
+        for name in names:
+            gone = pair.codes(name).of(which) < 0
+            parts.append(gone | pair.special_mask(name, which) if name in pair.special_codes else gone)
+        absent[which] = np.stack(parts, axis=1)
+        given = pair.weight_values(which)
+        weights[which] = np.ones(pair.n(which)) if given is None else given
+    involved = [j for j in range(len(names)) if any(absent[w][:, j].any() for w in absent)]
+    patterns, counts = _patterns({w: absent[w][:, involved] for w in absent}, weights)
+    value = float(distances.total_variation(counts["original"], counts["released"]))
+    n, m = (effective_size(weights[w]) for w in ("original", "released"))
+    shares = counts["original"] / counts["original"].sum()
+    null = None
+    if replicates:
+        rng = generator(random_state, "missingness")
+        x, y, z = (rng.multinomial(max(1, round(size)), shares, replicates) for size in (n, m, m))
+        correct = distances.total_variation(shares[None, :], z)
+        null = band(distances.total_variation(x, y), correct, f"{replicates} draws of the original's patterns")
+    table: dict[str, Any] = {}
+    for j, name in enumerate(names):
+        sides = {w: float(np.average(absent[w][:, j], weights=weights[w])) for w in absent}
+        gap = abs(sides["released"] - sides["original"])
+        table[name] = (gap, {"missing_x": sides["original"], "missing_y": sides["released"], "similarity": 1 - gap})
+    order = np.argsort(-np.abs(shares - counts["released"] / counts["released"].sum()), kind="stable")[:WORST_PATTERNS]
+    worst = [
+        {
+            "missing": [names[involved[j]] for j in np.flatnonzero(patterns[i])],
+            "share_x": float(shares[i]),
+            "share_y": float(counts["released"][i] / counts["released"].sum()),
+        }
+        for i in order
+    ]
+    details = {
+        "pattern_tv": value,
+        "mean_difference": float(np.mean([g for g, _ in table.values()])),
+        "n_patterns": len(patterns),
+        "columns_with_missing": len(involved),
+        "expected_tv": distances.expected_tv(shares, n, m),
+        "patterns": worst,
+    }
+    result = judged(
+        value,
+        null,
+        "lower",
+        utility=1 - value,
+        details=details,
+        sentence=f"Missing-value patterns differ for {percent(value, 2)} of the records",
+    )
+    return with_columns(result, table)
+
+
+def _patterns(
+    absent: dict[str, np.ndarray], weights: dict[str, np.ndarray]
+) -> tuple[np.ndarray, dict[str, np.ndarray]]:
+    """Distinct patterns over both tables and their (weighted) counts in each."""
+    if absent["original"].shape[1] == 0:
+        return np.zeros((1, 0), bool), {w: np.array([weights[w].sum()]) for w in absent}
+    stacked = np.concatenate([absent["original"], absent["released"]])
+    packed = np.packbits(stacked, axis=1)
+    distinct, first, at = np.unique(packed, axis=0, return_index=True, return_inverse=True)
+    at = at.ravel()
+    n = len(absent["original"])
+    counts = {
+        "original": np.bincount(at[:n], weights=weights["original"], minlength=len(distinct)),
+        "released": np.bincount(at[n:], weights=weights["released"], minlength=len(distinct)),
+    }
+    return stacked[first], counts

@@ -1,0 +1,1 @@
+"""Models: what is learnt from the release, and how well."""

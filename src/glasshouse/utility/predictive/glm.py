@@ -1,0 +1,142 @@
+"""Least squares and logistic regression with standard errors: what analysts fit and what propensity scores need."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from glasshouse.engines.models.threads import one_blas_thread
+
+MAX_ITERATIONS = 50
+SEPARATED = (
+    "some fitted probabilities are 0 or 1: the predictors separate the classes somewhere, and coefficients are "
+    "not finite"
+)
+
+
+@dataclass(frozen=True)
+class Fitted:
+    """Coefficients, standard errors, fitted values; ``df`` residual degrees of freedom (None: normal intervals)."""
+
+    coefficients: np.ndarray
+    errors: np.ndarray
+    fitted: np.ndarray
+    df: float | None
+    notes: tuple[str, ...] = ()
+
+
+@one_blas_thread()
+def least_squares(design: np.ndarray, y: np.ndarray, weights: np.ndarray | None = None) -> Fitted:
+    """Ordinary or weighted least squares; ``design`` has full column rank and holds the intercept.
+
+    Weights are scaled to mean 1; the standard errors are then the sandwich ones, valid for sampling weights.
+    """
+    if weights is None:
+        q, r = np.linalg.qr(design)
+        coefficients = np.linalg.solve(r, q.T @ y)
+        fitted = design @ coefficients
+        df = float(len(y) - design.shape[1])
+        inverse = np.linalg.inv(r)
+        variance = float(((y - fitted) ** 2).sum()) / max(df, 1.0)
+        return Fitted(coefficients, np.sqrt(variance * (inverse**2).sum(axis=1)), fitted, df)
+    w = weights / weights.mean()
+    root = np.sqrt(w)
+    q, r = np.linalg.qr(design * root[:, None])
+    coefficients = np.linalg.solve(r, q.T @ (y * root))
+    fitted = design @ coefficients
+    df = float(len(y) - design.shape[1])
+    inverse = np.linalg.inv(r)
+    bread = inverse @ inverse.T
+    half = design * (w * (y - fitted))[:, None]
+    covariance = bread @ (half.T @ half) @ bread * (len(y) / max(df, 1.0))
+    return Fitted(coefficients, np.sqrt(np.diag(covariance)), fitted, df)
+
+
+@one_blas_thread()
+def logistic(
+    design: np.ndarray,
+    y: np.ndarray,
+    weights: np.ndarray | None = None,
+    *,
+    errors: bool = True,
+    tolerance: float = 1e-12,
+) -> Fitted:
+    """Maximum likelihood by iteratively reweighted least squares on the normal equations; sandwich errors with weights.
+
+    Stops when the deviance changes by less than ``tolerance`` of itself. Half steps keep the deviance falling.
+    ``errors=False`` leaves the standard errors out (zeros), which cost as much as several steps.
+    """
+    w = np.ones(len(y)) if weights is None else weights / weights.mean()
+    share = float(np.average(y, weights=w))
+    beta = np.zeros(design.shape[1])
+    beta[0] = np.log(share / (1 - share)) if 0 < share < 1 else 0.0
+    eta = design @ beta
+    deviance, notes = _deviance(eta, y, w), list[str]()
+    for _ in range(MAX_ITERATIONS):
+        mean = _expit(eta)
+        half = design * np.sqrt(w * mean * (1 - mean))[:, None]
+        gram = half.T @ half  # a product with itself: half the work
+        slope = design.T @ (w * (y - mean))
+        gram[np.diag_indices_from(gram)] += 1e-12 * np.trace(gram) / len(gram)
+        step = np.linalg.solve(gram, slope)
+        length, previous = 1.0, deviance
+        while length > 1e-4:
+            trial = design @ (beta + length * step)
+            deviance = _deviance(trial, y, w)
+            if deviance <= previous + 1e-9 * abs(previous):
+                break
+            length /= 2
+        beta, eta = beta + length * step, trial
+        if abs(previous - deviance) <= tolerance * (abs(deviance) + 0.1):
+            break
+    else:
+        notes.append("the logistic fit did not converge")
+    if (np.abs(eta) > 30).any():
+        notes.append(SEPARATED)
+    mean = _expit(eta)
+    if not errors:
+        return Fitted(beta, np.zeros(len(beta)), mean, None, tuple(notes))
+    gram = design.T @ (design * (w * mean * (1 - mean))[:, None])
+    bread = np.linalg.pinv(gram, hermitian=True)
+    if weights is not None:
+        half = design * (w * (y - mean))[:, None]
+        bread = bread @ (half.T @ half) @ bread
+    return Fitted(beta, np.sqrt(np.maximum(np.diag(bread), 0.0)), mean, None, tuple(notes))
+
+
+def _expit(eta: np.ndarray) -> np.ndarray:
+    small = np.exp(-np.abs(eta))
+    made: np.ndarray = np.where(eta >= 0, 1 / (1 + small), small / (1 + small))
+    return made
+
+
+def _deviance(eta: np.ndarray, y: np.ndarray, w: np.ndarray) -> float:
+    return 2.0 * float((w * (np.logaddexp(0, eta) - y * eta)).sum())
+
+
+def independent_columns(scaled: np.ndarray, tolerance: float = 1e-7) -> np.ndarray:
+    """Which columns the ones before them do not determine: a column counts when more than ``tolerance`` of its length
+    is new.
+
+    Gram-Schmidt on the triangular factor, so its cost after one factorisation does not depend on the number of
+    records.
+    """
+    n, k = scaled.shape
+    if k == 0 or n == 0:
+        return np.zeros(k, bool)
+    triangle: np.ndarray = np.asarray(np.linalg.qr(scaled, mode="r"))
+    basis = np.zeros((triangle.shape[0], k))
+    kept, size = np.zeros(k, bool), 0
+    for j in range(k):
+        column = triangle[:, j]
+        length = float(np.linalg.norm(column))
+        rest = column
+        for _ in range(2):  # twice is enough
+            rest = rest - basis[:, :size] @ (basis[:, :size].T @ rest)
+        new = float(np.linalg.norm(rest))
+        if length > 0 and new > tolerance * length:
+            basis[:, size] = rest / new
+            kept[j] = True
+            size += 1
+    return kept

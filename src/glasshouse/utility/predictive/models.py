@@ -1,0 +1,229 @@
+"""Models that predict the target from other columns: fitted to one table, asked about another.
+
+``linear`` (least squares, or one logistic regression per class) is solved on the normal equations, so that it takes a
+fraction of a second on tens of thousands of records and its sampling law gives the null band. Every other name is an
+attacker of the engine.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from glasshouse.core.errors import InputError, NotApplicable
+from glasshouse.core.streams import RandomState
+from glasshouse.data.pair import Pair
+from glasshouse.engines.models.design import Design, design
+from glasshouse.utility.figures import require_finite, usable
+from glasshouse.utility.predictive.glm import logistic
+
+
+@dataclass(frozen=True)
+class Task:
+    """One target and its predictors in every table: coded predictors, the response, which records have one, and its
+    classes.
+    """
+
+    target: str
+    predictors: tuple[str, ...]
+    designs: dict[str, Design]
+    matrices: dict[str, np.ndarray]  # treatment coding over the levels of all tables, first column 1
+    response: dict[str, np.ndarray]
+    n_classes: int | None
+    notes: tuple[str, ...] = ()  # columns that could not be used
+
+    @property
+    def metric(self) -> str:
+        return "r2" if self.n_classes is None else "auc"
+
+
+def task(pair: Pair, target: str | None, predictors: Sequence[str] | None) -> Task:
+    """The prediction task of a pair. Records without a target value are left out; missing predictors are a level, or
+    median and flag.
+    """
+    if target is None:
+        raise NotApplicable("needs a target to predict; name it with target=")
+    names = tuple(predictors) if predictors else tuple(c for c in (pair.keys or pair.columns) if c != target)
+    if not names:
+        raise NotApplicable("needs at least one column to predict from; name them with predictors=[...]")
+    if target in names:
+        raise InputError(f"target {target!r} is also a predictor; take it out of predictors")
+    require_finite(pair, (target, *(predictors or ())))
+    notes: list[str] = []
+    names = usable(pair, names, notes, "one")
+    if not names:
+        raise NotApplicable(f"there is no column to predict from ({'; '.join(notes[:3])})")
+    return pair.memo(("task", target, names), lambda: _task(pair, target, names, tuple(notes)))
+
+
+def _task(pair: Pair, target: str, names: tuple[str, ...], notes: tuple[str, ...]) -> Task:
+    tables = ["original", "released", *(["holdout"] if pair.has_holdout else [])]
+    numeric = pair.is_numeric(target)
+    codes = pair.codes(target)
+    designs, response = {}, {}
+    for table in tables:
+        known = codes.of(table) >= 0
+        if numeric:
+            known &= ~pair.special_mask(target, table)
+        if not known.any():
+            raise NotApplicable(f"target {target!r} has no value in the {table} table")
+        designs[table] = design(pair, names, table, numeric_key_na="median+flag").take(np.flatnonzero(known))
+        response[table] = pair.values(target, table)[known] if numeric else codes.of(table)[known].astype(np.int64)
+    if not numeric and len(np.unique(response["original"])) < 2:
+        raise NotApplicable(f"target {target!r} has one class in the original, so there is nothing to predict")
+    columns = _treatment(designs["original"], [d.codes for d in designs.values()])
+    matrices = {t: _matrix(d, columns) for t, d in designs.items()}
+    centre, scale = matrices["original"][:, 1:].mean(axis=0), matrices["original"][:, 1:].std(axis=0)
+    for matrix in matrices.values():
+        matrix[:, 1:] = (matrix[:, 1:] - centre) / np.where(scale > 0, scale, 1.0)
+    return Task(target, names, designs, matrices, response, None if numeric else codes.n_levels, notes)
+
+
+def _treatment(shape: Design, codes: Sequence[np.ndarray]) -> list[tuple[int, np.ndarray | None]]:
+    made: list[tuple[int, np.ndarray | None]] = []
+    for j, kind in enumerate(shape.kinds):
+        present = np.unique(np.concatenate([c[:, j] for c in codes]))
+        made.append((j, None if kind == "numeric" else present[1:]))
+    return made
+
+
+def _matrix(table: Design, columns: list[tuple[int, np.ndarray | None]]) -> np.ndarray:
+    blocks = [np.ones((table.n, 1))]
+    for j, levels in columns:
+        blocks.append(
+            table.column(j)[:, None]
+            if levels is None
+            else (table.codes[:, j][:, None] == levels[None, :]).astype(float)
+        )
+    return np.concatenate(blocks, axis=1)
+
+
+@dataclass(frozen=True)
+class Linear:
+    """Coefficients [columns, outputs] and the square root of their covariance for each output."""
+
+    coefficients: np.ndarray
+    roots: tuple[np.ndarray, ...]
+
+    def predict(self, matrix: np.ndarray) -> np.ndarray:
+        made: np.ndarray = matrix @ self.coefficients
+        return made
+
+
+def fit_linear(matrix: np.ndarray, response: np.ndarray, n_classes: int | None, spread: bool = False) -> Linear:
+    """Least squares, or a logistic regression of each class against the rest (on the logit scale, which orders
+    records as well).
+
+    Columns that are constant or aliased in training get the smallest coefficients that fit: an unseen level then
+    predicts as the reference.
+    """
+    if n_classes is None:
+        gram = matrix.T @ matrix
+        inverse = np.linalg.pinv(gram, rcond=1e-11, hermitian=True)
+        beta = inverse @ (matrix.T @ response)
+        rest = response - matrix @ beta
+        beta = beta + inverse @ (matrix.T @ rest)  # one refinement: normal equations lose half the digits
+        rest = response - matrix @ beta
+        variance = float(rest @ rest) / max(len(response) - matrix.shape[1], 1)
+        return Linear(beta[:, None], (symmetric_root(inverse * variance),) if spread else ())
+    usable = matrix.std(axis=0) > 0
+    usable[0] = True
+    columns, roots = [], []
+    classes = [1] if n_classes == 2 else range(n_classes)
+    for k in classes:
+        beta = np.zeros(matrix.shape[1])
+        y = (response == k).astype(float)
+        if 0 < y.mean() < 1:
+            fit = logistic(matrix[:, usable], y)
+            beta[usable] = fit.coefficients
+            curve = fit.fitted * (1 - fit.fitted)
+        else:
+            beta[0] = 30.0 if y.mean() > 0 else -30.0
+            curve = np.ones(len(y))
+        columns.append(beta)
+        if spread:
+            roots.append(
+                symmetric_root(np.linalg.pinv(matrix.T @ (matrix * curve[:, None]), rcond=1e-11, hermitian=True))
+            )
+    return Linear(np.stack(columns, axis=1), tuple(roots))
+
+
+def symmetric_root(covariance: np.ndarray) -> np.ndarray:
+    """The symmetric root: unlike a factor made of eigenvectors it does not flip signs with the last digit of its
+    input.
+    """
+    size, vectors = np.linalg.eigh(covariance)
+    made: np.ndarray = (vectors * np.sqrt(np.maximum(size, 0.0))) @ vectors.T
+    return made
+
+
+def predictions(
+    made: Task,
+    model: str | Any,
+    training: str,
+    rows: np.ndarray | None,
+    asked: str,
+    asked_rows: np.ndarray | None,
+    random_state: RandomState,
+    n_jobs: int | None,
+) -> np.ndarray:
+    """Predictions [records] of a number, or scores [records, classes] (one column for two classes), for ``asked``
+    from a fit to ``training``.
+    """
+    response = made.response[training] if rows is None else made.response[training][rows]
+    if isinstance(model, str) and model == "linear":
+        matrix, questions = (
+            made.matrices[t] if r is None else made.matrices[t][r] for t, r in ((training, rows), (asked, asked_rows))
+        )
+        found = fit_linear(matrix, response, made.n_classes).predict(questions)
+        return found[:, 0] if made.n_classes is None else found
+    from glasshouse.engines.models.attackers import fit_and_predict
+
+    table, questions_of = (
+        made.designs[t] if r is None else made.designs[t].take(r) for t, r in ((training, rows), (asked, asked_rows))
+    )
+    answers, _ = fit_and_predict(
+        model, table, response, [questions_of], n_classes=made.n_classes, random_state=random_state, n_jobs=n_jobs
+    )
+    return answers[0] if made.n_classes is None or made.n_classes > 2 else answers[0][:, 1:]
+
+
+def score(made: Task, predicted: np.ndarray, truth: np.ndarray) -> float | None:
+    """R^2 of a number; AUC of two classes; mean one-against-rest AUC of more, over the classes tested."""
+    if made.n_classes is None:
+        whole = float(((truth - truth.mean()) ** 2).sum())
+        return 1 - float(((truth - predicted) ** 2).sum()) / whole if whole > 0 else None
+    if made.n_classes == 2:
+        return auc(predicted[:, 0], truth == 1)
+    found = [auc(predicted[:, k], truth == k) for k in range(predicted.shape[1])]
+    known = [a for a in found if a is not None]
+    return float(np.mean(known)) if known else None
+
+
+def auc(scores: np.ndarray, positive: np.ndarray) -> float | None:
+    """Chance that a positive record scores higher than a negative one, ties one half; None without both."""
+    ones = int(positive.sum())
+    if not 0 < ones < len(positive):
+        return None
+    order = np.argsort(scores)
+    ranked = scores[order]
+    last = np.append(np.flatnonzero(ranked[1:] != ranked[:-1]), len(ranked) - 1)
+    hits = np.cumsum(positive[order])[last].astype(float)
+    mine = np.diff(hits, prepend=0.0)
+    others = np.diff(last + 1.0 - hits, prepend=0.0)
+    below = last + 1.0 - hits - others
+    return float((mine * (below + 0.5 * others)).sum() / (ones * (len(positive) - ones)))
+
+
+def ratio(made: Task, of_release: float | None, of_original: float | None) -> float | None:
+    """TSTR / TRTR above what guessing gives (0 for R^2, 1/2 for AUC), not below 0; None when the original itself
+    predicts nothing.
+    """
+    if of_release is None or of_original is None:
+        return None
+    floor = 0.0 if made.n_classes is None else 0.5
+    gain = of_original - floor
+    return max(0.0, of_release - floor) / gain if gain > 1e-10 else None

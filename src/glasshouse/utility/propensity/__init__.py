@@ -1,0 +1,1 @@
+"""Propensity: can released records be told from original ones?"""
