@@ -150,7 +150,7 @@ def test_result_can_be_quoted(result: Any) -> None:
     assert result.baseline == result.details["chance"] and result.excess == pytest.approx(result.details["adjusted"])
     # people never in the data are inferred as well: a fact about the population, which warns
     assert result.verdict == "warn" and result.details["p_value"] < 1e-6
-    for words in ("gender, age and education", "random forest", "luck alone", "population inference", "p < 0.05"):
+    for words in ("gender, age and education", "random forest", "luck alone", "population inference", "beyond chance"):
         assert words in result.sentence
     assert result.holdout == pytest.approx(result.details["population_inference"])
     low, high = result.details["memorisation_interval"]
@@ -402,9 +402,8 @@ def test_verdict_needs_significance() -> None:
     )
     if small.excess > 0.05:
         assert small.verdict == ("pass" if small.details["p_value"] >= 0.05 else small.verdict)
-    forced = small._copy(excess=0.5, details={**small.details, "p_value": 0.3})
-    assert forced.verdict == "pass"
-    assert small._copy(excess=0.5, details={**small.details, "p_value": 0.01}).verdict == "fail"
+    assert small._copy(excess=0.5, p_chance=0.3).verdict == "pass"
+    assert small._copy(excess=0.5, p_chance=0.01).verdict == "fail"
 
 
 # -- attribution -----

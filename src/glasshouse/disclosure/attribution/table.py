@@ -11,9 +11,11 @@ from typing import Any
 
 import narwhals as nw
 
+from glasshouse.core.advice import READS_OFF
+from glasshouse.core.calling import bound, combine_releases
 from glasshouse.core.errors import InputError, closest
 from glasshouse.core.intervals import wilson
-from glasshouse.core.measure import combine_releases, measure
+from glasshouse.core.measure import measure
 from glasshouse.core.plain import percent
 from glasshouse.core.result import Result
 from glasshouse.data.pair import Pair
@@ -26,7 +28,14 @@ from glasshouse.disclosure.attribution.figures import (
     record_columns,
     with_exclusions,
 )
-from glasshouse.disclosure.attribution.matching import EXCESS_BANDS, KNOWS, LIMITS, RAAB, no_match_warning
+from glasshouse.disclosure.attribution.matching import (
+    EXCESS_LIMIT,
+    KNOWS,
+    LIMITS,
+    RAAB,
+    leak_of_counts,
+    no_match_warning,
+)
 from glasshouse.engines.cells.counting import Cells, Part, count_cells
 from glasshouse.engines.cells.grouping import Grouping, as_grouping
 
@@ -78,13 +87,15 @@ def per_key(wish: Any, key: str, default: Any) -> Any:
     threat="attribute",
     better="lower",
     needs=("keys", "target"),
-    bands=EXCESS_BANDS,
+    limit=EXCESS_LIMIT,
     cite=RAAB,
-    knows=KNOWS,
-    limits=LIMITS,
+    attacker=KNOWS,
+    caveats=LIMITS,
     group="matching",
     replicates="own",
     private=("one_way", "two_way", "exclude_levels", "exclude_pairs"),
+    tier="fast",
+    advice=READS_OFF,
 )
 def attribution(
     pair: Pair,
@@ -112,7 +123,7 @@ def attribution(
     ``key_groups`` (a number of quantile groups, or {key: number}) with breaks pooled over the original and every
     release. ``missing_keys`` and ``key_groups`` take one value or {key: value}.
     """
-    assert pair.target is not None
+    target = pair.require_target()
     _check_options(pair, exclude_levels, missing_keys, denominator_limit, one_way, two_way, key_groups)
     wishes = Wishes(
         tuple([exclude_levels] if isinstance(exclude_levels, str) else exclude_levels),
@@ -121,20 +132,20 @@ def attribution(
         tuple(exclude_pairs),
         denominator_limit,
         _key_groupings(pair, key_groups),
-        as_grouping(pair, pair.target, target_groups),
+        as_grouping(pair, target, target_groups),
     )
     _check_levels(pair, wishes)
-    made = [_attribution(pair.release(i), wishes, one_way, two_way, confidence) for i in range(pair.m)]
-    for result in made:
-        result._set(name="attribution", measure=attribution)
+    made = [
+        bound(_attribution(pair.release(i), wishes, one_way, two_way, confidence), attribution, pair.release(i), {})
+        for i in range(pair.m)
+    ]
     return made[0] if pair.m == 1 else combine_releases(made, attribution)
 
 
 def _attribution(
     pair: Pair, wishes: Wishes, one_way: tuple[float, float], two_way: tuple[float, float], confidence: float
 ) -> Result:
-    assert pair.target is not None
-    target = pair.target
+    target = pair.require_target()
 
     def table(people: str = "original", in_memory: bool = False) -> tuple[Cells, Exclusions]:
         cells = count_cells(
@@ -152,7 +163,7 @@ def _attribution(
     figures = attribution_figures(cells, wishes.denominator_limit)
     counts = figures.pop("_counts")
     singles, doubles = one_way_check(cells, *one_way), two_way_check(cells, *two_way)
-    held_out = attribution_figures(table("holdout")[0])["DiSCO"] if pair.has_holdout else None
+    held = attribution_figures(table("holdout")[0])["_counts"] if pair.has_holdout else None
     warnings = no_match_warning(figures)
     if singles:
         warnings.append(
@@ -167,7 +178,9 @@ def _attribution(
     return Result(
         value=figures["DiSCO"],
         baseline=figures["chance"],
-        holdout=held_out,
+        **leak_of_counts(
+            counts["disco"], counts["n"], None if held is None else (held["disco"], held["n"]), confidence
+        ),
         interval=wilson(counts["disco"], counts["n"], confidence),
         details={
             **figures,
@@ -195,13 +208,15 @@ def _attribution(
     threat="attribute",
     better="lower",
     needs=("keys",),
-    bands=EXCESS_BANDS,
+    limit=EXCESS_LIMIT,
     cite=RAAB,
-    knows=KNOWS,
-    limits=LIMITS,
+    attacker=KNOWS,
+    caveats=LIMITS,
     group="matching",
     replicates="own",
     private=("one_way", "two_way", "exclude_levels", "exclude_pairs"),
+    tier="full",
+    advice=READS_OFF,
 )
 def attribution_all(
     pair: Pair,
@@ -257,6 +272,10 @@ def attribution_all(
         baseline=top.baseline,
         holdout=top.holdout,
         interval=top.interval,
+        difference=top.difference,
+        difference_interval=top.difference_interval,
+        p_value=top.p_value,
+        counts=top.counts,
         details={
             "worst_target": worst,
             "targets": len(rows),

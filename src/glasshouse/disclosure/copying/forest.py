@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from glasshouse.core.measure import Bands, measure
+from glasshouse.core.advice import TOO_NEAR
+from glasshouse.core.measure import measure
 from glasshouse.core.plain import p_value, percent
 from glasshouse.core.result import Result
 from glasshouse.core.streams import RandomState, generator, integer_seed
@@ -15,8 +16,8 @@ from glasshouse.disclosure.copying.closeness import (
     CAVEAT,
     NO_HOLDOUT,
     answerable_columns,
+    copying_limit,
     effective_interval,
-    judge,
     label_null,
     ratio_of,
 )
@@ -34,12 +35,14 @@ if TYPE_CHECKING:
     better="lower",
     range=(0, 1),
     needs=(),
-    bands=Bands(warn=0.05, fail=0.10, on="excess", source="share closer to training records, above its expectation"),
+    limit=copying_limit(),
     cite="Breiman (2001) and Shi & Horvath (2006), forest proximity; riskutility rf_privacy",
-    knows="the release; proximities are computed by the custodian",
-    limits=CAVEAT,
+    attacker="the release; proximities are computed by the custodian",
+    caveats=CAVEAT,
     cost="attackers",
     group="distance",
+    tier="full",
+    advice=TOO_NEAR,
 )
 def forest_proximity(
     pair: Pair,
@@ -95,10 +98,11 @@ def forest_proximity(
         baseline=test.expected,
         interval=effective_interval(value, max(test.effective_n, 1.0), confidence),
         details=details,
-        verdict=judge(test.p, value - test.expected),
+        difference=value - test.expected,
+        p_value=test.p,
         sentence=(
             f"{percent(value)} of release records are most similar to a training record in the eyes of a forest; "
-            f"{percent(test.expected)} would be if the release favoured nobody ({p_value(test.p)}). {CAVEAT}"
+            f"{percent(test.expected)} would be if the release favoured nobody ({p_value(test.p)})."
         ),
         warnings=notes,
         records=lambda: _records(leaves, n_jobs),

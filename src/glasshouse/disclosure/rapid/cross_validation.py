@@ -55,7 +55,7 @@ def rapid_cv(
     attacker_options: Mapping[str, Mapping[str, Any]] | None = None,
     schema: Mapping[str, Any] | None = None,
     confidence: float = 0.95,
-    random_state: RandomState = None,
+    random_state: RandomState = 0,
     n_jobs: int | None = None,
 ) -> RapidCV:
     """k-fold assessment of a synthesiser: RAPID of releases made without the people it is scored on.

@@ -13,10 +13,11 @@ import numpy as np
 
 from glasshouse.core.intervals import wilson
 from glasshouse.core.plain import percent
+from glasshouse.core.result import Result
 from glasshouse.core.streams import generator
 from glasshouse.disclosure.rapid import inference
 from glasshouse.disclosure.rapid.answers import Answers, ClassAnswers
-from glasshouse.disclosure.rapid.result import BeyondChance, RapidResult, full_length
+from glasshouse.disclosure.rapid.result import RapidResult, full_length
 from glasshouse.disclosure.rapid.scores import Array, effective_n, normalised_gain, share
 
 if TYPE_CHECKING:
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
 PERMUTATIONS = 199
 
 
-class RapidJointResult(BeyondChance):
+class RapidJointResult(Result):
     """RAPID for several targets; ``targets`` holds the full result of each."""
 
     targets: dict[str, RapidResult]
@@ -78,6 +79,7 @@ def joint(report: Report) -> RapidJointResult:
         any_share,
         baseline=chance_any[0],
         interval=wilson(any_share * size, size, report.confidence),
+        p_chance=details["p_value"],
         details=details,
         sentence=(
             f"An attacker who trains on the release infers at least one of {', '.join(map(repr, single))} for "

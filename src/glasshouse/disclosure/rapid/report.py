@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypedDict
 
 import numpy as np
 
-from glasshouse.core.intervals import normal_quantile
-from glasshouse.core.measure import Bands, registered
+from glasshouse.core.evidence import Counts
+from glasshouse.core.intervals import Interval, normal_quantile
+from glasshouse.core.limits import Evidence, Limit
+from glasshouse.core.measure import registered
 from glasshouse.core.plain import percent
 from glasshouse.core.streams import integer_seed
 from glasshouse.disclosure.rapid import inference
@@ -17,18 +19,27 @@ from glasshouse.disclosure.rapid.answers import Answers, ClassAnswers, NumberAns
 from glasshouse.disclosure.rapid.attack import Assault, Question, assault, spoken
 from glasshouse.disclosure.rapid.result import SIGNIFICANCE, RapidResult, full_length
 from glasshouse.disclosure.rapid.scores import Array, effective_n, share
+from glasshouse.engines.exchange import exchange_flags
 
 if TYPE_CHECKING:
     from glasshouse.data.pair import Pair
 
-BANDS = Bands(
+LIMIT = Limit(
+    "excess",
     warn=0.05,
     fail=0.15,
-    on="excess",
-    source="glasshouse default: excess of the share at risk over chance, counted only where p < 0.05; warns at most "
-    "where people never in the data are inferred as well",
-    population_warns=True,
+    evidence=Evidence(above_chance=True, above_strangers=True),
+    why="glasshouse default: excess of the share at risk over chance",
 )
+
+
+class Leak(TypedDict):
+    """Members minus strangers, as a Result takes it."""
+
+    difference: float | None
+    difference_interval: Interval | None
+    p_value: float | None
+    counts: Counts | None
 
 
 class Report:
@@ -83,6 +94,8 @@ class Report:
             baseline=chance[0],
             holdout=None if holdout is None else holdout.rate(),
             interval=limits,
+            **self._leak(chosen, holdout),
+            p_chance=details["p_value"],
             details=details,
             sentence=self._sentence(pair, attack, headline, details, limits),
             warnings=attack.warnings,
@@ -96,10 +109,10 @@ class Report:
 
     def _bound(self, result: RapidResult, pair: Pair) -> RapidResult:
         """A result inside another one (a replicate, one of several targets) can be asked like any other."""
-        result._set(
-            name="rapid", measure=registered().get("rapid"), settings=pair.describe(), _source=pair, _bands=BANDS
-        )
-        return result
+        if result.details.get("majority_accuracy") == 1:
+            # everybody has the same value: there was nothing to infer, and nothing tested is no pass
+            result = result._copy(_limits=())
+        return result._copy(name="rapid", measure=registered().get("rapid"), settings=pair.describe(), _source=pair)
 
     def _figures(self, chosen: Answers, chance: tuple[float, float]) -> dict[str, Any]:
         rate = chosen.rate()
@@ -185,6 +198,41 @@ class Report:
             "memorisation_interval": [p1 - p2 - half, p1 - p2 + half],
         }
 
+    def _leak(self, chosen: Answers, holdout: Answers | None) -> Leak:
+        """Members minus strangers. Whom the attacker flags depends on the release and on the person alone, so the
+        labels are exchangeable where being in the data makes no difference; weighted shares have no exact test."""
+        flags = chosen.flags()
+        if holdout is None:
+            return Leak(difference=None, difference_interval=None, p_value=None, counts=Counts(flags.sum(), chosen.n))
+        found = exchange_flags(flags, holdout.flags(), self.confidence)
+        if chosen.weights is None:
+            return Leak(
+                difference=found.difference, difference_interval=found.interval, p_value=found.p, counts=found.counts
+            )
+        figures = self._holdout(chosen, holdout)
+        low, high = figures["memorisation_interval"]
+        return Leak(difference=figures["memorisation"], difference_interval=(low, high), p_value=None, counts=None)
+
+    def _mean_leak(self, value: float, interval: Interval, singles: Sequence[RapidResult]) -> Leak:
+        """Over releases: the mean difference, with the widest of their intervals and the largest of their p values."""
+        held = [s for s in singles if s.difference is not None and s.difference_interval is not None]
+        if not held:
+            return Leak(difference=None, difference_interval=None, p_value=None, counts=None)
+        gaps = [float(s.difference or 0.0) for s in held]
+        mean = float(np.mean(gaps))
+        widths = [
+            (g - s.difference_interval[0], s.difference_interval[1] - g)
+            for g, s in zip(gaps, held, strict=True)
+            if s.difference_interval
+        ]
+        tested = [s.p_value for s in held if s.p_value is not None]
+        return Leak(
+            difference=mean,
+            difference_interval=(mean - max(w[0] for w in widths), mean + max(w[1] for w in widths)),
+            p_value=max(tested) if len(tested) == len(held) else None,
+            counts=held[0].counts if len(held) == 1 else None,
+        )
+
     def _interval(self, pair: Pair, attack: Assault, headline: str) -> tuple[float, float]:
         answers = attack.answers[headline]
         if len(attack.answers) > 1 and self.method == "wilson":
@@ -240,6 +288,8 @@ class Report:
             baseline=chance[0],
             holdout=float(np.mean(holdouts)) if holdouts else None,
             interval=interval,
+            **self._mean_leak(value, interval, [s for s in singles if s.difference is not None]),
+            p_chance=details["p_value"],
             details=details,
             sentence=(
                 f"Mean of {len(values)} releases: {percent(value)} of the people are at risk "
@@ -301,16 +351,13 @@ class Report:
 
 
 def _rule(details: Mapping[str, Any]) -> str:
-    """The rule of the verdict in words, so that the sentence can stand alone."""
+    """The excess over luck in words, so that the sentence can stand alone."""
     if details["adjusted"] is None:
         return " Luck alone flags everybody, so the figure says nothing; choose a stricter threshold."
     p = details["p_value"]
     shown = "p < 0.001" if p < 0.001 else f"p = {p:.2g}"
     beyond = "beyond chance" if p < SIGNIFICANCE else "not beyond chance"
-    excess = f"{100 * details['adjusted']:.1f} %"
-    spared = "; a fact about the population warns at most" if "memorisation" in details else ""
-    limits = f"default limits: warn above 5 %, fail above 15 %, if p < 0.05{spared}"
-    return f" Excess over chance {excess} ({shown}, {beyond}; {limits})."
+    return f" Excess over chance {100 * details['adjusted']:.1f} % ({shown}, {beyond})."
 
 
 def _and(names: Sequence[str]) -> str:

@@ -10,7 +10,7 @@ import numpy as np
 
 from glasshouse.core.errors import InputError, listed
 from glasshouse.core.intervals import Interval
-from glasshouse.core.result import Result, Verdict
+from glasshouse.core.result import Result
 from glasshouse.core.streams import RandomState
 from glasshouse.disclosure.rapid import inference
 from glasshouse.disclosure.rapid.answers import Answers, ClassAnswers
@@ -24,23 +24,7 @@ if TYPE_CHECKING:
 SIGNIFICANCE = 0.05
 
 
-class BeyondChance(Result):
-    """A result whose bands on the excess speak only where the excess is beyond chance."""
-
-    @property
-    def verdict(self) -> Verdict | None:
-        """By the bands in force; a band on the excess speaks only where the excess is beyond chance (p < 0.05)."""
-        found = super().verdict
-        if self.details.get("majority_accuracy") == 1:
-            return None  # everybody has the same value: there was nothing to infer, and nothing tested is no pass
-        if found in ("warn", "fail") and self._bands is not None and self._bands.on == "excess":
-            p_value = self.details.get("p_value")
-            if p_value is not None and p_value >= SIGNIFICANCE:
-                return "pass"
-        return found
-
-
-class RapidResult(BeyondChance):
+class RapidResult(Result):
     """A Result with RAPID's own diagnoses. ``assaults`` holds one attack per release, each with every attacker's
     answers."""
 

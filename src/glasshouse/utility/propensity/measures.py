@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
+from glasshouse.core.advice import TOO_SIMILAR
 from glasshouse.core.measure import measure
 from glasshouse.core.plain import number, percent
 from glasshouse.core.result import Result
@@ -82,8 +84,7 @@ def _report(
     }
     values = [float(r.value) for r in results if r.value is not None]
     worst = max(results, key=lambda r: r.value or 0.0)
-    for r in results:
-        r._set(name=measure_name)
+    results = [r._copy(name=measure_name) for r in results]
     return Result(
         float(np.mean(values)),
         details={
@@ -93,15 +94,20 @@ def _report(
             "releases": len(results),
             "release_min": min(values),
             "release_max": max(values),
-            "utility": float(np.mean([r.details["utility"] for r in results])),
-            "copy_alarm": any(r.details.get("copy_alarm") for r in results),
+            "utility": float(np.mean([r.utility for r in results if r.utility is not None])),
+            "copy_alarm": any(_copied(r) for r in results),
         },
         sentence=f"Mean of {len(results)} releases; the worst: {worst.sentence}",
         warnings=worst.warnings,
         replicates=results,
-        verdict=worst.verdict,
+        null=None if worst.null is None else replace(worst.null, copied=any(_copied(r) for r in results)),
+        utility=float(np.mean([r.utility for r in results if r.utility is not None])),
         plot_data=worst.plot_data,
     )
+
+
+def _copied(result: Result) -> bool:
+    return result.null is not None and result.null.copied
 
 
 def _histogram(fit: Fit, bins: int = 40) -> list[dict[str, Any]]:
@@ -141,7 +147,12 @@ def _spoken_ratio(one: Told) -> str:
     cost="attackers",
     group="joint",
     cite=CITE,
-    limits=LIMIT,
+    caveats=LIMIT,
+    title="pMSE",
+    wide="columns",
+    on_map=True,
+    alarm=True,
+    advice=TOO_SIMILAR,
 )
 def pmse(
     pair: Pair,
@@ -181,7 +192,10 @@ def pmse(
     cost="attackers",
     group="joint",
     cite="Bowen, Liu & Su (2021), SPECKS",
-    limits=LIMIT,
+    caveats=LIMIT,
+    title="SPECKS",
+    tier="full",
+    wide="columns",
 )
 def specks(
     pair: Pair,
@@ -226,7 +240,10 @@ def specks(
     cost="attackers",
     group="joint",
     cite=CITE,
-    limits=LIMIT,
+    caveats=LIMIT,
+    title="PO50",
+    tier="full",
+    wide="columns",
 )
 def po50(
     pair: Pair,
@@ -273,7 +290,10 @@ def po50(
     cost="attackers",
     group="joint",
     cite="Raab, Nowok & Dibben (2021); Mann & Whitney (1947)",
-    limits=LIMIT,
+    caveats=LIMIT,
+    title="U statistic",
+    tier="full",
+    wide="columns",
 )
 def u_statistic(
     pair: Pair,

@@ -16,7 +16,7 @@ from glasshouse.core.streams import RandomState, generator
 from glasshouse.data.pair import Pair
 from glasshouse.utility.figures import chosen
 from glasshouse.utility.joint.table_statistics import score_order
-from glasshouse.utility.nulls import Null, band
+from glasshouse.utility.nulls import Band, band
 from glasshouse.utility.propensity.models import MODELS, Fit, Settings, make_fitter, stacked
 
 NULLS = ("expectation", "permutation", "pairs", "none")
@@ -57,14 +57,14 @@ class Told:
     pairs: dict[str, float]  # means over pairs of releases
     notes: tuple[str, ...] = ()  # columns that could not be used
 
-    def null(self, name: str, how: str) -> Null | None:
+    def null(self, name: str, how: str) -> Band | None:
         """Band of one figure: closed form for the pMSE of a logit, else from permuted labels."""
         c, size = self.figures["c"], self.figures["N"]
         if name == "pMSE" and how == "expectation" and self.fit.rank:
             from scipy.stats import chi2
 
             unit, k = (1 - c) ** 2 * c / size, self.fit.rank
-            return Null(
+            return Band(
                 float(chi2.ppf(0.05, k)) * unit,
                 float(chi2.ppf(0.95, k)) * unit / (1 - c),
                 k * unit / (1 - c),
