@@ -179,13 +179,13 @@ def grow(
         sorted_y.astype(np.uint8) if kind == kernel.BINARY else np.zeros(1, np.uint8),
         sorted_y.astype(np.float64) if kind == kernel.REGRESSION else np.zeros(1),
         row_class,
-        np.int64(n_classes or 1),
+        n_classes or 1,
         cumulative,
     )
     limits = (
-        np.int64(mtry or max(1, int(np.sqrt(n_keys)))),
-        np.float64(node_size if node_size is not None else 5 if kind == kernel.REGRESSION else 10),
-        np.int64(max_depth or 0),
+        int(mtry or max(1, int(np.sqrt(n_keys)))),
+        float(node_size if node_size is not None else 5 if kind == kernel.REGRESSION else 10),
+        int(max_depth or 0),
     )
     seeds = np.random.SeedSequence(seed).generate_state(trees, np.uint64)
     gains = np.zeros((trees, n_keys))

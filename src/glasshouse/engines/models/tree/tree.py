@@ -124,12 +124,12 @@ def grow(
         offsets,
         y.astype(np.int32) if is_class else np.zeros(1, np.int32),
         np.zeros(1) if is_class else y.astype(np.float64),
-        np.int64(n_classes or 0),
-        np.int64(minsplit),
-        np.int64(max(1, minbucket)),
-        np.float64(cp),
-        np.int64(maxdepth),
-        np.int64(exact_levels),
+        n_classes or 0,
+        int(minsplit),
+        int(max(1, minbucket)),
+        float(cp),
+        int(maxdepth),
+        int(exact_levels),
     )
     leaf_nodes = _leaves_left_to_right(nodes)
     sizes = nodes[leaf_nodes, 1] - nodes[leaf_nodes, 0]
