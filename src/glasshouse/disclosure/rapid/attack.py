@@ -257,8 +257,8 @@ def _look_at_classes(y: Array, training: Array | None, shares: Array) -> list[st
 def shuffled_assault(pair: Pair, target: str, like: Assault, name: str, rng: np.random.Generator) -> Answers:
     """The answers of an attacker trained on the release with its target shuffled over the rows: it can only learn
     noise."""
-    from glasshouse.engines.models.attackers import fit_and_predict
     from glasshouse.engines.models.design import design
+    from glasshouse.engines.models.model import fit_and_predict
 
     ask = like.question
     attacker = next(a for a in ask.attackers if (a if isinstance(a, str) else type(a).__name__) == name)
