@@ -11,7 +11,7 @@ from glasshouse.core.errors import InputError
 from glasshouse.core.measure import measure
 from glasshouse.core.result import Result
 from glasshouse.core.streams import RandomState, integer_seed
-from glasshouse.disclosure.rapid.attack import question
+from glasshouse.disclosure.rapid.attack import attack_settings
 from glasshouse.disclosure.rapid.report import BANDS, Report
 
 if TYPE_CHECKING:
@@ -86,7 +86,7 @@ def rapid(
             bundle.pop("missing_target", None)
         given |= bundle
     seed = int(random_state) if isinstance(random_state, (int, np.integer)) else integer_seed(random_state, "rapid")
-    ask = question(
+    settings = attack_settings(
         attackers,
         str(given["score"]),
         given["tau"],
@@ -103,7 +103,7 @@ def rapid(
         seed=seed,
         n_jobs=n_jobs,
     )
-    report = Report(pair, ask, interval, confidence, n_boot, parity)
+    report = Report(pair, settings, interval, confidence, n_boot, parity)
     if len(pair.targets) > 1:
         from glasshouse.disclosure.rapid.joint import joint
 

@@ -75,7 +75,7 @@ def as_attacker(attacker: str | Estimator) -> Attacker:
     if isinstance(attacker, str):
         return attacker_named(attacker)
     name = type(attacker).__name__
-    if not (hasattr(attacker, "fit") and hasattr(attacker, "predict")):
+    if not isinstance(attacker, Estimator):
         raise InputError(f"an attacker is one of {listed(attackers())} or a scikit-learn estimator, not a {name}")
     return Attacker(
         name=name,

@@ -68,6 +68,7 @@ class Streams(Protocol):
     def streamed(self) -> list[np.ndarray] | None: ...
 
 
+@runtime_checkable
 class Estimator(Protocol):
     """Anything with the contract of a scikit-learn classifier or regressor."""
 
