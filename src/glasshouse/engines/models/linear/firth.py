@@ -84,7 +84,20 @@ def firth_logistic(
 
 
 def cells_of(columns: Sequence[np.ndarray], y: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Records with the same keys as one row: first record of each, number of records, number of flags."""
+    """Records with the same keys as one row.
+
+    Parameters
+    ----------
+    columns
+        Keys as numbers or level codes.
+    y
+        Flags, 0 or 1.
+
+    Returns
+    -------
+    first, counts, flags : ndarray
+        First record of each distinct row, records in it, flags among them.
+    """
     _, first, index = np.unique(np.column_stack(columns), axis=0, return_index=True, return_inverse=True)
     index = index.ravel()
     return first, np.bincount(index).astype(float), np.bincount(index, weights=y)

@@ -104,7 +104,33 @@ def fit_l1(
     folds: int = 5,
     random_state: RandomState = None,
 ) -> LinearModel:
-    """Lasso logit with a given penalty (lambda), or the one with the least cross-validated deviance."""
+    """Lasso logit with a given penalty, or the one with the least cross-validated deviance.
+
+    Parameters
+    ----------
+    training
+        Coded keys.
+    y
+        Class codes 0..n_classes-1.
+    n_classes
+        Number of classes.
+    penalty
+        Lambda; None: by cross-validation.
+    folds
+        Folds of the cross-validation.
+    random_state
+        Deals the records to the folds.
+
+    Returns
+    -------
+    LinearModel
+        With the penalty used.
+
+    References
+    ----------
+    Friedman, J., Hastie, T. & Tibshirani, R. (2010), Regularization paths for generalized linear models via
+    coordinate descent, Journal of Statistical Software 33(1).
+    """
     coding = Coding(training, drop_aliased=False)
     if coding.q > DENSE_COLUMNS:
         raise InputError(
