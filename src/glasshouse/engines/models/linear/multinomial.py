@@ -19,7 +19,8 @@ from glasshouse.engines.models.linear import kernel
 from glasshouse.engines.models.linear.coding import SEPARATED, STOPPED, Coding
 from glasshouse.engines.models.linear.solve import solve_symmetric
 
-NEWTON_UNKNOWNS = 2_500  # beyond, the curvature matrix costs more than the steps it saves
+NEWTON_UNKNOWNS = 2_500  # beyond these two, the curvature matrix costs more than the steps it saves
+NEWTON_WORK = 2e10  # products per curvature matrix
 MOST_STEPS = 60
 
 
@@ -36,6 +37,12 @@ class _Likelihood:
         counts = np.bincount(row_of * n_classes + y, minlength=len(first) * n_classes)
         self.counts = counts.reshape(len(first), n_classes).astype(np.float64)
         self.totals = self.counts.sum(axis=1)
+
+    @property
+    def work(self) -> float:
+        """Products that make one curvature matrix: pairs of entries of a row times pairs of classes."""
+        rows, keys = self.columns.shape
+        return rows * (keys + 1) * (keys + 2) / 2 * self.free * (self.free + 1) / 2
 
     def loss(self, flat: np.ndarray) -> tuple[float, np.ndarray, np.ndarray]:
         """Value, slope, probabilities of all classes but the first."""
@@ -72,7 +79,7 @@ def fit_multinomial(coding: Coding, training: Design, y: np.ndarray, n_classes: 
     """
     problem = _Likelihood(coding, training, y, n_classes)
     flat = np.zeros(problem.size * problem.free)
-    if len(flat) <= NEWTON_UNKNOWNS:
+    if len(flat) <= NEWTON_UNKNOWNS and problem.work <= NEWTON_WORK:
         flat, converged = _newton(problem, flat)
     else:
         from scipy.optimize import minimize
