@@ -22,7 +22,7 @@ from glasshouse.disclosure.rapid.inference import (
     total_interval,
 )
 from glasshouse.disclosure.rapid.key_effects import Factor, Key, attribute
-from glasshouse.disclosure.rapid.logistic import fit_logistic
+from glasshouse.engines.models.linear.firth import firth_logistic
 
 # -- the papers' worked examples -----
 
@@ -412,11 +412,11 @@ def test_verdict_needs_significance() -> None:
 def test_firth_stays_finite_where_the_data_are_separated() -> None:
     y = np.array([0.0] * 10 + [1.0] * 10)
     x = np.column_stack([np.ones(20), np.repeat([0.0, 1.0], 10)])
-    fit = fit_logistic(x, y)
+    fit = firth_logistic(x, y)
     assert fit.method == "Firth" and fit.converged
     # two separated cells of ten: the penalised odds are (10 + 1/2) / (0 + 1/2) on either side
     assert fit.coefficients[1] == pytest.approx(2 * np.log(21), abs=1e-5)
-    assert fit_logistic(x[:, :1], y).method == "maximum likelihood"
+    assert firth_logistic(x[:, :1], y).method == "maximum likelihood"
 
 
 def test_separated_cells_are_marked_and_aliased_columns_dropped() -> None:

@@ -43,7 +43,7 @@ CHECKS = ("one_way", "two_way")
 
 
 @dataclass(frozen=True)
-class Wishes:
+class TableOptions:
     """What the custodian asked to leave out or to group, for one target."""
 
     exclude_levels: tuple[Any, ...] = ()
@@ -125,7 +125,7 @@ def attribution(
     """
     target = pair.require_target()
     _check_options(pair, exclude_levels, missing_keys, denominator_limit, one_way, two_way, key_groups)
-    wishes = Wishes(
+    options = TableOptions(
         tuple([exclude_levels] if isinstance(exclude_levels, str) else exclude_levels),
         missing_target,
         missing_keys,
@@ -134,16 +134,16 @@ def attribution(
         _key_groupings(pair, key_groups),
         as_grouping(pair, target, target_groups),
     )
-    _check_levels(pair, wishes)
+    _check_levels(pair, options)
     made = [
-        bound(_attribution(pair.release(i), wishes, one_way, two_way, confidence), attribution, pair.release(i), {})
+        bound(_attribution(pair.release(i), options, one_way, two_way, confidence), attribution, pair.release(i), {})
         for i in range(pair.m)
     ]
     return made[0] if pair.m == 1 else combine_releases(made, attribution)
 
 
 def _attribution(
-    pair: Pair, wishes: Wishes, one_way: tuple[float, float], two_way: tuple[float, float], confidence: float
+    pair: Pair, options: TableOptions, one_way: tuple[float, float], two_way: tuple[float, float], confidence: float
 ) -> Result:
     target = pair.require_target()
 
@@ -152,15 +152,15 @@ def _attribution(
             pair,
             target=target,
             people=people,
-            key_groups=wishes.key_groups,
-            target_group=wishes.target_group,
+            key_groups=options.key_groups,
+            target_group=options.target_group,
             in_memory=in_memory,
         )
-        exclusions = wishes.exclusions(pair, cells)
+        exclusions = options.exclusions(pair, cells)
         return with_exclusions(cells, exclusions), exclusions
 
     cells, exclusions = table()
-    figures = attribution_figures(cells, wishes.denominator_limit)
+    figures = attribution_figures(cells, options.denominator_limit)
     counts = figures.pop("_counts")
     singles, doubles = one_way_check(cells, *one_way), two_way_check(cells, *two_way)
     held = attribution_figures(table("holdout")[0])["_counts"] if pair.has_holdout else None
@@ -344,17 +344,17 @@ def _check_options(
             raise InputError(f"{name} takes a count and a share, e.g. (50, 0.90)")
 
 
-def _check_levels(pair: Pair, wishes: Wishes) -> None:
+def _check_levels(pair: Pair, options: TableOptions) -> None:
     """A misspelt level would silently exclude nothing. Lazy tables are asked for the level, not collected."""
-    if not wishes.exclude_levels and not wishes.exclude_pairs:
+    if not options.exclude_levels and not options.exclude_pairs:
         return
     cells = count_cells(
-        pair.release(0), target=pair.target, key_groups=wishes.key_groups, target_group=wishes.target_group
+        pair.release(0), target=pair.target, key_groups=options.key_groups, target_group=options.target_group
     )
     assert cells.target is not None
     parts: dict[str, Part] = {p.name: p for p in cells.keys}
-    wanted = [("exclude_levels", cells.target, level) for level in wishes.exclude_levels]
-    for key, key_level, target_level in wishes.exclude_pairs:
+    wanted = [("exclude_levels", cells.target, level) for level in options.exclude_levels]
+    for key, key_level, target_level in options.exclude_pairs:
         if key in parts:
             wanted += [("exclude_pairs", parts[key], key_level), ("exclude_pairs", cells.target, target_level)]
     for option, part, level in wanted:

@@ -114,8 +114,8 @@ def _leaves(
     pair: Pair, names: Sequence[str], trees: int, random_state: RandomState, n_jobs: int | None
 ) -> dict[str, np.ndarray]:
     """Leaf numbers [trees, n] of every table in an unsupervised forest."""
-    from glasshouse.engines.models.attackers import fit
     from glasshouse.engines.models.design import Design, design
+    from glasshouse.engines.models.model import fit
 
     tables = ["original", "released", *(["holdout"] if pair.has_holdout else [])]
     designs = {t: design(pair, names, t, numeric_key_na="median+flag") for t in tables}

@@ -54,8 +54,8 @@ def membership_classifier(
     fold's holdout records, so members and non-members are exchangeable unless the release leaks. Recall at a cut of
     0.5 is given only beside the false-positive rate, because alone it says nothing about leaks.
     """
-    from glasshouse.engines.models.attackers import fit_and_predict
     from glasshouse.engines.models.design import design
+    from glasshouse.engines.models.model import fit_and_predict
 
     if folds < 2:
         raise InputError(f"folds must be at least 2, not {folds}")

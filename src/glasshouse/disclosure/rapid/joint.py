@@ -36,16 +36,16 @@ def joint(report: Report) -> RapidJointResult:
     """Any and all targets inferred, per record and on average; several releases are averaged."""
     pair = report.pair
     single = {t: report.over_releases(t) for t in pair.targets}
-    common = np.logical_and.reduce([r.assaults[0].scored for r in single.values()])
+    common = np.logical_and.reduce([r.attacks[0].scored for r in single.values()])
     weights = pair.weight_values("original")
     weights = None if weights is None else weights[common]
     per_release = []
     for i in range(pair.m):
-        answers = [r.assaults[i].answers[r.headline].take(common[r.assaults[i].scored]) for r in single.values()]
+        answers = [r.attacks[i].answers[r.headline].take(common[r.attacks[i].scored]) for r in single.values()]
         per_release.append(answers)
     flags = np.array([[a.flags() for a in answers] for answers in per_release])  # [release, target, record]
     any_share, all_share = (_mean_share(f(flags), weights) for f in (_any, _all))
-    chance_any, chance_all = _chance(per_release, weights, report.ask.seed)
+    chance_any, chance_all = _chance(per_release, weights, report.settings.seed)
     n = int(common.sum())
     size = effective_n(weights, n)
     rates = {t: float(np.mean([share(f, weights) for f in flags[:, j]])) for j, t in enumerate(single)}

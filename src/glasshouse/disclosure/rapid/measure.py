@@ -10,7 +10,7 @@ from glasshouse.core.errors import InputError
 from glasshouse.core.measure import measure
 from glasshouse.core.result import Result
 from glasshouse.core.streams import RandomState, integer_seed
-from glasshouse.disclosure.rapid.attack import question
+from glasshouse.disclosure.rapid.attack import attack_settings
 from glasshouse.disclosure.rapid.report import LIMIT, Report
 
 if TYPE_CHECKING:
@@ -90,7 +90,7 @@ def rapid(
             bundle.pop("missing_target", None)
         given |= bundle
     seed = integer_seed(random_state, "rapid")
-    ask = question(
+    settings = attack_settings(
         attackers,
         str(given["score"]),
         given["tau"],
@@ -107,7 +107,7 @@ def rapid(
         seed=seed,
         n_jobs=n_jobs,
     )
-    report = Report(pair, ask, interval, confidence, n_boot, parity)
+    report = Report(pair, settings, interval, confidence, n_boot, parity)
     if len(pair.targets) > 1:
         from glasshouse.disclosure.rapid.joint import joint
 

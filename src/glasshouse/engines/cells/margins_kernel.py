@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import njit
+
+from glasshouse.engines.compiled import njit
 
 
-@njit(cache=True, nogil=True)
+@njit(nogil=True)
 def tally(codes: Any, which: Any, strides: Any, cells: int, weights: Any, weighted: bool) -> Any:
     """Counts of the joint codes of up to a few columns; ``codes`` [columns, records]."""
     out = np.zeros(cells)
@@ -26,7 +27,7 @@ def tally(codes: Any, which: Any, strides: Any, cells: int, weights: Any, weight
     return out
 
 
-@njit(cache=True, nogil=True)
+@njit(nogil=True)
 def pair_moments(scores: Any, weights: Any) -> Any:
     """Sums over the records that have both values, [pairs of rows, 6]: w, wa, wb, waa, wbb, wab; ``scores`` [columns,
     records].

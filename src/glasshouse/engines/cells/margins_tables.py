@@ -8,12 +8,13 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import njit
+
+from glasshouse.engines.compiled import njit
 
 LARGEST = 1_000_000  # cells of a table counted in place; larger ones are counted over the cells that occur
 
 
-@njit(cache=True, nogil=True)
+@njit(nogil=True)
 def _fill(codes: Any, which: Any, sizes: Any, weights: Any, weighted: bool, out: Any) -> Any:
     """Adds one file's records to the cells of one table and returns the number of its cells."""
     cells = 1
@@ -33,7 +34,7 @@ def _fill(codes: Any, which: Any, sizes: Any, weights: Any, weighted: bool, out:
     return cells
 
 
-@njit(cache=True, nogil=True)
+@njit(nogil=True)
 def table_figures(
     cx: Any, cy: Any, tables: Any, sizes: Any, wx: Any, wy: Any, hx: bool, hy: bool, most: int, ratio_only: bool
 ) -> Any:
@@ -68,7 +69,7 @@ def table_figures(
     return out
 
 
-@njit(cache=True, nogil=True)
+@njit(nogil=True)
 def _ranked(score: Any, order: Any) -> None:
     """Shell sort of the places by score: the cells of a table are few."""
     for i in range(len(order)):
@@ -84,7 +85,7 @@ def _ranked(score: Any, order: Any) -> None:
         gap //= 2
 
 
-@njit(cache=True, nogil=True)
+@njit(nogil=True)
 def figures_of(d: Any, s: Any, score: Any, order: Any, out: Any) -> None:
     """VW, FT, JSD (bits), SPECKS, WMabsDD, U, G, PO50, MabsDD, dBhatt, df, df of G and both sizes of one table
     without empty cells; d records of the original, s of the release in each cell.
@@ -141,7 +142,7 @@ def figures_of(d: Any, s: Any, score: Any, order: Any, out: Any) -> None:
     out[10], out[11], out[12], out[13] = len(d) - 1, shared - 1, n, m
 
 
-@njit(cache=True, nogil=True)
+@njit(nogil=True)
 def cramers_vs(codes: Any, sizes: Any, weights: Any, corrected: bool, most: int) -> Any:
     """Cramér's V of every pair of rows of ``codes`` (-1 missing) over the records that have both values.
 
@@ -188,7 +189,7 @@ def cramers_vs(codes: Any, sizes: Any, weights: Any, corrected: bool, most: int)
     return out
 
 
-@njit(cache=True, nogil=True)
+@njit(nogil=True)
 def v_from_phi2(phi2: float, r: float, c: float, total: float, corrected: bool) -> float:
     phi2 = phi2 if phi2 > 1e-14 else 0.0
     if not corrected:
@@ -199,7 +200,7 @@ def v_from_phi2(phi2: float, r: float, c: float, total: float, corrected: bool) 
     return np.sqrt(phi2 / max(min(r, c) - 1, 1e-12))
 
 
-@njit(cache=True, nogil=True)
+@njit(nogil=True)
 def correlation_ratios(codes: Any, size: int, scores: Any, weights: Any) -> Any:
     """eta of every row of ``scores`` (NaN missing) over the classes of one column; NaN for a constant or one class."""
     columns, n = scores.shape
@@ -230,7 +231,7 @@ def correlation_ratios(codes: Any, size: int, scores: Any, weights: Any) -> Any:
     return out
 
 
-@njit(cache=True, nogil=True)
+@njit(nogil=True)
 def copula_distances(x: Any, y: Any, size: int) -> Any:
     """Mean squared difference of the empirical copulas of every pair of columns, from grid bins [columns, records].
 

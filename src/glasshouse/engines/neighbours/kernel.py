@@ -11,7 +11,8 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import njit, prange
+
+from glasshouse.engines.compiled import njit, prange
 
 LEVEL, MISMATCH, MATCH, IGNORE = 0, 1, 2, 3
 TOL = 1e-9
@@ -44,7 +45,7 @@ class Tree(NamedTuple):
     code_gone: Any
 
 
-@njit(cache=True)
+@njit()
 def _exact(tree: Any, i: int, numbers: Any, codes: Any, rule: int) -> float:
     """Gower distance between a query and record ``i`` of the tree, float64, columns in order."""
     n_numbers = numbers.shape[0]
@@ -77,7 +78,7 @@ def _exact(tree: Any, i: int, numbers: Any, codes: Any, rule: int) -> float:
     return total
 
 
-@njit(cache=True)
+@njit()
 def _box_distance(tree: Any, node: int, numbers: Any, codes: Any, rule: int) -> float:
     """A lower bound on the distance from a query to any record of the node."""
     n_numbers = numbers.shape[0]
@@ -122,7 +123,7 @@ def _box_distance(tree: Any, node: int, numbers: Any, codes: Any, rule: int) -> 
     return total
 
 
-@njit(cache=True)
+@njit()
 def _scan(
     tree: Any, node: int, start: int, end: int, numbers: Any, codes: Any, rule: int, sums: Any, seen: Any
 ) -> None:
@@ -189,7 +190,7 @@ def _scan(
             sums[i] += base
 
 
-@njit(cache=True)
+@njit()
 def _push_children(
     tree: Any, node: int, numbers: Any, codes: Any, rule: int, limit: float, nodes: Any, bounds: Any, top: int
 ) -> int:
@@ -212,7 +213,7 @@ def _push_children(
     return top
 
 
-@njit(cache=True, parallel=True)
+@njit(parallel=True)
 def nearest(tree: Any, numbers: Any, codes: Any, own: Any, k: int, rule: int) -> Any:
     """The k nearest distinct records of each query, ordered by distance and then by record number.
 
@@ -270,7 +271,7 @@ def nearest(tree: Any, numbers: Any, codes: Any, own: Any, k: int, rule: int) ->
     return distance, position
 
 
-@njit(cache=True, parallel=True)
+@njit(parallel=True)
 def within(tree: Any, numbers: Any, codes: Any, own: Any, radius: Any, rule: int, offsets: Any, found: Any) -> Any:
     """Records within ``radius`` (one per query, tolerance included): their number, copies counted.
 

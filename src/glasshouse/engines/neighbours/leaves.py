@@ -10,7 +10,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numba import njit, prange
+
+from glasshouse.engines.compiled import njit, prange
 
 BLOCK = 256
 
@@ -63,7 +64,7 @@ def most_shared(asked: np.ndarray, lists: Lists, n_first: int, with_ties: bool =
     return Shared(first, rest, index, offsets, ties)
 
 
-@njit(cache=True, parallel=True)
+@njit(parallel=True)
 def _count(
     asked: Any, offset: Any, starts: Any, members: Any, n: int, n_first: int, tie_offsets: Any, ties: Any
 ) -> Any:

@@ -11,7 +11,8 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import njit
+
+from glasshouse.engines.compiled import njit
 
 LEAF = 96
 SAMPLE = 256
@@ -20,7 +21,7 @@ SAMPLE = 256
 MISSING_AT = 4.0
 
 
-@njit(cache=True)
+@njit()
 def _mean_gap(numbers: Any, codes: Any, order: Any, start: int, end: int, column: int, weights: Any) -> float:
     """Mean distance in one column between pairs of records of the node: how much a split there can separate."""
     size = end - start
@@ -42,7 +43,7 @@ def _mean_gap(numbers: Any, codes: Any, order: Any, start: int, end: int, column
     return total / count
 
 
-@njit(cache=True)
+@njit()
 def _split_number(numbers: Any, order: Any, start: int, end: int, column: int, scratch: Any) -> int:
     """Partition around the sampled median; returns the boundary, or ``start`` when the column cannot split the node."""
     size = end - start
@@ -72,7 +73,7 @@ def _split_number(numbers: Any, order: Any, start: int, end: int, column: int, s
     return start
 
 
-@njit(cache=True)
+@njit()
 def _split_code(codes: Any, order: Any, start: int, end: int, column: int, scratch: Any) -> int:
     """Most frequent code against the rest when it is frequent, else low codes against high codes."""
     size = end - start
@@ -117,7 +118,7 @@ def _split_code(codes: Any, order: Any, start: int, end: int, column: int, scrat
     return start
 
 
-@njit(cache=True)
+@njit()
 def grow(numbers: Any, codes: Any, weights: Any) -> Any:
     """Order of the records and the nodes (left child or -1, right child, first and last record) of the box tree."""
     n = numbers.shape[0]
@@ -166,7 +167,7 @@ def grow(numbers: Any, codes: Any, weights: Any) -> Any:
     return order, left[:n_nodes].copy(), right[:n_nodes].copy(), first[:n_nodes].copy(), last[:n_nodes].copy()
 
 
-@njit(cache=True)
+@njit()
 def boxes(numbers: Any, codes: Any, weights: Any, left: Any, right: Any, first: Any, last: Any) -> Any:
     """The box of every node; ``numbers`` and ``codes`` are in tree order.
 

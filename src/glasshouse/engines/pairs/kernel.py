@@ -5,14 +5,15 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import njit, prange
+
+from glasshouse.engines.compiled import njit, prange
 
 LEVEL, MISMATCH, MATCH, IGNORE = 0, 1, 2, 3
 TOL = 1e-9
-UNIFORM, SOFTMAX, GAUSSIAN, EPANECHNIKOV, TRICUBE = 0, 1, 2, 3, 4
+UNIFORM, SOFTMAX, GAUSSIAN, EPANECHNIKOV = 0, 1, 2, 3  # any other shape is the tricube
 
 
-@njit(cache=True, parallel=True)
+@njit(parallel=True)
 def mixed(numbers: Any, codes: Any, other_numbers: Any, other_codes: Any, weights: Any, rule: int) -> Any:
     """Weighted mean of |a - b| over numbers (NaN missing) and of a != b over codes (negative missing), for all
     pairs.
@@ -56,7 +57,7 @@ def mixed(numbers: Any, codes: Any, other_numbers: Any, other_codes: Any, weight
     return out
 
 
-@njit(cache=True)
+@njit()
 def _level(gap: float, cuts: Any) -> int:
     for c in range(cuts.shape[0]):
         if gap <= cuts[c]:
@@ -64,7 +65,7 @@ def _level(gap: float, cuts: Any) -> int:
     return cuts.shape[0]
 
 
-@njit(cache=True)
+@njit()
 def _agreement(a: float, b: float, is_code: bool, cuts: Any, rule: int) -> int:
     """Level of agreement of one column: 0 best; number of cuts: none; one more: not comparable (missing, ignored)."""
     if np.isnan(a) or np.isnan(b):
@@ -77,7 +78,7 @@ def _agreement(a: float, b: float, is_code: bool, cuts: Any, rule: int) -> int:
     return _level(abs(a - b), cuts)
 
 
-@njit(cache=True, parallel=True)
+@njit(parallel=True)
 def agreement_score(values: Any, other: Any, is_code: Any, cuts: Any, n_cuts: Any, table: Any, rule: int) -> Any:
     """Sum over columns of ``table[column, level of agreement]`` for all pairs."""
     n = values.shape[0]
@@ -93,7 +94,7 @@ def agreement_score(values: Any, other: Any, is_code: Any, cuts: Any, n_cuts: An
     return out
 
 
-@njit(cache=True)
+@njit()
 def pattern_counts(values: Any, other: Any, is_code: Any, cuts: Any, n_cuts: Any, rule: int, size: int) -> Any:
     """How many pairs show each agreement pattern; a pattern is the mixed-radix number of its levels."""
     counts = np.zeros(size, np.int64)
@@ -108,7 +109,7 @@ def pattern_counts(values: Any, other: Any, is_code: Any, cuts: Any, n_cuts: Any
     return counts
 
 
-@njit(cache=True, parallel=True)
+@njit(parallel=True)
 def row_figures(block: Any, true: Any, k: int) -> Any:
     """Per query: smallest score, k-th smallest, score of the true match, scores below it and equal to it, mean,
     variance.
@@ -158,7 +159,7 @@ def row_figures(block: Any, true: Any, k: int) -> Any:
     return out
 
 
-@njit(cache=True)
+@njit()
 def _quantile(ordered: Any, p: float) -> float:
     at = p * (ordered.shape[0] - 1)
     low = int(at)
@@ -166,7 +167,7 @@ def _quantile(ordered: Any, p: float) -> float:
     return ordered[low] + (at - low) * (ordered[high] - ordered[low])
 
 
-@njit(cache=True)
+@njit()
 def _kernel_weight(u: float, shape: int) -> float:
     if shape == GAUSSIAN:
         return np.exp(-0.5 * u * u)
@@ -177,7 +178,7 @@ def _kernel_weight(u: float, shape: int) -> float:
     return 70.0 / 81.0 * (1.0 - abs(u) ** 3) ** 3
 
 
-@njit(cache=True, parallel=True)
+@njit(parallel=True)
 def true_weights(
     block: Any, radius: Any, true: Any, shape: int, kappa: float, bandwidth: float, from_best: bool
 ) -> Any:

@@ -14,11 +14,12 @@ from glasshouse.core.plain import number
 from glasshouse.core.result import Result
 from glasshouse.core.streams import RandomState, generator
 from glasshouse.data.pair import Pair
+from glasshouse.engines.models.linear.rank import independent_columns
+from glasshouse.engines.models.linear.regression import Fitted, least_squares, logistic
 from glasshouse.utility.figures import require_finite
 from glasshouse.utility.marginals.means import overlaps
 from glasshouse.utility.nulls import Band, band, judged
 from glasshouse.utility.predictive.formula import Formula, ModelFrame, model_frames, parse, simple
-from glasshouse.utility.predictive.glm import Fitted, independent_columns, least_squares, logistic
 from glasshouse.utility.predictive.models import symmetric_root
 
 MOST_CLASSES = 12

@@ -210,7 +210,7 @@ def feature_importance(
     else the original), each predictor is shuffled in turn, and the rise of the error is its importance. The headline
     is Spearman's correlation of the two rankings.
     """
-    from glasshouse.engines.models.attackers import fit
+    from glasshouse.engines.models.model import fit
 
     made = task(pair, pair.target, predictors)
     if len(made.predictors) < 2:

@@ -17,7 +17,7 @@ from glasshouse.data.pair import Pair
 from glasshouse.utility.figures import ignored_weights, small
 from glasshouse.utility.nulls import judged
 from glasshouse.utility.propensity.models import Fit, Settings
-from glasshouse.utility.propensity.scores import Told, told
+from glasshouse.utility.propensity.scores import PropensityFigures, propensity_figures
 
 CITE = (
     "Woo, Reiter, Oganian & Karr (2009); Snoke, Raab, Nowok, Dibben & Slavkovic (2018), General and specific utility "
@@ -27,7 +27,14 @@ LIMIT = "a logit without two-way terms is blind to lost relations; a tree needs 
 
 
 def _report(
-    pair: Pair, found: list[Told], how: str, settings: Settings, name: str, score: Any, sentence: Any, measure_name: str
+    pair: Pair,
+    found: list[PropensityFigures],
+    how: str,
+    settings: Settings,
+    name: str,
+    score: Any,
+    sentence: Any,
+    measure_name: str,
 ) -> Result:
     """One result per release and their mean."""
     results = []
@@ -122,12 +129,12 @@ def _histogram(fit: Fit, bins: int = 40) -> list[dict[str, Any]]:
     return made
 
 
-def _ratio_score(one: Told) -> float | None:
+def _ratio_score(one: PropensityFigures) -> float | None:
     ratio = one.ratios()["pmse_ratio"]
     return None if ratio is None else 1 / max(1.0, ratio)
 
 
-def _spoken_ratio(one: Told) -> str:
+def _spoken_ratio(one: PropensityFigures) -> str:
     ratios = one.ratios()
     base = f"A model told released from original records with pMSE {small(one.figures['pMSE'])}"
     return (
@@ -179,7 +186,7 @@ def pmse(
     where affordable. The forest is scored out of fold, so its AUC falls below one half for near copies.
     """
     settings = Settings(model, maxorder, max_params, cp, minbucket, trees, n_jobs)
-    found, how = told(pair, columns, settings, null, n_perm, random_state)
+    found, how = propensity_figures(pair, columns, settings, null, n_perm, random_state)
     return _report(pair, found, how, settings, "pMSE", _ratio_score, _spoken_ratio, "pmse")
 
 
@@ -217,7 +224,7 @@ def specks(
     No p-value: the scores come from a model fitted to the same data. The band comes from permuted labels.
     """
     settings = Settings(model, maxorder, max_params, cp, minbucket, trees, n_jobs)
-    found, how = told(pair, columns, settings, null, n_perm, random_state)
+    found, how = propensity_figures(pair, columns, settings, null, n_perm, random_state)
     return _report(
         pair,
         found,
@@ -266,7 +273,7 @@ def po50(
     ``PO50_synthpop`` cuts at 0.5.
     """
     settings = Settings(model, maxorder, max_params, cp, minbucket, trees, n_jobs)
-    found, how = told(pair, columns, settings, null, n_perm, random_state)
+    found, how = propensity_figures(pair, columns, settings, null, n_perm, random_state)
     return _report(
         pair,
         found,
@@ -316,7 +323,7 @@ def u_statistic(
     AUC = U / (n m). ``details["U"]`` is the raw statistic.
     """
     settings = Settings(model, maxorder, max_params, cp, minbucket, trees, n_jobs)
-    found, how = told(pair, columns, settings, null, n_perm, random_state)
+    found, how = propensity_figures(pair, columns, settings, null, n_perm, random_state)
     return _report(
         pair,
         found,

@@ -48,7 +48,7 @@ def figures(fit: Fit) -> dict[str, float]:
 
 
 @dataclass(frozen=True)
-class Told:
+class PropensityFigures:
     """One release against the original: figures of the fit, and what they would be for a perfect synthesiser."""
 
     fit: Fit
@@ -110,14 +110,14 @@ class Told:
         return found
 
 
-def told(
+def propensity_figures(
     pair: Pair,
     columns: Sequence[str] | None,
     settings: Settings,
     null: str | None,
     n_perm: int,
     random_state: RandomState,
-) -> tuple[list[Told], str]:
+) -> tuple[list[PropensityFigures], str]:
     """Every release of the pair against the original, and the kind of null in force."""
     if settings.model not in MODELS:
         raise InputError(f"model {settings.model!r} is not known; use 'logit', 'cart' or 'forest'")
@@ -160,7 +160,7 @@ def _observed(
 
 def _told(
     pair: Pair, names: tuple[str, ...], settings: Settings, how: str, n_perm: int, random_state: RandomState
-) -> list[Told]:
+) -> list[PropensityFigures]:
     tables = pair.releases
     pairs: dict[str, float] = {}
     if how == "pairs":
@@ -181,5 +181,5 @@ def _told(
                 for k in range(n_perm)
             ]
             draws = {name: np.array([s[name] for s in shuffled]) for name in POWER}
-        made.append(Told(fit, figures(fit), draws, pairs))
+        made.append(PropensityFigures(fit, figures(fit), draws, pairs))
     return made
