@@ -108,8 +108,8 @@ def drisk(
         own = _own_share(original, half, len(tables["released"]))
         details["interval_self"] = own
         compared = f"; at most {percent(own)} would in a release of as many fresh people"
-        alone = limits[0] - own
-        if alone > OVERWHELMING:
+        if limits[0] - own > OVERWHELMING:
+            alone = limits[0] - own
             compared += ", so even without a holdout this is copying"
     details |= _mahalanobis(tables, alpha, random_state, notes)
     if pair.row_paired:

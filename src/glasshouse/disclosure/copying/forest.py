@@ -102,7 +102,7 @@ def forest_proximity(
         p_value=test.p,
         sentence=(
             f"{percent(value)} of release records are most similar to a training record in the eyes of a forest; "
-            f"{percent(test.expected)} would be if the release favoured nobody ({p_value(test.p)})."
+            f"{percent(test.expected)} would be if the release favoured nobody ({p_value(test.p)}). {CAVEAT}"
         ),
         warnings=notes,
         records=lambda: _records(leaves, n_jobs),

@@ -39,24 +39,22 @@ def pictures(content: dict[str, Any], results: Mapping[str, Result]) -> dict[str
     return drawn
 
 
-def map_of(ru_map: RUMap) -> dict[str, Any]:
+def map_of(ru_map: RUMap, audience: str = "internal") -> dict[str, Any]:
     """The risk-utility map as a picture, the figures behind it, and what can be said about their order."""
     svg, problem = safely(lambda: svg_of(ru_map.plot("map").properties(width=560, height=400)))
-    rows, _ = safely(lambda: _rows(ru_map))
+    content = ru_map.content(audience)
     return {
         "svg": None if svg is None else _markup(svg),
         "problem": problem,
-        "rows": rows or [],
-        "words": ru_map.text().splitlines(),
+        "rows": _rows(content),
+        "words": content["text"],
     }
 
 
-def _rows(ru_map: RUMap) -> list[dict[str, str]]:
+def _rows(content: dict[str, Any]) -> list[dict[str, str]]:
     """One row per release: composite risk and utility with intervals, and where it stands among the others."""
-    import narwhals as nw
-
     shown = []
-    for row in nw.from_native(ru_map.scores, eager_only=True).rows(named=True):
+    for row in content["releases"]:
         beaten, tied = row.get("dominated_by"), row.get("tied_with")
         place = "on the front" if row.get("pareto") else f"dominated by {beaten}" if beaten else "not on the front"
         alarms = row.get("copy_alarms") or 0

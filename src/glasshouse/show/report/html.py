@@ -70,7 +70,7 @@ def render(
             structure=[v for v in views.values() if v.role == "structure"],
             families=_families(views),
             pictures=drawing.pictures(content, results),
-            ru=None if ru_map is None else drawing.map_of(ru_map),
+            ru=None if ru_map is None else drawing.map_of(ru_map, content["audience"]),
             data=sections.data(content),
             run=content["run"],
             call=clip(content["run"]["call"], 2000),
