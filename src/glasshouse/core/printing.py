@@ -60,8 +60,6 @@ def block(result: Result) -> str:
     if len(rows) > 24:
         lines.append(f"  ... {len(rows) - 24} more figures in .details")
     lines += [f"! {w}" for w in result.warnings]
-    if result.measure is not None and result.measure.caveats:
-        lines.append(f"Read with care: {result.measure.caveats}")
     return "\n".join(lines)
 
 

@@ -35,6 +35,7 @@ HOLDOUT_ADVICE = (
     "Set 20 to 50 % of the records aside before synthesis (gh.data.split_before_synthesis) and pass them as holdout=. "
     "A split made afterwards compares members with members and proves nothing."
 )
+SIMILARITY = "Similarity diagnostic: it finds copies, but finding none is no evidence that people are protected."
 NEEDS: Mapping[str, str] = {
     "holdout": f"needs a holdout: {HOLDOUT}. {HOLDOUT_ADVICE}",
     "keys": "needs keys: the columns an attacker may know, e.g. keys=['age', 'sex']",

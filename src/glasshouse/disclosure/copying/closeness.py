@@ -17,7 +17,7 @@ from glasshouse.core.errors import InputError, NotApplicable, listed
 from glasshouse.core.intervals import Interval, clopper_pearson, wilson
 from glasshouse.core.limits import Evidence, Limit
 from glasshouse.core.streams import RandomState, generator
-from glasshouse.core.words import HOLDOUT, HOLDOUT_ADVICE
+from glasshouse.core.words import HOLDOUT, HOLDOUT_ADVICE, SIMILARITY
 from glasshouse.engines.exchange import upper_tail
 from glasshouse.engines.neighbours.encoding import Rows
 from glasshouse.engines.neighbours.search import TOL, Nearest, Space, chosen_columns, gower_space
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from glasshouse.data.pair import Pair
 
 DELUSION = "Yao, Krco, Ganev & de Montjoye (2025), The DCR Delusion, arXiv:2505.01524"
-CAVEAT = "Similarity diagnostic: it finds copies, but finding none is no evidence that people are protected."
+CAVEAT = SIMILARITY
 NO_HOLDOUT = f"no holdout: {HOLDOUT}. {HOLDOUT_ADVICE}"
 
 

@@ -122,7 +122,7 @@ def dcr(
         p_value=test.p,
         sentence=(
             f"{percent(share)} of release records lie closer to a training than to a holdout record; "
-            f"{percent(test.expected)} would if the release favoured nobody ({p_value(test.p)})."
+            f"{percent(test.expected)} would if the release favoured nobody ({p_value(test.p)}). {CAVEAT}"
         ),
         warnings=notes,
         plot_data={"curves": curves},
@@ -216,7 +216,8 @@ def hitting_rate(
         p_value=p,
         figures={"surplus": alone},
         sentence=(
-            f"{percent(share)} of release records lie within distance {threshold:g} of a training record; {reference}."
+            f"{percent(share)} of release records lie within distance {threshold:g} of a training record; "
+            f"{reference}. {CAVEAT}"
         ),
         warnings=notes,
         records=lambda: _hit_records(found.space, pair, threshold, n_jobs),

@@ -44,7 +44,7 @@ OVERWHELMING = 0.5
     figures=("surplus",),
     cite="Templ, Kowarik & Meindl (2015), sdcMicro dRisk and dRiskRMD; Mateo-Sanz, Sebe & Domingo-Ferrer (2004)",
     attacker="the numeric columns of some people",
-    caveats="Numeric columns only; integer columns make the box an exact match.",
+    caveats=f"Numeric columns only; integer columns make the box an exact match. {CAVEAT}",
     cost="neighbours",
     group="distance",
     title="dRisk",
@@ -129,7 +129,7 @@ def drisk(
         figures={"surplus": alone},
         sentence=(
             f"{percent(share)} of original records have a release record within a small box of their numeric values"
-            f"{compared}."
+            f"{compared}. {CAVEAT}"
         ),
         warnings=notes,
         records=lambda: {"at_risk": at_risk},

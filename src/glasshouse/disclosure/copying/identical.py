@@ -157,7 +157,7 @@ def identical(
         counts=_people(counts),
         figures={"surplus": alone},
         sentence=f"{people} ({percent(share, 2)}) {'equals' if n_identical == 1 else 'equal'} an original, {uniques}; "
-        f"{compared}.",
+        f"{compared}. {CAVEAT}",
         warnings=notes,
         records=lambda: {"copied": copied, "released_copies": counts["original_in_released"], "unique": twins == 0},
         flag="copied",

@@ -105,7 +105,7 @@ def epsilon_identifiability(
         counts=None if tested is None else tested.counts,
         sentence=(
             f"{percent(share)} of original records lie closer to a release record than to any other original; "
-            f"{compared}."
+            f"{compared}. {CAVEAT}"
         ),
         warnings=notes,
         records=lambda: {

@@ -144,7 +144,8 @@ def nndr(
         p_value=p,
         figures={"surplus": alone},
         sentence=(
-            f"{percent(share)} of release records are much nearer to one training record than to the next; {reference}."
+            f"{percent(share)} of release records are much nearer to one training record than to the next; "
+            f"{reference}. {CAVEAT}"
         ),
         warnings=notes,
         plot_data={"curves": curves},

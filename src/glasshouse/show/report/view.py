@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 from glasshouse.core.plain import number, percent
-from glasshouse.core.words import SEVERITY
+from glasshouse.core.words import SEVERITY, SIMILARITY
 from glasshouse.judgement.figures import figure
 
 WORDS = {
@@ -69,7 +69,8 @@ class MeasureView:
         self.interval = (
             None if not interval or None in interval else " to ".join(str(self._figure(end)) for end in interval)
         )
-        self.sentence = clip(shown["sentence"]) if self.ok else ""
+        # the page says this once, at the head of the copying section
+        self.sentence = clip(str(shown["sentence"]).removesuffix(f" {SIMILARITY}")) if self.ok else ""
         self.reason = clip(shown["reason"])
         self.limits, self.comparison = shown["limits"], clip(shown["comparison"])
         self.warnings = [clip(w) for w in shown["warnings"]]
@@ -151,7 +152,7 @@ class ThreatView:
         if not shown["required"] and self.status == "not_assessed":
             self.word = "not asked by the policy"
         self.worst = views[shown["worst"]] if shown["worst"] else None
-        self.sentence = clip(shown["sentence"])
+        self.sentence = clip(str(shown["sentence"]).removesuffix(f" {SIMILARITY}"))
         self.limit, self.comparison = clip(shown["limit"]), clip(shown["comparison"])
         self.others = [views[n].title for n in shown["findings"] if n != shown["worst"]]
         self.missing = [clip(m) for m in shown["missing"]]
