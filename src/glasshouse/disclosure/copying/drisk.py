@@ -16,7 +16,7 @@ from glasshouse.core.measure import measure
 from glasshouse.core.plain import p_value, percent
 from glasshouse.core.result import Result
 from glasshouse.core.streams import RandomState, integer_seed
-from glasshouse.disclosure.copying.closeness import NO_HOLDOUT, copying_limit, refuse_infinite
+from glasshouse.disclosure.copying.closeness import CAVEAT, NO_HOLDOUT, copying_limit, refuse_infinite
 from glasshouse.engines.exchange import exchange_flags
 from glasshouse.engines.neighbours.search import RULES
 
