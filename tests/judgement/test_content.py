@@ -1,0 +1,55 @@
+"""The content that leaves the house has the published schema, for every audience."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import pytest
+
+import glasshouse as gh
+
+DOCS = Path(__file__).resolve().parents[2] / "docs"
+
+
+@pytest.fixture(scope="module")
+def assessed() -> Any:
+    example = gh.data.load("health")
+    return gh.assess(example.pair(), policy="research", measures="fast", options={"rapid": {"trees": 30}})
+
+
+@pytest.mark.parametrize("audience", ["internal", "external"])
+def test_an_assessment_has_the_published_schema(assessed: Any, audience: str) -> None:
+    schema = json.loads((DOCS / "assessment.schema.json").read_text(encoding="utf-8"))
+    jsonschema.validate(json.loads(assessed.to_json(audience=audience)), schema)
+    jsonschema.validate(assessed.content(audience), schema)
+
+
+def test_the_schema_refuses_what_must_not_leave(assessed: Any) -> None:
+    schema = json.loads((DOCS / "assessment.schema.json").read_text(encoding="utf-8"))
+    shown = json.loads(assessed.to_json(audience="internal")) | {"audience": "external"}
+    with pytest.raises(jsonschema.ValidationError):
+        jsonschema.validate(shown, schema)
+
+
+@pytest.mark.parametrize("audience", ["internal", "external"])
+def test_a_map_has_the_published_schema(audience: str) -> None:
+    schema = json.loads((DOCS / "map.schema.json").read_text(encoding="utf-8"))
+    example = gh.data.load("case_study")
+    ru = gh.compare(
+        example.original,
+        example.releases,
+        keys=list(example.keys),
+        target=example.target,
+        risk=["identical"],
+        utility=["hellinger"],
+    )
+    jsonschema.validate(json.loads(ru.to_json(audience)), schema)
+    with pytest.raises(gh.InputError, match="audience"):
+        ru.content("public")
+
+
+def test_what_is_shown_twice_is_made_once(assessed: Any) -> None:
+    assert assessed.content("external") is assessed.content("external")
