@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from glasshouse.core.errors import InputError, NotApplicable, closest, listed
-from glasshouse.core.plain import plain
+from glasshouse.core.plain import Content, plain
 from glasshouse.core.result import RecordSource, Result
 from glasshouse.core.streams import check_random_state
 from glasshouse.core.words import NEEDS
@@ -80,7 +80,7 @@ class PairLike(RecordSource, Protocol):
     def has_holdout(self) -> bool: ...
     def release(self, i: int) -> PairLike: ...
     def replace(self, **changes: Any) -> PairLike: ...
-    def describe(self) -> dict[str, Any]: ...
+    def describe(self) -> Content: ...
 
 
 R = TypeVar("R", bound=Result)

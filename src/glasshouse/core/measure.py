@@ -159,7 +159,8 @@ class Measure(Generic[R]):
         return calling.run(self, pair, options)  # type: ignore[return-value]  # a Result in R's stead says why not
 
 
-_registry: dict[str, Measure[Any]] = {}
+AnyMeasure: TypeAlias = Measure[Any]  # of whatever kind of result
+_registry: dict[str, AnyMeasure] = {}
 
 
 def measure(
@@ -233,6 +234,6 @@ def measure(
     return register
 
 
-def registered() -> dict[str, Measure[Any]]:
+def registered() -> dict[str, AnyMeasure]:
     """Every measure whose module has been imported, by name."""
     return dict(_registry)

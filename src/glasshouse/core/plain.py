@@ -6,9 +6,11 @@ import datetime as dt
 import json
 import math
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
+
+Content: TypeAlias = dict[str, Any]  # plain data: numbers, text, lists and mappings of them
 
 
 def plain(value: Any) -> Any:

@@ -13,7 +13,7 @@ from glasshouse.core.errors import InputError, closest
 from glasshouse.core.evidence import ColumnReading, Counts, Null
 from glasshouse.core.intervals import Interval, normal_quantile, wilson
 from glasshouse.core.limits import Limit, Outcome, judge, status_of
-from glasshouse.core.plain import plain, to_json
+from glasshouse.core.plain import Content, plain, to_json
 from glasshouse.core.words import Verdict
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 Status: TypeAlias = Literal["ok", "not_applicable", "failed"]
 Records: TypeAlias = Callable[[], Mapping[str, np.ndarray]]
-Details: TypeAlias = dict[str, Any]  # figures for showing only: no room decides anything from them
+Details: TypeAlias = Content  # figures for showing only: no room decides anything from them
 Frame: TypeAlias = Any  # a frame of the user's own library: a type would say less
 
 
@@ -170,9 +170,9 @@ class Result:
     details: Details
     sentence: str
     warnings: list[str]
-    settings: dict[str, Any]
+    settings: Content
     replicates: list[Result]
-    plot_data: dict[str, Any]
+    plot_data: Content
     measure: Measure | None
     elapsed: float | None
     flag: str | None
@@ -180,7 +180,7 @@ class Result:
     _record_frame: Frame
     _arrays: dict[str, np.ndarray] | None
     _rank: str | None
-    _table: list[dict[str, Any]] | None
+    _table: list[Content] | None
     _limits: tuple[Limit, ...] | None
     _source: RecordSource | None
     _record_table: str
@@ -226,7 +226,7 @@ class Result:
     # -- records -----------------------------------------------------------------------------------------------------
 
     @property
-    def records(self) -> Any:
+    def records(self) -> Frame:
         """One row per record, its order kept, in the user's own frame library; None for measures without records."""
         if self._records is None or self._source is None:
             return None
@@ -250,7 +250,7 @@ class Result:
         numbers = np.asarray(np.ma.filled(column, 0), float)
         return numbers, known & np.isfinite(numbers)
 
-    def by(self, column: str, confidence: float = 0.95, min_group: int = 10) -> Any:
+    def by(self, column: str, confidence: float = 0.95, min_group: int = 10) -> Frame:
         """The figure inside each level of ``column``, with n and interval; groups under ``min_group`` are marked
         small."""
         flags, known = self.flags()
@@ -276,7 +276,7 @@ class Result:
             raise InputError(f"{self.name} has no figure per record, so it cannot be cut by subgroup or sorted")
         return self._source
 
-    def top(self, n: int = 10) -> Any:
+    def top(self, n: int = 10) -> Frame:
         """The ``n`` records most at risk, with their position (``row``, counted from 0) in the table assessed."""
         if self._records is None or self._rank is None or self._source is None:
             raise InputError(f"{self.name} has no figure per record to sort by")
@@ -298,13 +298,13 @@ class Result:
         """A short block of text: the sentence, the figures, the warnings."""
         return printing.block(self)
 
-    def to_dict(self, audience: str = "internal") -> dict[str, Any]:
+    def to_dict(self, audience: str = "internal") -> Content:
         """Everything but the records as plain objects. ``audience="external"`` leaves out what may hold data values."""
         private = set() if audience == "internal" or self.measure is None else set(self.measure.private)
         settings = {k: v for k, v in self.settings.items() if k != "options" or not private}
         if private and "options" in self.settings:
             settings["options"] = {k: v for k, v in self.settings["options"].items() if k not in private}
-        content: dict[str, Any] = {
+        content: Content = {
             "name": self.name,
             "status": self.status,
             "reason": self.reason,
@@ -330,7 +330,7 @@ class Result:
         """``to_dict`` as deterministic JSON text without NaN."""
         return to_json(self.to_dict(audience))
 
-    def to_frame(self) -> Any:
+    def to_frame(self) -> Frame:
         """The figures as a table in the user's frame library: the measure's own table, or one row per figure."""
         if self._table is not None:
             names = list(dict.fromkeys(name for row in self._table for name in row))

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, Literal
+from typing import Literal
 
 from glasshouse.catalogue import all_measures
 from glasshouse.core.errors import InputError, closest, listed
-from glasshouse.core.measure import Measure
+from glasshouse.core.measure import AnyMeasure
 from glasshouse.core.result import Result
 from glasshouse.core.streams import RandomState
 from glasshouse.core.words import NEEDS
@@ -18,7 +18,7 @@ from glasshouse.formal.risk import Risk
 from glasshouse.judgement.run import Options, known_options, printable_seed, run
 
 
-def auditable() -> dict[str, Measure[Any]]:
+def auditable() -> dict[str, AnyMeasure]:
     """The measures whose counts a formal claim can be held against, by name."""
     return {name: m for name, m in all_measures().items() if m.audited}
 
@@ -116,7 +116,7 @@ def audit_results(
     return audit_attacks(risk, found, confidence=confidence, delta=delta, sided=sided, skipped=skipped)
 
 
-def _unable(measure: Measure[Any], pair: Pair) -> str | None:
+def _unable(measure: AnyMeasure, pair: Pair) -> str | None:
     return measure.lacks(pair) or (None if pair.has_holdout else f"{measure.name} {NEEDS['holdout']}")
 
 

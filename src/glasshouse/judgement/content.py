@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from glasshouse.core.errors import InputError
 from glasshouse.core.limits import Outcome
+from glasshouse.core.plain import Content
 from glasshouse.core.result import Result
 from glasshouse.core.words import QUESTIONS
 from glasshouse.judgement.distributions import distributions
@@ -28,7 +29,6 @@ COVERS = (
     "Figures hold for the stated keys, target and attackers. They are measurements on this release, not a formal "
     "guarantee: an attacker who knows more, or attacks otherwise, may learn more."
 )
-Content = dict[str, Any]  # plain data: numbers, text, lists and mappings of them
 
 
 class Reader(Protocol):
@@ -38,8 +38,8 @@ class Reader(Protocol):
     def may_hold(self, text: str) -> bool: ...
     def sentence(self, result: Result) -> str: ...
     def value(self, result: Result) -> tuple[float | int | None, str | None]: ...
-    def details(self, result: Result) -> dict[str, Any]: ...
-    def options(self, result: Result) -> dict[str, Any]: ...
+    def details(self, result: Result) -> Content: ...
+    def options(self, result: Result) -> Content: ...
     def count(self, count: int) -> int | str: ...
 
 
@@ -58,10 +58,10 @@ class Insider:
     def value(self, result: Result) -> tuple[float | int | None, str | None]:
         return result.value, None
 
-    def details(self, result: Result) -> dict[str, Any]:
+    def details(self, result: Result) -> Content:
         return result.details
 
-    def options(self, result: Result) -> dict[str, Any]:
+    def options(self, result: Result) -> Content:
         return dict(result.settings.get("options", {}))
 
     def count(self, count: int) -> int | str:

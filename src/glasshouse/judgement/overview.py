@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from glasshouse.core.plain import Content
 from glasshouse.judgement.run import safely
 
 if TYPE_CHECKING:
     from glasshouse.data.pair import Pair
 
 
-def overview(pair: Pair) -> dict[str, Any]:
+def overview(pair: Pair) -> Content:
     """Sizes, roles, columns with their missing values, findings of the check, and a fingerprint of every table."""
     names = pair.tables
     columns = [
@@ -59,7 +60,7 @@ def role(pair: Pair, column: str) -> str:
     )
 
 
-def _findings(found: Any) -> list[dict[str, Any]]:
+def _findings(found: Any) -> list[Content]:
     return [{"level": f.level, "column": f.column, "message": f.message} for f in found]
 
 

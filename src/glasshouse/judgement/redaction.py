@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from glasshouse.core.plain import percent
+from glasshouse.core.plain import Content, percent
 from glasshouse.core.result import Result
 from glasshouse.judgement.figures import figure as written
 
@@ -143,7 +143,7 @@ class Redactor:
         share = result.measure is not None and result.measure.is_share
         return instead if instead is not None else written(kept, share)
 
-    def details(self, result: Result) -> dict[str, Any]:
+    def details(self, result: Result) -> Content:
         """Figures under their names, without labels, without the original's values, without small counts."""
         private = set() if result.measure is None else set(result.measure.private)
         settings = set() if result.measure is None else set(result.measure.options)  # shown among the options, unmasked
@@ -154,7 +154,7 @@ class Redactor:
         }
         return {k: v for k, v in kept.items() if v is not None}
 
-    def options(self, result: Result) -> dict[str, Any]:
+    def options(self, result: Result) -> Content:
         private = set() if result.measure is None else set(result.measure.private)
         options = result.settings.get("options", {})
         return {k: v for k, v in options.items() if k not in private and not (isinstance(v, (list, dict)) and v)}

@@ -21,7 +21,7 @@ import polars as pl
 from glasshouse.catalogue import all_measures
 from glasshouse.core.calling import bound
 from glasshouse.core.errors import GlasshouseError, InputError, closest
-from glasshouse.core.measure import Measure
+from glasshouse.core.measure import AnyMeasure
 from glasshouse.core.result import Result
 from glasshouse.core.streams import RandomState, generator, integer_seed
 from glasshouse.data.pair import Pair
@@ -45,7 +45,7 @@ class Run:
 
 
 def run(
-    chosen: Iterable[Measure[Any]],
+    chosen: Iterable[AnyMeasure],
     pair: Pair,
     *,
     seed: int = 0,
@@ -97,7 +97,7 @@ def run(
     return Run(results, given, timing, (wide.note(list(limited)),) if limited else ())
 
 
-def attempt(measure: Measure[Any], pair: Pair, options: Mapping[str, Any]) -> Result:
+def attempt(measure: AnyMeasure, pair: Pair, options: Mapping[str, Any]) -> Result:
     """Run one measure; whatever goes wrong inside becomes a result that says so, without quoting anything of the
     data."""
     found, problem = safely(lambda: _quietly(measure, pair, options))
@@ -108,7 +108,7 @@ def attempt(measure: Measure[Any], pair: Pair, options: Mapping[str, Any]) -> Re
     return bound(Result(status="failed", reason=reason), measure, pair, {})
 
 
-def _quietly(measure: Measure[Any], pair: Pair, options: Mapping[str, Any]) -> Result:
+def _quietly(measure: AnyMeasure, pair: Pair, options: Mapping[str, Any]) -> Result:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         found: Result = measure.run(pair, **options)
@@ -147,7 +147,7 @@ def printable_seed(random_state: RandomState) -> int:
     return integer_seed(generator(random_state, "run"), "run")
 
 
-def known_options(chosen: Iterable[Measure[Any]], options: Options | None) -> Options:
+def known_options(chosen: Iterable[AnyMeasure], options: Options | None) -> Options:
     """The options per measure, refused where they name a measure or an option that is not there."""
     by_name = {m.name: m for m in chosen}
     for name, given in (options or {}).items():
@@ -160,7 +160,7 @@ def known_options(chosen: Iterable[Measure[Any]], options: Options | None) -> Op
     return options or {}
 
 
-def _options(measure: Measure[Any], asked: Mapping[str, Any], seed: int, n_jobs: int | None) -> dict[str, Any]:
+def _options(measure: AnyMeasure, asked: Mapping[str, Any], seed: int, n_jobs: int | None) -> dict[str, Any]:
     given = dict(asked)
     if "random_state" in measure.options:
         given.setdefault("random_state", seed)
@@ -169,7 +169,7 @@ def _options(measure: Measure[Any], asked: Mapping[str, Any], seed: int, n_jobs:
     return given
 
 
-def _joins(measure: Measure[Any]) -> bool:
+def _joins(measure: AnyMeasure) -> bool:
     return measure.side == "disclosure" and (measure.threat == "copying" or measure.family in STACKED)
 
 
@@ -180,7 +180,7 @@ def _stacked(pair: Pair) -> Pair:
     return pair.replace(released=pl.concat([t.select(shared) for t in tables]))
 
 
-def _worse(measure: Measure[Any], each: Result, together: Result) -> Result:
+def _worse(measure: AnyMeasure, each: Result, together: Result) -> Result:
     """The worse of the worst single release and all releases together; both figures stay in the details."""
     if each.value is None or together.value is None:
         return each if each.value is not None else together

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from glasshouse.catalogue import all_measures
 from glasshouse.core.errors import InputError, closest, listed
-from glasshouse.core.measure import Measure, Tier
+from glasshouse.core.measure import AnyMeasure, Tier
 from glasshouse.data.pair import Pair
 from glasshouse.judgement.policy.policy import Policy
 
@@ -18,7 +17,7 @@ SETS: tuple[Tier, ...] = ("fast", "default", "full")
 SECONDS = {"cells": 2e-6, "rows": 2e-6, "neighbours": 6e-9, "attackers": 6e-5, "pairs": 2e-8}
 
 
-def select(measures: str | Iterable[str], policy: Policy) -> list[Measure[Any]]:
+def select(measures: str | Iterable[str], policy: Policy) -> list[AnyMeasure]:
     """The measures of a set or a list, plus those the policy names, in the order of the registry's families."""
     known = all_measures()
     if isinstance(measures, str) and measures in known:

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from glasshouse.core.measure import Measure
+from glasshouse.core.measure import AnyMeasure
 from glasshouse.data.pair import Pair
 
 MOST_COLUMNS = 60
 
 
-def narrowed(measure: Measure[Any], pair: Pair, asked: Mapping[str, Any]) -> dict[str, Any] | None:
+def narrowed(measure: AnyMeasure, pair: Pair, asked: Mapping[str, Any]) -> dict[str, Any] | None:
     """The options that keep a measure of pairs of columns to MOST_COLUMNS of them; None when there are not so many.
 
     Keys and targets, then the others in the order of the table, so that two runs and two releases look at the same

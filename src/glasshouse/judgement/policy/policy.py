@@ -33,6 +33,7 @@ from typing import Any
 from glasshouse.core.errors import InputError, closest, listed
 from glasshouse.core.limits import STATISTICS, Limit
 from glasshouse.core.measure import Measure
+from glasshouse.core.plain import Content
 from glasshouse.core.result import Result
 from glasshouse.core.words import THREATS
 from glasshouse.judgement.policy.outcomes import PolicyReport
@@ -163,9 +164,9 @@ class Policy:
     def rules_for(self, measure: str) -> tuple[Limit, ...]:
         return tuple(rule for rule in self.rules if rule.measure == measure)
 
-    def options_for(self, measure: str) -> dict[str, Any]:
+    def options_for(self, measure: str) -> Content:
         """Options the rules ask a measure to be run with."""
-        merged: dict[str, Any] = {}
+        merged: Content = {}
         for rule in self.rules_for(measure):
             merged |= dict(rule.options)
         return merged
@@ -217,7 +218,7 @@ class Policy:
         by_name = dict(results) if isinstance(results, Mapping) else {r.name: r for r in _several(results)}
         return PolicyReport(self.name, tuple(rule.judge(by_name.get(rule.measure)) for rule in self.rules))
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> Content:
         return {
             "format": FORMAT,
             "name": self.name,

@@ -9,7 +9,7 @@ import numpy as np
 
 from glasshouse.catalogue import all_measures
 from glasshouse.core.errors import InputError, closest, listed
-from glasshouse.core.measure import Measure, Side
+from glasshouse.core.measure import AnyMeasure, Measure, Side
 from glasshouse.core.result import Result
 from glasshouse.core.streams import RandomState
 from glasshouse.data.pair import Pair
@@ -25,9 +25,9 @@ def compare(
     original: Any,
     releases: Mapping[str, Any] | Sequence[Any],
     *,
-    risk: Sequence[str | Measure[Any]] | None = None,
-    utility: Sequence[str | Measure[Any]] | None = None,
-    measures: Sequence[str | Measure[Any]] | None = None,
+    risk: Sequence[str | AnyMeasure] | None = None,
+    utility: Sequence[str | AnyMeasure] | None = None,
+    measures: Sequence[str | AnyMeasure] | None = None,
     options: Options | None = None,
     scale: str = "anchored",
     composite: str = "family",
@@ -174,12 +174,12 @@ def compare(
 
 
 def _chosen(
-    risk: Sequence[str | Measure[Any]] | None,
-    utility: Sequence[str | Measure[Any]] | None,
-    measures: Sequence[str | Measure[Any]] | None,
-) -> dict[str, Measure[Any]]:
+    risk: Sequence[str | AnyMeasure] | None,
+    utility: Sequence[str | AnyMeasure] | None,
+    measures: Sequence[str | AnyMeasure] | None,
+) -> dict[str, AnyMeasure]:
     known = all_measures()
-    wanted: list[str | Measure[Any]] = list(measures or ())
+    wanted: list[str | AnyMeasure] = list(measures or ())
     if measures is None or risk is not None:
         wanted += list(risk if risk is not None else _by_default(known, "disclosure"))
     if measures is None or utility is not None:
@@ -201,12 +201,12 @@ def _chosen(
     return made
 
 
-def _by_default(known: Mapping[str, Measure[Any]], side: Side) -> list[str]:
+def _by_default(known: Mapping[str, AnyMeasure], side: Side) -> list[str]:
     """The measures of one side that declare a place on the map."""
     return [name for name, measure in known.items() if measure.side == side and measure.on_map]
 
 
-def _point(results: Sequence[Result], measure: Measure[Any]) -> float | None:
+def _point(results: Sequence[Result], measure: AnyMeasure) -> float | None:
     """Over replicates: the mean of a utility, the worst of a risk; None as soon as one replicate has no value."""
     found = [r.value for r in results]
     if any(v is None for v in found):
@@ -234,7 +234,7 @@ def _interval(results: Sequence[Result]) -> tuple[float, float] | None:
     return values[0] - (null.high - null.low) / 2, values[0] + (null.high - null.low) / 2
 
 
-def _shown(runs: Sequence[Mapping[str, Result]], chosen: Mapping[str, Measure[Any]]) -> dict[str, Result]:
+def _shown(runs: Sequence[Mapping[str, Result]], chosen: Mapping[str, AnyMeasure]) -> dict[str, Result]:
     """The result that stands for a release: the only one, or the worst replicate with all of them beside it."""
     made = {}
     for name, measure in chosen.items():

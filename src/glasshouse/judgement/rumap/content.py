@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from glasshouse.core.errors import InputError
-from glasshouse.core.plain import plain
+from glasshouse.core.plain import Content, plain
 from glasshouse.judgement.content import AUDIENCES, Insider, Reader
 from glasshouse.judgement.redaction import Redactor
 from glasshouse.judgement.rumap.words import score_columns, text
@@ -17,7 +17,7 @@ SCHEMA = "glasshouse.map"
 SCHEMA_VERSION = 1
 
 
-def content(ru: RUMap, audience: str) -> dict[str, Any]:
+def content(ru: RUMap, audience: str) -> Content:
     """Everything a reader of ``audience`` may see of a map; no record and no data value is in it.
 
     Parameters
@@ -38,7 +38,7 @@ def content(ru: RUMap, audience: str) -> dict[str, Any]:
     reader: Reader = Redactor(ru.source) if outside and ru.source is not None else Insider()
     columns = score_columns(ru)
     left_out = {name: reader.text(why) for name, why in ru.left_out.items()}
-    shown: dict[str, Any] = plain(
+    shown: Content = plain(
         {
             "schema": SCHEMA,
             "schema_version": SCHEMA_VERSION,
@@ -72,6 +72,6 @@ def content(ru: RUMap, audience: str) -> dict[str, Any]:
     return shown
 
 
-def _anchor(ru: RUMap, name: str) -> dict[str, Any] | None:
+def _anchor(ru: RUMap, name: str) -> Content | None:
     anchor = ru.anchors.get(name)
     return None if anchor is None else {"zero": anchor.zero, "one": anchor.one, "source": anchor.source}

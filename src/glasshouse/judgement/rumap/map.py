@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from glasshouse.core.errors import InputError, listed
-from glasshouse.core.plain import to_json
-from glasshouse.core.result import Result
+from glasshouse.core.plain import Content, to_json
+from glasshouse.core.result import Frame, Result
 from glasshouse.core.streams import RandomState
 from glasshouse.data.pair import Pair
 from glasshouse.judgement.rumap import consistency as rumap_consistency
@@ -204,7 +204,7 @@ class RUMap:
         return dict(zip(self.releases, rumap_order.all_measure_front(goodness), strict=True))
 
     @property
-    def scores(self) -> Any:
+    def scores(self) -> Frame:
         """One row per release: composites, intervals, front, who beats it, whom it ties with, copy alarms."""
         return self._frame(rumap_words.score_columns(self))
 
@@ -229,12 +229,12 @@ class RUMap:
         }
 
     @property
-    def raw(self) -> Any:
+    def raw(self) -> Frame:
         """One row per release, one column per measure, natural scales."""
         return self._frame(self._by_measure(self._raw))
 
     @property
-    def scaled(self) -> Any:
+    def scaled(self) -> Frame:
         """One row per release, one column per measure on 0 to 1: 1 is most risk, most utility."""
         return self._frame(self._by_measure(self._scaled))
 
@@ -251,7 +251,7 @@ class RUMap:
         found = {s: rumap_consistency.mcdonald_omega(self._scaled[s]) for s in self._sides}
         return {s: None if f is None else float(f["omega"]) for s, f in found.items()}
 
-    def sensitivity(self) -> Any:
+    def sensitivity(self) -> Frame:
         """How often each release stays on the front under other weights, without single measures, and over
         replicates.
         """
@@ -264,11 +264,11 @@ class RUMap:
             self._complete,
             self._random_state,
         )
-        columns: dict[str, Any] = {"release": self.releases, **{k: [_number(x) for x in v] for k, v in found.items()}}
+        columns: Content = {"release": self.releases, **{k: [_number(x) for x in v] for k, v in found.items()}}
         columns["front_share_replicates"] = [self._replicates.get(r) for r in self.releases]
         return self._frame(columns)
 
-    def recommend(self, min_utility: float = 0.5, max_risk: float | None = None) -> dict[str, Any]:
+    def recommend(self, min_utility: float = 0.5, max_risk: float | None = None) -> Content:
         """The release with the lowest risk among those useful enough (and safe enough), and the reason; None when
         there is none.
         """
@@ -291,13 +291,13 @@ class RUMap:
         """The pair the releases were measured on; None for a map of figures computed elsewhere."""
         return self._source
 
-    def content(self, audience: str = "internal") -> dict[str, Any]:
+    def content(self, audience: str = "internal") -> Content:
         """Everything a reader may see, as plain data with a versioned schema; what every output draws."""
         from glasshouse.judgement.rumap.content import content
 
         return content(self, audience)
 
-    def to_dict(self, audience: str = "internal") -> dict[str, Any]:
+    def to_dict(self, audience: str = "internal") -> Content:
         """The content: no record and no data value in it."""
         return self.content(audience)
 
@@ -308,14 +308,14 @@ class RUMap:
     def __repr__(self) -> str:
         return rumap_words.block(self)
 
-    def _by_measure(self, tables: Mapping[str, np.ndarray]) -> dict[str, Any]:
-        columns: dict[str, Any] = {"release": list(self.releases)}
+    def _by_measure(self, tables: Mapping[str, np.ndarray]) -> Content:
+        columns: Content = {"release": list(self.releases)}
         for side in self._sides:
             for k, name in enumerate(self._sides[side]):
                 columns[name] = [_number(v) for v in tables[side][:, k]]
         return columns
 
-    def _frame(self, columns: dict[str, Any]) -> Any:
+    def _frame(self, columns: Content) -> Frame:
         if self._source is not None:
             return self._source.plain_frame(columns)
         import polars as pl

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from glasshouse.core.plain import number
+from glasshouse.core.plain import Content, number
 from glasshouse.core.streams import RandomState, generator
 from glasshouse.judgement.rumap import consistency as rumap_consistency
 from glasshouse.judgement.rumap import order as rumap_order
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 DRAWS = 200
 
 
-def score_columns(ru: RUMap) -> dict[str, Any]:
+def score_columns(ru: RUMap) -> Content:
     """The columns of ``ru.scores``."""
     figures = {s: [_known(v) for v in ru._composites[s]] for s in ("risk", "utility")}
     ends = {k: [_known(v) for v in values] for k, values in ru._intervals.items()}
@@ -66,7 +66,7 @@ def responsible(ru: RUMap, loser: int, winner: int) -> list[str]:
     return sorted(gaps, key=lambda n: -gaps[n])[:3]
 
 
-def recommend(ru: RUMap, min_utility: float, max_risk: float | None) -> dict[str, Any]:
+def recommend(ru: RUMap, min_utility: float, max_risk: float | None) -> Content:
     risk, utility = ru._composites["risk"], ru._composites["utility"]
     good = ru._complete & (utility >= min_utility)
     if max_risk is not None:

@@ -12,7 +12,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from glasshouse.core.plain import plain, to_json
+from glasshouse.core.plain import Content, plain, to_json
 from glasshouse.core.result import Result
 from glasshouse.core.words import MARKS, SEVERITY, THREATS, worst
 from glasshouse.judgement.content import content
@@ -54,7 +54,7 @@ class Assessment:
     options: Mapping[str, Any]
     explicit: bool
     timing: dict[str, float] = field(default_factory=dict)
-    _contents: dict[str, dict[str, Any]] = field(default_factory=dict, repr=False)
+    _contents: dict[str, Content] = field(default_factory=dict, repr=False)
 
     # -- verdict -------------------------------------------------------------------------------------------------------
 
@@ -133,7 +133,7 @@ class Assessment:
         return recommend(self.pair, self.judged, self.drivers)
 
     @cached_property
-    def overview(self) -> dict[str, Any]:
+    def overview(self) -> Content:
         """Sizes, roles, columns, findings, fingerprints."""
         return overview(self.pair)
 
@@ -150,7 +150,7 @@ class Assessment:
 
     # -- plain data ----------------------------------------------------------------------------------------------------
 
-    def content(self, audience: str = "internal") -> dict[str, Any]:
+    def content(self, audience: str = "internal") -> Content:
         """Everything a reader may see, redacted once; what every output draws.
 
         Parameters
@@ -167,7 +167,7 @@ class Assessment:
             self._contents[audience] = plain(content(self, audience))
         return self._contents[audience]
 
-    def to_dict(self, audience: str = "internal", timing: bool = False) -> dict[str, Any]:
+    def to_dict(self, audience: str = "internal", timing: bool = False) -> Content:
         """The content, and on request the seconds each measure took."""
         shown = dict(self.content(audience))
         if timing:

@@ -8,6 +8,7 @@ from typing import Any
 
 import narwhals as nw
 
+from glasshouse.core.plain import Content
 from glasshouse.core.result import Result
 from glasshouse.core.words import SEVERITY
 from glasshouse.data.pair import Pair
@@ -35,7 +36,7 @@ class Drivers:
     value: float
     keys: tuple[Dropped, ...]
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> Content:
         """The contributions as plain data."""
         return asdict(self)
 
@@ -63,7 +64,7 @@ class People:
     of: int
     groups: tuple[Group, ...]
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> Content:
         """The counts as plain data."""
         return asdict(self)
 

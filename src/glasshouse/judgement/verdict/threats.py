@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from glasshouse.core.limits import Outcome, deciding, status_of
-from glasshouse.core.measure import Measure
+from glasshouse.core.measure import AnyMeasure
 from glasshouse.core.result import Result
 from glasshouse.core.words import HOLDOUT_ADVICE, QUESTIONS, SEVERITY, THREATS
 from glasshouse.data.pair import Pair
@@ -31,7 +30,7 @@ class Judged:
     """
 
     result: Result
-    measure: Measure[Any]
+    measure: AnyMeasure
     status: str
     role: str
     outcomes: tuple[Outcome, ...] = ()

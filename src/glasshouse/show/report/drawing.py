@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from glasshouse.core.charts import kinds
+from glasshouse.core.plain import Content
 from glasshouse.core.result import Result
 from glasshouse.core.words import SEVERITY
 from glasshouse.judgement.rumap.map import RUMap
@@ -19,7 +20,7 @@ _FAINT = "#040506"
 FONT = "system-ui, sans-serif"
 
 
-def pictures(content: dict[str, Any], results: Mapping[str, Result]) -> dict[str, str]:
+def pictures(content: Content, results: Mapping[str, Result]) -> dict[str, str]:
     """The default chart of the measures that decide, worst first, as SVG text; a chart that cannot be drawn is left
     out. Charts are drawn from results, which an external page does not get.
     """
@@ -39,7 +40,7 @@ def pictures(content: dict[str, Any], results: Mapping[str, Result]) -> dict[str
     return drawn
 
 
-def map_of(ru_map: RUMap, audience: str = "internal") -> dict[str, Any]:
+def map_of(ru_map: RUMap, audience: str = "internal") -> Content:
     """The risk-utility map as a picture, the figures behind it, and what can be said about their order."""
     svg, problem = safely(lambda: svg_of(ru_map.plot("map").properties(width=560, height=400)))
     content = ru_map.content(audience)
@@ -51,7 +52,7 @@ def map_of(ru_map: RUMap, audience: str = "internal") -> dict[str, Any]:
     }
 
 
-def _rows(content: dict[str, Any]) -> list[dict[str, str]]:
+def _rows(content: Content) -> list[dict[str, str]]:
     """One row per release: composite risk and utility with intervals, and where it stands among the others."""
     shown = []
     for row in content["releases"]:
@@ -70,7 +71,7 @@ def _rows(content: dict[str, Any]) -> list[dict[str, str]]:
     return shown
 
 
-def _with_interval(row: dict[str, Any], name: str) -> str:
+def _with_interval(row: Content, name: str) -> str:
     value, low, high = row.get(name), row.get(f"{name}_low"), row.get(f"{name}_high")
     if value is None:
         return "–"

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import datetime as dt
 from collections.abc import Mapping
-from typing import Any
 
+from glasshouse.core.plain import Content
 from glasshouse.core.result import Result
 from glasshouse.core.words import MARKS, THREATS
 from glasshouse.judgement.rumap.map import RUMap
@@ -20,7 +20,7 @@ FAMILY_ORDER = ("identity", "linkage", "gdpr", "attribution", "prediction", "inf
 
 
 def render(
-    content: dict[str, Any],
+    content: Content,
     *,
     results: Mapping[str, Result],
     ru_map: RUMap | None = None,
@@ -80,7 +80,7 @@ def render(
     )
 
 
-def _title(content: dict[str, Any]) -> str:
+def _title(content: Content) -> str:
     source = content["data"]["tables"][1]["source"]
     generic = source is None or source.endswith("frame") or source in ("pandas", "polars")
     return "Disclosure report" if generic else str(source)

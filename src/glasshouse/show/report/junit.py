@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
-from typing import Any
 from xml.sax.saxutils import escape, quoteattr
 
+from glasshouse.core.plain import Content
 from glasshouse.show.report.view import clip
 
 
-def render(content: dict[str, Any]) -> str:
+def render(content: Content) -> str:
     """The content that passed the gate, as JUnit XML."""
     policy = content["policy"]
     cases = [_case("rule", o["rule"], o["status"], o["comparison"], o["why"]) for o in content["outcomes"]]

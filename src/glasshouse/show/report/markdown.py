@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
-from typing import Any
 
+from glasshouse.core.plain import Content
 from glasshouse.core.words import MARKS
 from glasshouse.show.report.view import VERDICT_WORDS, clip, views_of
 
 
-def render(content: dict[str, Any]) -> str:
+def render(content: Content) -> str:
     """The content that passed the gate, as Markdown text."""
     policy = content["policy"]
     spoken = f"{policy['name']}: {policy['title']}" if policy["title"] else policy["name"]
@@ -54,7 +54,7 @@ def render(content: dict[str, Any]) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _run(content: dict[str, Any]) -> list[str]:
+def _run(content: Content) -> list[str]:
     tables = [
         f"- {t['table']}: {t['records']:,} records, fingerprint `{t['fingerprint']}`" for t in content["data"]["tables"]
     ]

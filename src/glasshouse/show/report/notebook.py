@@ -6,12 +6,12 @@ No script, no style sheet, every label escaped.
 from __future__ import annotations
 
 from html import escape
-from typing import Any
 
+from glasshouse.core.plain import Content
 from glasshouse.core.words import MARKS
 
 
-def render(content: dict[str, Any]) -> str:
+def render(content: Content) -> str:
     """The content that passed the gate, as a small table."""
     rows = "".join(
         f"<tr><td style='text-align:left'>{MARKS[t['status']]} <b>{name}</b></td><td "

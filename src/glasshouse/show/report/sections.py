@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-from glasshouse.core.plain import number, percent
+from glasshouse.core.plain import Content, number, percent
 from glasshouse.judgement.figures import figure
 from glasshouse.show.report.view import MeasureView, at, clip, percent_of, worst_first
 
@@ -13,12 +11,12 @@ MOST_COLUMNS = 15
 TABLES = ("original", "released", "holdout")
 
 
-def people(content: dict[str, Any], views: dict[str, MeasureView]) -> dict[str, Any] | None:
+def people(content: Content, views: dict[str, MeasureView]) -> Content | None:
     """How many people the leading measure flags, which key matters most, and which groups are hit hardest."""
     found, drivers = content["people"], content["drivers"]
     if found is None and drivers is None:
         return None
-    shown: dict[str, Any] = {"drivers": None, "groups": [], "small": 0}
+    shown: Content = {"drivers": None, "groups": [], "small": 0}
     if found is not None:
         flagged = found["flagged"]
         shown |= {
@@ -38,7 +36,7 @@ def people(content: dict[str, Any], views: dict[str, MeasureView]) -> dict[str, 
     return shown
 
 
-def _group(group: dict[str, Any]) -> dict[str, Any]:
+def _group(group: Content) -> Content:
     return {
         "column": clip(group["column"], 40),
         "level": "(missing)" if group["level"] is None else clip(group["level"], 40),
@@ -50,7 +48,7 @@ def _group(group: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def _drivers(drivers: dict[str, Any], view: MeasureView) -> dict[str, Any]:
+def _drivers(drivers: Content, view: MeasureView) -> Content:
     share = view.shown["is_share"]
     biggest = max((abs(row["falls_by"]) for row in drivers["keys"]), default=0.0)
     rows = [
@@ -67,7 +65,7 @@ def _drivers(drivers: dict[str, Any], view: MeasureView) -> dict[str, Any]:
     return {"title": view.title, "value": figure(drivers["value"], share), "rows": rows, "flat": biggest < 0.01}
 
 
-def utility(views: dict[str, MeasureView]) -> dict[str, Any]:
+def utility(views: dict[str, MeasureView]) -> Content:
     """Every utility measure on its common scale, and the columns that lost most."""
     chosen = [v for v in views.values() if v.side == "utility"]
     scaled = sorted(
@@ -83,9 +81,9 @@ def utility(views: dict[str, MeasureView]) -> dict[str, Any]:
     }
 
 
-def _columns(chosen: list[MeasureView]) -> list[dict[str, Any]]:
+def _columns(chosen: list[MeasureView]) -> list[Content]:
     """One row per column: how many per-column checks see a loss beyond sampling noise, and the worst of them."""
-    rows: dict[str, dict[str, Any]] = {}
+    rows: dict[str, Content] = {}
     for view in chosen:
         for column, reading in view.shown["columns"].items():
             row = rows.setdefault(column, {"name": column, "checks": 0, "lost": [], "ratio": 0.0})
@@ -105,12 +103,12 @@ def _columns(chosen: list[MeasureView]) -> list[dict[str, Any]]:
     return found
 
 
-def distributions(content: dict[str, Any]) -> list[dict[str, Any]]:
+def distributions(content: Content) -> list[Content]:
     """Original and release side by side, as heights in a small box or widths of bars."""
     pictures = []
     for one in content["distributions"]:
         top = max(*one["original"], *one["released"]) or 1.0
-        shown: dict[str, Any] = {"column": clip(one["column"], 50), "kind": one["kind"], "more": one["more"]}
+        shown: Content = {"column": clip(one["column"], 50), "kind": one["kind"], "more": one["more"]}
         if one["kind"] == "bins":
             shown |= {t: _steps([share / top for share in one[t]]) for t in ("original", "released")}
         else:
@@ -136,7 +134,7 @@ def _steps(heights: list[float]) -> str:
     return " ".join([*points, "100,40"])
 
 
-def data(content: dict[str, Any]) -> dict[str, Any]:
+def data(content: Content) -> Content:
     """Tables, roles, columns, missing values, findings."""
     shown = content["data"]
     sizes = {t["table"]: t["records"] for t in shown["tables"]}

@@ -5,9 +5,7 @@ Views read the content that passed the gate and nothing else.
 
 from __future__ import annotations
 
-from typing import Any
-
-from glasshouse.core.plain import number, percent
+from glasshouse.core.plain import Content, number, percent
 from glasshouse.core.words import SEVERITY, SIMILARITY
 from glasshouse.judgement.figures import figure
 
@@ -53,7 +51,7 @@ def worst_first(view: MeasureView) -> int:
 class MeasureView:
     """One measure as a page shows it."""
 
-    def __init__(self, shown: dict[str, Any], seconds: float | None = None) -> None:
+    def __init__(self, shown: Content, seconds: float | None = None) -> None:
         self.shown, self.seconds = shown, seconds
         self.name, self.title = str(shown["name"]), str(shown["title"])
         self.status, self.role = str(shown["judgement"]), str(shown["role"])
@@ -123,13 +121,13 @@ class MeasureView:
         return ", ".join([f"{self.title}: {self.value}", *said, self.word])
 
     @property
-    def utility(self) -> dict[str, Any] | None:
+    def utility(self) -> Content | None:
         """A utility figure on the common 0 to 1 scale, where the measure gives one."""
         share = self.shown["utility"]
         return None if not self.ok or share is None else {"share": at(share), "text": number(share, 3)}
 
 
-def _rows(details: dict[str, Any]) -> list[tuple[str, str]]:
+def _rows(details: Content) -> list[tuple[str, str]]:
     rows = [
         (str(k), v if isinstance(v, str) else number(v))
         for k, v in details.items()
@@ -146,7 +144,7 @@ def at(value: float) -> float:
 class ThreatView:
     """One threat as a card: the large figure, the reference value right under it, the sentence."""
 
-    def __init__(self, name: str, shown: dict[str, Any], views: dict[str, MeasureView]) -> None:
+    def __init__(self, name: str, shown: Content, views: dict[str, MeasureView]) -> None:
         self.name, self.title, self.question = name, THREAT_TITLES[name], shown["question"]
         self.status, self.word = shown["status"], WORDS[shown["status"]]
         if not shown["required"] and self.status == "not_assessed":
@@ -161,7 +159,7 @@ class ThreatView:
         self.rows.sort(key=lambda v: (worst_first(v), v.axis is None, -(v.shown["excess"] or 0), v.name))
 
 
-def views_of(content: dict[str, Any], timing: dict[str, float] | None = None) -> dict[str, MeasureView]:
+def views_of(content: Content, timing: dict[str, float] | None = None) -> dict[str, MeasureView]:
     """Every measure of the content as a view, by name."""
     return {name: MeasureView(shown, (timing or {}).get(name)) for name, shown in content["results"].items()}
 
