@@ -2,24 +2,47 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import polars as pl
 
 from glasshouse.core.errors import InputError, closest
 from glasshouse.core.measure import Measure, registered
 from glasshouse.core.printing import prose
 from glasshouse.core.rooms import measures_of
+from glasshouse.data.checks import Findings
+from glasshouse.data.frames import Frame
 from glasshouse.data.pair import Pair
+from glasshouse.data.roles import Argument
 
 
 def all_measures() -> dict[str, Measure]:
-    """Every measure of every room, by name."""
+    """Every measure of every room, by name.
+
+    Returns
+    -------
+    dict of str to Measure
+        Imports every room of measures.
+    """
     return {**measures_of("glasshouse.disclosure"), **measures_of("glasshouse.utility"), **registered()}
 
 
 def measures() -> pl.DataFrame:
-    """The registry as a frame: name, side, family, threat, range, direction, needs, bands, citation, cost."""
+    """The measures there are, one row each.
+
+    Returns
+    -------
+    polars.DataFrame
+        Columns name, side, family, threat, range, direction, needs, bands, cost, summary and citation; sorted by side,
+        family and name.
+
+    Examples
+    --------
+    >>> import glasshouse as gh
+    >>> listing = gh.measures()
+    >>> listing.columns[:4]
+    ['name', 'side', 'family', 'threat']
+    >>> "disco" in listing["name"]
+    True
+    """
     wanted = ("name", "side", "family", "threat", "range", "direction", "needs", "bands", "cost", "summary", "citation")
     records = sorted((m.record() for m in all_measures().values()), key=lambda r: (r["side"], r["family"], r["name"]))
     return pl.DataFrame([{k: r[k] for k in wanted} for r in records], schema=dict.fromkeys(wanted, pl.String))
@@ -33,7 +56,30 @@ class Explanation(str):
 
 
 def explain(name: str) -> Explanation:
-    """What a measure asks, how to read it, what it needs, its limits and its source, as prose."""
+    """What a measure asks, how to read it, what it needs, its limits and its source, as prose.
+
+    Parameters
+    ----------
+    name : str
+        A name that ``gh.measures()`` lists.
+
+    Returns
+    -------
+    Explanation
+        Text; it prints as text in a notebook too.
+
+    Raises
+    ------
+    InputError
+        When there is no such measure; the closest name is offered.
+
+    Examples
+    --------
+    >>> import glasshouse as gh
+    >>> text = gh.explain("disco")
+    >>> "Raab" in text
+    True
+    """
     known = all_measures()
     if name not in known:
         raise InputError(f"there is no measure {name!r}{closest(name, known)}; gh.measures() lists them")
@@ -43,6 +89,28 @@ def explain(name: str) -> Explanation:
     return Explanation(prose({**found.record(), "text": text, "options": options}))
 
 
-def check(original: Any, released: Any, **roles: Any) -> Any:
-    """Findings about two tables before anything runs."""
+def check(original: Frame, released: Frame, **roles: Argument) -> Findings:
+    """Findings about two tables before anything runs.
+
+    Parameters
+    ----------
+    original : frame or path
+        The confidential table.
+    released : frame, path or list of them
+        The release, or several.
+    **roles
+        Other arguments of :class:`glasshouse.Pair`: keys, target, holdout, ...
+
+    Returns
+    -------
+    Findings
+        A list that prints itself, the most serious first.
+
+    Examples
+    --------
+    >>> import glasshouse as gh
+    >>> example = gh.data.load("health")
+    >>> gh.check(example.original, example.released, holdout=example.holdout)
+    no findings: the tables fit together
+    """
     return Pair(original, released, **roles).check()
