@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TypedDict
 
 from glasshouse.core.errors import InputError
 from glasshouse.formal import zcdp
@@ -19,16 +19,51 @@ MULTIPLIER_WARNING = 3.0
 SMALL_ADVANTAGE = 0.02
 
 
+class ConstraintDict(TypedDict):
+    """A constraint as plain data."""
+
+    kind: str
+    inputs: dict[str, float]
+    rho: float
+    statement: str
+
+
+class RiskDict(TypedDict):
+    """A risk as plain data; rho is None where nothing is promised."""
+
+    rho: float | None
+    constraints: list[ConstraintDict]
+
+
 @dataclass(frozen=True)
 class Constraint:
-    """One requirement as it was stated, and the rho it allows."""
+    """One requirement as it was stated, and the rho it allows.
+
+    Attributes
+    ----------
+    kind : str
+        How it was stated: "zcdp", "advantage", "err_rates", "success_at_baseline", "advantage_at_baseline", "gdp" or
+        "epsilon_delta".
+    inputs : mapping of str to float
+        The numbers it was stated with.
+    rho : float
+        The largest rho that meets it.
+    statement : str
+        The requirement in words.
+    """
 
     kind: str
     inputs: Mapping[str, float] = field(hash=False)
     rho: float
     statement: str
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> ConstraintDict:
+        """Plain data.
+
+        Returns
+        -------
+        dict
+        """
         return {"kind": self.kind, "inputs": dict(self.inputs), "rho": self.rho, "statement": self.statement}
 
 
@@ -38,6 +73,35 @@ class Risk(Guarantee):
     Make one with a factory (``from_advantage``, ``from_success_at_baseline``, ``from_err_rates``, ...) and combine
     several with ``|``: read it as "and also", the stricter one decides. A Risk never changes. One record is one person;
     tables are neighbours when they differ by one record added or removed.
+
+    Parameters
+    ----------
+    rho : float
+        The parameter of zero-concentrated differential privacy, above 0.
+    constraints : tuple of Constraint, default empty
+        The requirements behind it, as stated.
+    allow_non_private : bool, default False
+        Accept an infinite rho, which promises nothing.
+
+    Notes
+    -----
+    rho-zCDP bounds the Renyi divergence of order L between releases of neighbouring tables by rho L for every L > 1.
+    Every reading (``max_tpr``, ``max_success``, ``advantage``, ``bayes_error``, ``epsilon``) follows from that.
+
+    References
+    ----------
+    Bun & Steinke (2016), Concentrated differential privacy: simplifications, extensions, and lower bounds.
+
+    Examples
+    --------
+    >>> import glasshouse as gh
+    >>> risk = gh.Risk.from_success_at_baseline(success=0.05, baseline=0.01) | gh.Risk.from_advantage(0.3)
+    >>> round(risk.rho, 4), round(risk.advantage, 3)
+    (0.1734, 0.29)
+    >>> risk.max_success([0.001, 0.01, 0.5]).round(4)
+    array([0.0075, 0.05  , 0.7691])
+    >>> round(risk.epsilon(delta=1e-6), 2)
+    2.89
     """
 
     __slots__ = ("constraints", "rho")
@@ -57,19 +121,58 @@ class Risk(Guarantee):
         object.__setattr__(self, "rho", figure)
         object.__setattr__(self, "constraints", tuple(constraints) or (own,))
 
-    def __setattr__(self, name: str, value: Any) -> None:
+    def __setattr__(self, name: str, value: object) -> None:
         raise AttributeError(f"a Risk does not change; {name!r} cannot be set")
 
     # -- stating a requirement ---------------------------------------------------------------------------------------
 
     @classmethod
     def from_rho(cls, rho: float, *, allow_non_private: bool = False) -> Risk:
-        """rho-zCDP itself, for those who know it."""
+        """rho-zCDP itself, for those who know it.
+
+        Parameters
+        ----------
+        rho : float
+            Above 0.
+        allow_non_private : bool, default False
+            Accept an infinite rho, which promises nothing.
+
+        Returns
+        -------
+        Risk
+
+        Examples
+        --------
+        >>> import glasshouse as gh
+        >>> round(gh.Risk.from_rho(0.5).mu, 3)
+        1.0
+        """
         return cls(rho, allow_non_private=allow_non_private)
 
     @classmethod
     def from_advantage(cls, advantage: float) -> Risk:
-        """No attack may beat its baseline by more than ``advantage``, whatever that is: rho = A ln((1+A)/(1-A))."""
+        """No attack may beat its baseline by more than this, whatever the baseline is.
+
+        Parameters
+        ----------
+        advantage : float
+            Largest success minus baseline A, between 0 and 1; below 0.02 a warning says that the noise will swamp most
+            tables.
+
+        Returns
+        -------
+        Risk
+
+        Notes
+        -----
+        rho = A ln((1+A)/(1-A)).
+
+        Examples
+        --------
+        >>> import glasshouse as gh
+        >>> round(gh.Risk.from_advantage(0.1).rho, 5)
+        0.02007
+        """
         figure = share("advantage", advantage)
         if figure < SMALL_ADVANTAGE:
             warnings.warn(
@@ -83,7 +186,31 @@ class Risk(Guarantee):
 
     @classmethod
     def from_err_rates(cls, tpr: float, fpr: float) -> Risk:
-        """Membership inference: at false-positive rate ``fpr`` the true-positive rate stays at ``tpr`` or less."""
+        """Membership inference: at this false-positive rate the true-positive rate stays at ``tpr`` or less.
+
+        Parameters
+        ----------
+        tpr : float
+            Largest share of the members that may be detected, below 1.
+        fpr : float
+            False-positive rate, above 0 and below ``tpr``.
+
+        Returns
+        -------
+        Risk
+
+        Raises
+        ------
+        InputError
+            When the rates contradict each other or no release meets them.
+
+        Examples
+        --------
+        >>> import glasshouse as gh
+        >>> risk = gh.Risk.from_err_rates(tpr=0.05, fpr=0.01)
+        >>> round(risk.max_tpr(0.01), 4)
+        0.05
+        """
         rate, alarm = _pair_of_rates("tpr", tpr, "fpr", fpr)
         statement = (
             f"a membership test with {_percent(alarm)} false alarms detects at most {_percent(rate)} of the members"
@@ -92,7 +219,30 @@ class Risk(Guarantee):
 
     @classmethod
     def from_success_at_baseline(cls, success: float, baseline: float) -> Risk:
-        """Any attack that succeeds at rate ``baseline`` without the person's data: at most ``success`` with it."""
+        """Any attack that succeeds at rate ``baseline`` without the person's data: at most ``success`` with it.
+
+        Parameters
+        ----------
+        success : float
+            Largest success rate, below 1.
+        baseline : float
+            Success rate that chance gives, above 0 and below ``success``.
+
+        Returns
+        -------
+        Risk
+
+        Raises
+        ------
+        InputError
+            When the rates contradict each other or no release meets them.
+
+        Examples
+        --------
+        >>> import glasshouse as gh
+        >>> round(gh.Risk.from_success_at_baseline(0.05, 0.01).rho, 4)
+        0.1734
+        """
         rate, chance = _pair_of_rates("success", success, "baseline", baseline)
         statement = f"an attack with baseline {_percent(chance)} succeeds at most {_percent(rate)} of the time"
         inputs = {"success": rate, "baseline": chance}
@@ -100,7 +250,24 @@ class Risk(Guarantee):
 
     @classmethod
     def from_advantage_at_baseline(cls, advantage: float, baseline: float) -> Risk:
-        """As ``from_success_at_baseline`` with success = advantage + baseline; warns where that is a multiple of it."""
+        """As ``from_success_at_baseline`` with success = advantage + baseline.
+
+        Parameters
+        ----------
+        advantage : float
+            Largest success minus baseline, between 0 and 1.
+        baseline : float
+            Success rate that chance gives; a warning says so where the sum is three times the baseline or more.
+
+        Returns
+        -------
+        Risk
+
+        Raises
+        ------
+        InputError
+            When the sum reaches 1.
+        """
         gain, chance = share("advantage", advantage), baseline_share("baseline", baseline)
         rate = gain + chance
         if rate >= 1.0:
@@ -120,8 +287,19 @@ class Risk(Guarantee):
 
     @classmethod
     def from_mu(cls, mu: float) -> Risk:
-        """rho = mu^2 / 2: the rho of a Gaussian mechanism that is mu-GDP.
+        """The rho of a Gaussian mechanism that is mu-GDP: mu^2 / 2.
 
+        Parameters
+        ----------
+        mu : float
+            Above 0.
+
+        Returns
+        -------
+        Risk
+
+        Notes
+        -----
         The equality holds for Gaussian mechanisms and their compositions only. Mst and Aim also select by an
         exponential mechanism; they keep this rho, and with it the (slightly weaker) zCDP ceiling, not mu-GDP.
         """
@@ -132,10 +310,33 @@ class Risk(Guarantee):
 
     @classmethod
     def from_epsilon_delta(cls, epsilon: float, delta: float) -> Risk:
-        """The largest rho whose conversion meets (epsilon, delta) (Canonne, Kamath & Steinke 2020).
+        """The largest rho whose conversion meets (epsilon, delta).
 
+        Parameters
+        ----------
+        epsilon : float
+            Above 0.
+        delta : float
+            Between 0 and 1; no zCDP mechanism with Gaussian noise meets delta = 0.
+
+        Returns
+        -------
+        Risk
+
+        Notes
+        -----
         Read it as a target: every release with this rho is (epsilon, delta)-DP. What an (epsilon, delta) claim
         of someone else's mechanism means is read with ``gh.formal.approximate(epsilon, delta)``.
+
+        References
+        ----------
+        Canonne, Kamath & Steinke (2020), The discrete Gaussian for differential privacy, proposition 12.
+
+        Examples
+        --------
+        >>> import glasshouse as gh
+        >>> round(gh.Risk.from_epsilon_delta(1.0, 1e-6).rho, 4)
+        0.0244
         """
         eps, slack = positive("epsilon", epsilon), number("delta", delta)
         if slack == 0.0:
@@ -151,7 +352,17 @@ class Risk(Guarantee):
 
     @classmethod
     def all_of(cls, *risks: Risk) -> Risk:
-        """All requirements at once: the strictest rho, every statement kept."""
+        """All requirements at once: the strictest rho, every statement kept.
+
+        Parameters
+        ----------
+        *risks : Risk
+            At least one.
+
+        Returns
+        -------
+        Risk
+        """
         if not risks:
             raise InputError("all_of needs at least one Risk")
         combined = risks[0]
@@ -193,13 +404,30 @@ class Risk(Guarantee):
 
     @property
     def advantage(self) -> float:
+        """Largest TPR - FPR over all tests: the worst case over all baselines."""
         return zcdp.advantage_of_rho(self.rho)
 
     def _curve(self, fpr: Floats) -> Floats:
         return zcdp.max_tpr(self.rho, fpr)
 
     def delta(self, epsilon: float, conversion: str = "renyi") -> float:
-        """delta at this epsilon: the usual Renyi conversion, or ``conversion="exact"``, never above it (slower)."""
+        """The delta that goes with this epsilon.
+
+        Parameters
+        ----------
+        epsilon : float
+            Privacy loss.
+        conversion : {"renyi", "exact"}, default "renyi"
+            "renyi" is the usual conversion; "exact" reads the trade-off curve, is never above it, and is slower.
+
+        Returns
+        -------
+        float
+
+        References
+        ----------
+        Canonne, Kamath & Steinke (2020), The discrete Gaussian for differential privacy, proposition 12.
+        """
         eps = number("epsilon", epsilon)
         if conversion == "exact":
             if eps < 0.0:
@@ -210,7 +438,17 @@ class Risk(Guarantee):
         return zcdp.delta_of_rho(self.rho, eps)
 
     def epsilon(self, delta: float = 1e-6) -> float:
-        """Smallest epsilon that goes with this delta by the usual Renyi conversion."""
+        """Smallest epsilon that goes with this delta by the usual Renyi conversion.
+
+        Parameters
+        ----------
+        delta : float, default 1e-6
+            Probability with which the loss may be larger, between 0 and 1.
+
+        Returns
+        -------
+        float
+        """
         return zcdp.epsilon_of_rho(self.rho, share("delta", delta))
 
     tpr_at_fpr = Guarantee.max_tpr
@@ -219,7 +457,18 @@ class Risk(Guarantee):
     trade_off = Guarantee.tradeoff
 
     def explain(self) -> str:
-        """One sentence per threat, each with the figure this rho promises."""
+        """One sentence per threat, each with the figure this rho promises.
+
+        Returns
+        -------
+        str
+
+        Examples
+        --------
+        >>> import glasshouse as gh
+        >>> print(gh.Risk.from_rho(0.1).explain().splitlines()[1])
+        - Membership: a test with 1 % false alarms detects at most 3.51 % of the members.
+        """
         lines = [f"What rho = {self.rho:.6g} promises about each person, against any attacker:"]
         lines += [f"- {sentence}" for sentence in self._sentences().values()]
         if len(self.constraints) > 1 or self.constraints[0].kind != "zcdp":
@@ -248,16 +497,43 @@ class Risk(Guarantee):
 
     @staticmethod
     def guide(threat: str) -> ThreatGuide:
-        """How to state a requirement against a threat: "membership", "singling_out", "attribute_inference", ..."""
+        """How to state a requirement against a threat.
+
+        Parameters
+        ----------
+        threat : str
+            "membership", "singling_out", "attribute_inference", "reconstruction" or "unknown".
+
+        Returns
+        -------
+        ThreatGuide
+        """
         return guide(threat)
 
-    def to_dict(self) -> dict[str, Any]:
-        """Plain data, e.g. for a report or a saved synthesiser."""
+    def to_dict(self) -> RiskDict:
+        """Plain data, e.g. for a report or a saved synthesiser.
+
+        Returns
+        -------
+        dict
+            ``rho`` (None when infinite) and ``constraints``.
+        """
         rho = self.rho if math.isfinite(self.rho) else None
         return {"rho": rho, "constraints": [c.to_dict() for c in self.constraints]}
 
     @classmethod
-    def from_dict(cls, content: Mapping[str, Any]) -> Risk:
+    def from_dict(cls, content: RiskDict) -> Risk:
+        """The Risk that ``to_dict`` wrote down.
+
+        Parameters
+        ----------
+        content : dict
+            What ``to_dict`` gave.
+
+        Returns
+        -------
+        Risk
+        """
         constraints = tuple(
             Constraint(str(c["kind"]), dict(c["inputs"]), float(c["rho"]), str(c["statement"]))
             for c in content["constraints"]
@@ -265,7 +541,7 @@ class Risk(Guarantee):
         rho = content["rho"]
         return cls(math.inf if rho is None else float(rho), constraints, allow_non_private=rho is None)
 
-    def __reduce__(self) -> tuple[Any, ...]:
+    def __reduce__(self) -> tuple[Callable[[RiskDict], Risk], tuple[RiskDict]]:
         return Risk.from_dict, (self.to_dict(),)  # copies are made from the content, since attributes cannot be set
 
     def __eq__(self, other: object) -> bool:
@@ -286,7 +562,8 @@ class Risk(Guarantee):
         )
 
 
-def _pair_of_rates(high_name: str, high: Any, low_name: str, low: Any) -> tuple[float, float]:
+def _pair_of_rates(high_name: str, high: object, low_name: str, low: object) -> tuple[float, float]:
+    """Two checked rates, the larger first."""
     chance = baseline_share(low_name, low)
     rate = number(high_name, high)
     if rate == 1.0:
