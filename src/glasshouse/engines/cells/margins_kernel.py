@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from numba import njit
 
+from glasshouse.data.arrays import Floats, Ints
+
 
 @njit(cache=True, nogil=True)
-def tally(codes: Any, which: Any, strides: Any, cells: int, weights: Any, weighted: bool) -> Any:
+def tally(codes: Ints, which: Ints, strides: Ints, cells: int, weights: Floats, weighted: bool) -> Floats:
     """Counts of the joint codes of up to a few columns; ``codes`` [columns, records]."""
     out = np.zeros(cells)
     n = codes.shape[1]
@@ -27,7 +27,7 @@ def tally(codes: Any, which: Any, strides: Any, cells: int, weights: Any, weight
 
 
 @njit(cache=True, nogil=True)
-def pair_moments(scores: Any, weights: Any) -> Any:
+def pair_moments(scores: Floats, weights: Floats) -> Floats:
     """Sums over the records that have both values, [pairs of rows, 6]: w, wa, wb, waa, wbb, wab; ``scores`` [columns,
     records].
     """

@@ -5,16 +5,16 @@ Every loop visits cells in the order of their codes, so a result does not depend
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from numba import njit
+
+from glasshouse.data.arrays import Floats, Ints
 
 LARGEST = 1_000_000  # cells of a table counted in place; larger ones are counted over the cells that occur
 
 
 @njit(cache=True, nogil=True)
-def _fill(codes: Any, which: Any, sizes: Any, weights: Any, weighted: bool, out: Any) -> Any:
+def _fill(codes: Ints, which: Ints, sizes: Ints, weights: Floats, weighted: bool, out: Floats) -> int:
     """Adds one file's records to the cells of one table and returns the number of its cells."""
     cells = 1
     for k in range(len(which)):
@@ -35,8 +35,17 @@ def _fill(codes: Any, which: Any, sizes: Any, weights: Any, weighted: bool, out:
 
 @njit(cache=True, nogil=True)
 def table_figures(
-    cx: Any, cy: Any, tables: Any, sizes: Any, wx: Any, wy: Any, hx: bool, hy: bool, most: int, ratio_only: bool
-) -> Any:
+    cx: Ints,
+    cy: Ints,
+    tables: Ints,
+    sizes: Ints,
+    wx: Floats,
+    wy: Floats,
+    hx: bool,
+    hy: bool,
+    most: int,
+    ratio_only: bool,
+) -> Floats:
     """The figures of ``figures_of`` for every table, [tables, figures]; ``ratio_only``: VW and df alone.
 
     ``tables`` [tables, order], ``most`` the cells of the largest.
@@ -69,7 +78,7 @@ def table_figures(
 
 
 @njit(cache=True, nogil=True)
-def _ranked(score: Any, order: Any) -> None:
+def _ranked(score: Floats, order: Ints) -> None:
     """Shell sort of the places by score: the cells of a table are few."""
     for i in range(len(order)):
         order[i] = i
@@ -85,7 +94,7 @@ def _ranked(score: Any, order: Any) -> None:
 
 
 @njit(cache=True, nogil=True)
-def figures_of(d: Any, s: Any, score: Any, order: Any, out: Any) -> None:
+def figures_of(d: Floats, s: Floats, score: Floats, order: Ints, out: Floats) -> None:
     """VW, FT, JSD (bits), SPECKS, WMabsDD, U, G, PO50, MabsDD, dBhatt, df, df of G and both sizes of one table
     without empty cells; d records of the original, s of the release in each cell.
     """
@@ -142,7 +151,7 @@ def figures_of(d: Any, s: Any, score: Any, order: Any, out: Any) -> None:
 
 
 @njit(cache=True, nogil=True)
-def cramers_vs(codes: Any, sizes: Any, weights: Any, corrected: bool, most: int) -> Any:
+def cramers_vs(codes: Ints, sizes: Ints, weights: Floats, corrected: bool, most: int) -> Floats:
     """Cramér's V of every pair of rows of ``codes`` (-1 missing) over the records that have both values.
 
     NaN where it is undefined, -1 for a pair with more than ``most`` cells, which is left to the caller.
@@ -190,6 +199,7 @@ def cramers_vs(codes: Any, sizes: Any, weights: Any, corrected: bool, most: int)
 
 @njit(cache=True, nogil=True)
 def v_from_phi2(phi2: float, r: float, c: float, total: float, corrected: bool) -> float:
+    """Cramér's V of an r by c table from chi2 / n; ``corrected`` takes out the bias of Bergsma (2013)."""
     phi2 = phi2 if phi2 > 1e-14 else 0.0
     if not corrected:
         return np.sqrt(phi2 / (min(r, c) - 1))
@@ -200,7 +210,7 @@ def v_from_phi2(phi2: float, r: float, c: float, total: float, corrected: bool) 
 
 
 @njit(cache=True, nogil=True)
-def correlation_ratios(codes: Any, size: int, scores: Any, weights: Any) -> Any:
+def correlation_ratios(codes: Ints, size: int, scores: Floats, weights: Floats) -> Floats:
     """eta of every row of ``scores`` (NaN missing) over the classes of one column; NaN for a constant or one class."""
     columns, n = scores.shape
     out = np.full(columns, np.nan)
@@ -231,7 +241,7 @@ def correlation_ratios(codes: Any, size: int, scores: Any, weights: Any) -> Any:
 
 
 @njit(cache=True, nogil=True)
-def copula_distances(x: Any, y: Any, size: int) -> Any:
+def copula_distances(x: Ints, y: Ints, size: int) -> Floats:
     """Mean squared difference of the empirical copulas of every pair of columns, from grid bins [columns, records].
 
     Counts are compared as whole numbers (times the other file's size), so equal files give exactly 0.

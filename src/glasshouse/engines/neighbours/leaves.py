@@ -7,10 +7,11 @@ the leaf lists touches a small part of the pairs that a search over all records 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numba import njit, prange
+
+from glasshouse.data.arrays import Ints
 
 BLOCK = 256
 
@@ -19,9 +20,9 @@ BLOCK = 256
 class Lists:
     """Members of every leaf: ``members[starts[offset[b] + leaf] : starts[offset[b] + leaf + 1]]`` for tree b."""
 
-    offset: np.ndarray
-    starts: np.ndarray
-    members: np.ndarray
+    offset: Ints
+    starts: Ints
+    members: Ints
     n: int
 
 
@@ -29,14 +30,14 @@ class Lists:
 class Shared:
     """Most trees shared with a record of the first part of the reference, of the rest, and who ties for the most."""
 
-    first: np.ndarray
-    rest: np.ndarray
-    index: np.ndarray
-    tie_offsets: np.ndarray
-    ties: np.ndarray
+    first: Ints
+    rest: Ints
+    index: Ints
+    tie_offsets: Ints
+    ties: Ints
 
 
-def leaf_lists(leaves: np.ndarray, n_leaves: np.ndarray) -> Lists:
+def leaf_lists(leaves: Ints, n_leaves: Ints) -> Lists:
     """Lists of the records in every leaf; ``leaves`` is [trees, n], ``n_leaves`` bounds the numbers of each tree."""
     trees, n = leaves.shape
     offset = np.concatenate([[0], np.cumsum(n_leaves + 1)])[:-1]
@@ -49,7 +50,7 @@ def leaf_lists(leaves: np.ndarray, n_leaves: np.ndarray) -> Lists:
     return Lists(offset.astype(np.int64), starts, members, n)
 
 
-def most_shared(asked: np.ndarray, lists: Lists, n_first: int, with_ties: bool = True) -> Shared:
+def most_shared(asked: Ints, lists: Lists, n_first: int, with_ties: bool = True) -> Shared:
     """For each column of ``asked`` [trees, n]: most shared leaves with records before ``n_first`` and from there on."""
     asked = np.ascontiguousarray(asked.T.astype(np.int32))
     empty = np.empty(0, np.int64), np.empty(0, np.int32)
@@ -65,8 +66,8 @@ def most_shared(asked: np.ndarray, lists: Lists, n_first: int, with_ties: bool =
 
 @njit(cache=True, parallel=True)
 def _count(
-    asked: Any, offset: Any, starts: Any, members: Any, n: int, n_first: int, tie_offsets: Any, ties: Any
-) -> Any:
+    asked: Ints, offset: Ints, starts: Ints, members: Ints, n: int, n_first: int, tie_offsets: Ints, ties: Ints
+) -> tuple[Ints, Ints, Ints, Ints]:
     """A tie list is empty for a record that shares no leaf with anybody: it ties with everybody."""
     n_asked, trees = asked.shape
     first = np.zeros(n_asked, np.int32)

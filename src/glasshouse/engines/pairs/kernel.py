@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from numba import njit, prange
+
+from glasshouse.data.arrays import Bools, Floats, Ints
 
 LEVEL, MISMATCH, MATCH, IGNORE = 0, 1, 2, 3
 TOL = 1e-9
@@ -13,7 +13,7 @@ UNIFORM, SOFTMAX, GAUSSIAN, EPANECHNIKOV, TRICUBE = 0, 1, 2, 3, 4
 
 
 @njit(cache=True, parallel=True)
-def mixed(numbers: Any, codes: Any, other_numbers: Any, other_codes: Any, weights: Any, rule: int) -> Any:
+def mixed(numbers: Floats, codes: Ints, other_numbers: Floats, other_codes: Ints, weights: Floats, rule: int) -> Floats:
     """Weighted mean of |a - b| over numbers (NaN missing) and of a != b over codes (negative missing), for all
     pairs.
     """
@@ -57,7 +57,8 @@ def mixed(numbers: Any, codes: Any, other_numbers: Any, other_codes: Any, weight
 
 
 @njit(cache=True)
-def _level(gap: float, cuts: Any) -> int:
+def _level(gap: float, cuts: Floats) -> int:
+    """The first level whose largest difference covers this one."""
     for c in range(cuts.shape[0]):
         if gap <= cuts[c]:
             return c
@@ -65,7 +66,7 @@ def _level(gap: float, cuts: Any) -> int:
 
 
 @njit(cache=True)
-def _agreement(a: float, b: float, is_code: bool, cuts: Any, rule: int) -> int:
+def _agreement(a: float, b: float, is_code: bool, cuts: Floats, rule: int) -> int:
     """Level of agreement of one column: 0 best; number of cuts: none; one more: not comparable (missing, ignored)."""
     if np.isnan(a) or np.isnan(b):
         if rule == IGNORE:
@@ -78,7 +79,9 @@ def _agreement(a: float, b: float, is_code: bool, cuts: Any, rule: int) -> int:
 
 
 @njit(cache=True, parallel=True)
-def agreement_score(values: Any, other: Any, is_code: Any, cuts: Any, n_cuts: Any, table: Any, rule: int) -> Any:
+def agreement_score(
+    values: Floats, other: Floats, is_code: Bools, cuts: Floats, n_cuts: Ints, table: Floats, rule: int
+) -> Floats:
     """Sum over columns of ``table[column, level of agreement]`` for all pairs."""
     n = values.shape[0]
     m = other.shape[0]
@@ -94,7 +97,9 @@ def agreement_score(values: Any, other: Any, is_code: Any, cuts: Any, n_cuts: An
 
 
 @njit(cache=True)
-def pattern_counts(values: Any, other: Any, is_code: Any, cuts: Any, n_cuts: Any, rule: int, size: int) -> Any:
+def pattern_counts(
+    values: Floats, other: Floats, is_code: Bools, cuts: Floats, n_cuts: Ints, rule: int, size: int
+) -> Ints:
     """How many pairs show each agreement pattern; a pattern is the mixed-radix number of its levels."""
     counts = np.zeros(size, np.int64)
     for i in range(values.shape[0]):
@@ -109,7 +114,7 @@ def pattern_counts(values: Any, other: Any, is_code: Any, cuts: Any, n_cuts: Any
 
 
 @njit(cache=True, parallel=True)
-def row_figures(block: Any, true: Any, k: int) -> Any:
+def row_figures(block: Floats, true: Ints, k: int) -> Floats:
     """Per query: smallest score, k-th smallest, score of the true match, scores below it and equal to it, mean,
     variance.
 
@@ -159,7 +164,8 @@ def row_figures(block: Any, true: Any, k: int) -> Any:
 
 
 @njit(cache=True)
-def _quantile(ordered: Any, p: float) -> float:
+def _quantile(ordered: Floats, p: float) -> float:
+    """Linear-interpolation quantile of sorted numbers."""
     at = p * (ordered.shape[0] - 1)
     low = int(at)
     high = min(low + 1, ordered.shape[0] - 1)
@@ -168,6 +174,7 @@ def _quantile(ordered: Any, p: float) -> float:
 
 @njit(cache=True)
 def _kernel_weight(u: float, shape: int) -> float:
+    """Weight of a candidate at u bandwidths."""
     if shape == GAUSSIAN:
         return np.exp(-0.5 * u * u)
     if abs(u) >= 1.0:
@@ -179,8 +186,8 @@ def _kernel_weight(u: float, shape: int) -> float:
 
 @njit(cache=True, parallel=True)
 def true_weights(
-    block: Any, radius: Any, true: Any, shape: int, kappa: float, bandwidth: float, from_best: bool
-) -> Any:
+    block: Floats, radius: Floats, true: Ints, shape: int, kappa: float, bandwidth: float, from_best: bool
+) -> tuple[Ints, Floats]:
     """Size of each candidate set {score <= radius} and the weight of the true match in it (0 when absent).
 
     ``kappa`` or ``bandwidth`` 0 asks for the default: 2 / range of the candidate scores, and Silverman's rule.
