@@ -46,9 +46,29 @@ def table_figures(
     most: int,
     ratio_only: bool,
 ) -> Floats:
-    """The figures of ``figures_of`` for every table, [tables, figures]; ``ratio_only``: VW and df alone.
+    """The figures of ``figures_of`` for every table of two files.
 
-    ``tables`` [tables, order], ``most`` the cells of the largest.
+    Parameters
+    ----------
+    cx, cy : array of int
+        Codes of the two files, [columns, records].
+    tables : array of int
+        [tables, order]: the columns of each table.
+    sizes : array of int
+        Levels of each column.
+    wx, wy : array of float
+        Weights of the records.
+    hx, hy : bool
+        Whether the weights of a file count.
+    most : int
+        Cells of the largest table.
+    ratio_only : bool
+        Compute VW and df alone.
+
+    Returns
+    -------
+    array of float
+        [tables, 14]
     """
     full_d, full_s = np.zeros(most), np.zeros(most)
     d, s = np.zeros(most), np.zeros(most)
@@ -95,8 +115,22 @@ def _ranked(score: Floats, order: Ints) -> None:
 
 @njit(cache=True, nogil=True)
 def figures_of(d: Floats, s: Floats, score: Floats, order: Ints, out: Floats) -> None:
-    """VW, FT, JSD (bits), SPECKS, WMabsDD, U, G, PO50, MabsDD, dBhatt, df, df of G and both sizes of one table
-    without empty cells; d records of the original, s of the release in each cell.
+    """Every statistic of one table without empty cells.
+
+    Parameters
+    ----------
+    d, s : array of float
+        Records of the original and of the release in each cell.
+    score : array of float
+        Work space, one per cell.
+    order : array of int
+        Work space, one per cell.
+    out : array of float
+        Takes VW, FT, JSD (bits), SPECKS, WMabsDD, U, G, PO50, MabsDD, dBhatt, df, df of G and both sizes.
+
+    References
+    ----------
+    Raab, Nowok & Dibben (2021), Assessing, visualizing and improving the utility of synthetic data.
     """
     n, m = d.sum(), s.sum()
     total = n + m
@@ -152,9 +186,25 @@ def figures_of(d: Floats, s: Floats, score: Floats, order: Ints, out: Floats) ->
 
 @njit(cache=True, nogil=True)
 def cramers_vs(codes: Ints, sizes: Ints, weights: Floats, corrected: bool, most: int) -> Floats:
-    """Cramér's V of every pair of rows of ``codes`` (-1 missing) over the records that have both values.
+    """Cramér's V of every pair of columns over the records that have both values.
 
-    NaN where it is undefined, -1 for a pair with more than ``most`` cells, which is left to the caller.
+    Parameters
+    ----------
+    codes : array of int
+        [columns, records], -1 missing.
+    sizes : array of int
+        Levels of each column.
+    weights : array of float
+        One per record.
+    corrected : bool
+        Take out the bias (Bergsma 2013).
+    most : int
+        Most cells of a table counted here.
+
+    Returns
+    -------
+    array of float
+        One per pair; NaN where it is undefined, -1 for a pair with more cells, which is left to the caller.
     """
     columns, n = codes.shape
     widest = 1
@@ -211,7 +261,24 @@ def v_from_phi2(phi2: float, r: float, c: float, total: float, corrected: bool) 
 
 @njit(cache=True, nogil=True)
 def correlation_ratios(codes: Ints, size: int, scores: Floats, weights: Floats) -> Floats:
-    """eta of every row of ``scores`` (NaN missing) over the classes of one column; NaN for a constant or one class."""
+    """Correlation ratio eta of numeric columns over the classes of one column.
+
+    Parameters
+    ----------
+    codes : array of int
+        Class of every record, -1 missing.
+    size : int
+        Number of classes.
+    scores : array of float
+        [columns, records], NaN missing.
+    weights : array of float
+        One per record.
+
+    Returns
+    -------
+    array of float
+        One per column; NaN for a constant column or a single class.
+    """
     columns, n = scores.shape
     out = np.full(columns, np.nan)
     mass, sums = np.zeros(size), np.zeros(size)
@@ -242,9 +309,20 @@ def correlation_ratios(codes: Ints, size: int, scores: Floats, weights: Floats) 
 
 @njit(cache=True, nogil=True)
 def copula_distances(x: Ints, y: Ints, size: int) -> Floats:
-    """Mean squared difference of the empirical copulas of every pair of columns, from grid bins [columns, records].
+    """Mean squared difference of the empirical copulas of every pair of columns.
 
-    Counts are compared as whole numbers (times the other file's size), so equal files give exactly 0.
+    Parameters
+    ----------
+    x, y : array of int
+        Grid bins of the two files, [columns, records].
+    size : int
+        Number of grid points.
+
+    Returns
+    -------
+    array of float
+        One per pair of columns. Counts are compared as whole numbers (times the other file's size), so equal files
+        give exactly 0.
     """
     columns, n, m = len(x), x.shape[1], y.shape[1]
     out = np.zeros(columns * (columns - 1) // 2)

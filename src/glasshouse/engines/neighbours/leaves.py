@@ -18,7 +18,15 @@ BLOCK = 256
 
 @dataclass(frozen=True)
 class Lists:
-    """Members of every leaf: ``members[starts[offset[b] + leaf] : starts[offset[b] + leaf + 1]]`` for tree b."""
+    """Members of every leaf: ``members[starts[offset[b] + leaf] : starts[offset[b] + leaf + 1]]`` for tree b.
+
+    Attributes
+    ----------
+    offset, starts, members : array of int
+        As above.
+    n : int
+        Records.
+    """
 
     offset: Ints
     starts: Ints
@@ -28,7 +36,17 @@ class Lists:
 
 @dataclass(frozen=True)
 class Shared:
-    """Most trees shared with a record of the first part of the reference, of the rest, and who ties for the most."""
+    """Whom each record asked about shares most leaves with.
+
+    Attributes
+    ----------
+    first, rest : array of int
+        Most trees shared with a record of the first part of the reference, and of the rest.
+    index : array of int
+        The record of the first part, the lowest among ties; -1 where none shares a leaf.
+    tie_offsets, ties : array of int
+        ``ties[tie_offsets[q] : tie_offsets[q + 1]]`` are all records that share most with record q.
+    """
 
     first: Ints
     rest: Ints
@@ -38,7 +56,19 @@ class Shared:
 
 
 def leaf_lists(leaves: Ints, n_leaves: Ints) -> Lists:
-    """Lists of the records in every leaf; ``leaves`` is [trees, n], ``n_leaves`` bounds the numbers of each tree."""
+    """Lists of the records in every leaf.
+
+    Parameters
+    ----------
+    leaves : array of int
+        [trees, records]: the leaf of every record.
+    n_leaves : array of int
+        Leaves of each tree.
+
+    Returns
+    -------
+    Lists
+    """
     trees, n = leaves.shape
     offset = np.concatenate([[0], np.cumsum(n_leaves + 1)])[:-1]
     starts = np.empty(int((n_leaves + 1).sum()), np.int64)
@@ -51,7 +81,23 @@ def leaf_lists(leaves: Ints, n_leaves: Ints) -> Lists:
 
 
 def most_shared(asked: Ints, lists: Lists, n_first: int, with_ties: bool = True) -> Shared:
-    """For each column of ``asked`` [trees, n]: most shared leaves with records before ``n_first`` and from there on."""
+    """Most shared leaves with the first records of a reference and with the rest.
+
+    Parameters
+    ----------
+    asked : array of int
+        [trees, records]: the leaves of the records asked about.
+    lists : Lists
+        Who sits in which leaf.
+    n_first : int
+        Records of the reference that are its first part.
+    with_ties : bool, default True
+        Whether everybody who ties is listed.
+
+    Returns
+    -------
+    Shared
+    """
     asked = np.ascontiguousarray(asked.T.astype(np.int32))
     empty = np.empty(0, np.int64), np.empty(0, np.int32)
     parts = lists.offset, lists.starts, lists.members, lists.n, n_first

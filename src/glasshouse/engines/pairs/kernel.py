@@ -100,7 +100,27 @@ def agreement_score(
 def pattern_counts(
     values: Floats, other: Floats, is_code: Bools, cuts: Floats, n_cuts: Ints, rule: int, size: int
 ) -> Ints:
-    """How many pairs show each agreement pattern; a pattern is the mixed-radix number of its levels."""
+    """How many pairs show each agreement pattern.
+
+    Parameters
+    ----------
+    values, other : array of float
+        The two sides, [records, columns], NaN missing.
+    is_code : array of bool
+        Which columns are codes.
+    cuts : array of float
+        [columns, levels]: the largest difference of each level.
+    n_cuts : array of int
+        Levels of each column.
+    rule : int
+        Position of the missing-value rule.
+    size : int
+        Number of patterns; a pattern is the mixed-radix number of its levels.
+
+    Returns
+    -------
+    array of int
+    """
     counts = np.zeros(size, np.int64)
     for i in range(values.shape[0]):
         for j in range(other.shape[0]):
@@ -115,10 +135,22 @@ def pattern_counts(
 
 @njit(cache=True, parallel=True)
 def row_figures(block: Floats, true: Ints, k: int) -> Floats:
-    """Per query: smallest score, k-th smallest, score of the true match, scores below it and equal to it, mean,
-    variance.
+    """What is read off each query's scores.
 
-    ``true`` is the position of the true match or -1. Equality is within ``TOL``.
+    Parameters
+    ----------
+    block : array of float
+        [queries, searched], smaller meaning more alike.
+    true : array of int
+        Position of each query's true match, or -1.
+    k : int
+        Which smallest score is wanted besides the smallest.
+
+    Returns
+    -------
+    array of float
+        [queries, 7]: smallest score, k-th smallest, score of the true match, scores below it, equal to it (within
+        ``TOL``), mean and variance.
     """
     n, m = block.shape
     out = np.full((n, 7), np.nan)
@@ -188,9 +220,29 @@ def _kernel_weight(u: float, shape: int) -> float:
 def true_weights(
     block: Floats, radius: Floats, true: Ints, shape: int, kappa: float, bandwidth: float, from_best: bool
 ) -> tuple[Ints, Floats]:
-    """Size of each candidate set {score <= radius} and the weight of the true match in it (0 when absent).
+    """Size of each candidate set {score <= radius} and the weight of the true match in it.
 
-    ``kappa`` or ``bandwidth`` 0 asks for the default: 2 / range of the candidate scores, and Silverman's rule.
+    Parameters
+    ----------
+    block : array of float
+        [queries, searched], smaller meaning more alike.
+    radius : array of float
+        One per query.
+    true : array of int
+        Position of each query's true match, or -1.
+    shape : int
+        UNIFORM, SOFTMAX, GAUSSIAN, EPANECHNIKOV or TRICUBE.
+    kappa : float
+        Rate of the softmax; 0 asks for 2 / range of the candidate scores.
+    bandwidth : float
+        Of the kernels; 0 asks for Silverman's rule.
+    from_best : bool
+        Whether kernels are centred at the best score instead of 0.
+
+    Returns
+    -------
+    (size, weight) : tuple of arrays
+        Weight 0 where the true match is no candidate.
     """
     n, m = block.shape
     size = np.zeros(n, np.int64)
