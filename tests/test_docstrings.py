@@ -8,6 +8,7 @@ from __future__ import annotations
 import doctest
 import importlib.util
 import inspect
+import pkgutil
 import re
 import sys
 from collections.abc import Callable, Iterator
@@ -25,6 +26,7 @@ ROOMS = {"gh": gh, "gh.data": gh.data, "gh.formal": gh.formal, "gh.synthesis": g
 # Rooms whose docstrings get their sections in changes of their own; drop a name here when its room is done.
 LATER = ("glasshouse.judgement", "glasshouse.disclosure", "glasshouse.core")
 NEEDS = {"glasshouse.synthesis.dp.mst": "opendp", "glasshouse.synthesis.dp.aim": "opendp"}
+ENGINES = ("cells", "neighbours", "pairs")
 EXAMPLES_OF = ("data", "formal", "synthesis", "catalogue")
 FLAGS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 
@@ -72,10 +74,14 @@ def unexplained(thing: object) -> list[str]:
         return [name for name in parameters(thing) if name not in known]  # type: ignore[arg-type]  # a function
     if is_dataclass(thing):
         titles.append("Attributes")  # what a caller reads off a result, and never passes
-    if thing.__init__ is object.__init__ or issubclass(thing, Exception):  # type: ignore[misc]  # read, not called
+    if thing.__init__ is object.__init__ or issubclass(thing, Exception) or is_protocol(thing):  # type: ignore[misc]
         return []
     known = explained(thing.__doc__, *titles) | explained(thing.__init__.__doc__, *titles)  # type: ignore[misc]
     return [name for name in parameters(thing) if name not in known]
+
+
+def is_protocol(thing: type) -> bool:
+    return bool(getattr(thing, "_is_protocol", False))
 
 
 # -- what is public ----------------------------------------------------------------------------------------------------
@@ -106,11 +112,30 @@ def methods(owner: type) -> Iterator[tuple[str, object]]:
             yield name, made
 
 
+def engine_things() -> dict[str, object]:
+    """What the counting, neighbour and pair engines offer other rooms: everything but compiled loops."""
+    found: dict[str, object] = {}
+    for engine in ENGINES:
+        package = importlib.import_module(f"glasshouse.engines.{engine}")
+        for part in pkgutil.iter_modules(package.__path__, f"{package.__name__}."):
+            module = importlib.import_module(part.name)
+            for name, thing in vars(module).items():
+                if (
+                    name[0] != "_"
+                    and home(thing) == part.name
+                    and (inspect.isfunction(thing) or inspect.isclass(thing))
+                ):
+                    found[f"{engine}.{name}"] = thing
+                    if inspect.isclass(thing):
+                        found.update({f"{engine}.{name}.{method}": made for method, made in methods(thing)})
+    return found
+
+
 def home(thing: object) -> str:
     return str(getattr(thing.fget if isinstance(thing, property) else thing, "__module__", ""))
 
 
-THINGS = public_things()
+THINGS = {**public_things(), **engine_things()}
 
 
 @pytest.mark.parametrize("name", THINGS)
@@ -129,7 +154,7 @@ def test_functions_say_what_they_return(name: str) -> None:
     if home(thing).startswith(LATER):
         pytest.skip(f"{home(thing)} gets its sections in a change of its own")
     if inspect.signature(thing).return_annotation not in ("None", None):  # type: ignore[arg-type]  # a function
-        assert "Returns" in sections(inspect.getdoc(thing)), f"{name} does not say what it returns"
+        assert {"Returns", "Yields"} & set(sections(inspect.getdoc(thing))), f"{name} does not say what it returns"
 
 
 # -- examples ----------------------------------------------------------------------------------------------------------

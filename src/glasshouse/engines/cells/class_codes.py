@@ -91,7 +91,22 @@ def class_codes(pair: Pair, table: str, key_groups: KeyGroups = None, in_memory:
 
 
 def listing_of(cells: Cells, ours: Side, weight: nw.Expr) -> pl.DataFrame:
-    """Every class of one table in a fixed order: how it is addressed, its key codes, its records and weight."""
+    """Every class of one table in a fixed order: how it is addressed, its key codes, its records and weight.
+
+    Parameters
+    ----------
+    cells : Cells
+        The cell table, without a target.
+    ours : Side
+        The table that is meant.
+    weight : narwhals.Expr
+        Weight of a class.
+
+    Returns
+    -------
+    polars.DataFrame
+        The columns ``by``, key0, key1, ..., n and w.
+    """
     keys = {f"key{i}": part.value for i, part in enumerate(cells.keys)}
     by = {name: nw.col(name) for name in cells.by}
     found = cells.listed(ours.own > 0, **by, **keys, n=ours.own, w=weight)
@@ -103,5 +118,18 @@ def listing_of(cells: Cells, ours: Side, weight: nw.Expr) -> pl.DataFrame:
 
 
 def matrix_of(listing: pl.DataFrame, keys: int) -> Ints:
-    """Key codes, a row per class."""
+    """Key codes, a row per class.
+
+    Parameters
+    ----------
+    listing : polars.DataFrame
+        What :func:`listing_of` gave.
+    keys : int
+        Number of keys.
+
+    Returns
+    -------
+    array of int
+        [classes, keys]
+    """
     return np.stack([listing[f"key{i}"].cast(pl.Int64).to_numpy() for i in range(keys)], axis=1)

@@ -63,7 +63,12 @@ class Coded:
         return Coded(self.names, np.ascontiguousarray(self.codes[:, rows]), self.sizes, weights)
 
     def unweighted(self) -> Coded:
-        """The same records, each counting once."""
+        """The same records, each counting once.
+
+        Returns
+        -------
+        Coded
+        """
         return Coded(self.names, self.codes, self.sizes, None)
 
 

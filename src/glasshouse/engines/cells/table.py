@@ -39,7 +39,12 @@ class Part:
     levels: tuple[Label, ...] | None
 
     def missing(self) -> nw.Expr:
-        """Cells in which this column is missing."""
+        """Cells in which this column is missing.
+
+        Returns
+        -------
+        narwhals.Expr
+        """
         return self.value == -1 if self.levels is not None else self.value.is_null()
 
     def equals(self, level: Label) -> nw.Expr:

@@ -15,8 +15,17 @@ LARGEST_ID = 2**62
 
 
 def dense_ids(codes: Ints) -> Ints:
-    """One integer per distinct row of a matrix of non-negative codes; equal rows, equal integers, whatever the number
-    of columns.
+    """Equal integers for equal rows, whatever the number of columns.
+
+    Parameters
+    ----------
+    codes : array of int
+        [rows, columns], never negative.
+
+    Returns
+    -------
+    array of int
+        One per row.
     """
     identity = np.zeros(len(codes), np.int64)
     size = 1

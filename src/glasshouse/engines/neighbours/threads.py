@@ -21,6 +21,11 @@ def threads(n_jobs: int | None, queries: int | None = None) -> Iterator[None]:
     queries : int, optional
         How much there is to do: a few are answered sooner by one thread than by several that wait for each other.
 
+    Yields
+    ------
+    None
+        Inside, compiled loops run on so many threads.
+
     Raises
     ------
     InputError

@@ -62,7 +62,12 @@ class Scores(Protocol):
         ...
 
     def swap(self) -> Scores:
-        """The same score with the sides exchanged."""
+        """The same score with the sides exchanged.
+
+        Returns
+        -------
+        Scores
+        """
         ...
 
 
@@ -102,7 +107,7 @@ def dense(scores: Scores) -> Floats:
 
 
 @dataclass(frozen=True)
-class Mixed:
+class Mixed(Scores):
     """Weighted mean of differences of numbers and of unequal codes.
 
     Parameters
@@ -171,7 +176,7 @@ class Mixed:
 
 
 @dataclass(frozen=True)
-class Agreement:
+class Agreement(Scores):
     """Minus the log likelihood ratio of agreement levels, column by column (Fellegi & Sunter 1969).
 
     Parameters
@@ -224,7 +229,7 @@ class Agreement:
 
 
 @dataclass(frozen=True)
-class Transition:
+class Transition(Scores):
     """Minus the log probability that the first side's codes became the second side's, by one matrix per column.
 
     Parameters
@@ -265,7 +270,7 @@ class Transition:
 
 
 @dataclass(frozen=True)
-class Euclidean:
+class Euclidean(Scores):
     """Euclidean distance of whitened numbers, per pattern of missing values, joined with a share of unequal codes.
 
     Parameters
