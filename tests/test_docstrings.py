@@ -9,7 +9,6 @@ import doctest
 import importlib.util
 import inspect
 import pkgutil
-import re
 import sys
 from collections.abc import Callable, Iterator
 from dataclasses import is_dataclass
@@ -19,7 +18,7 @@ from types import ModuleType
 import pytest
 
 import glasshouse as gh
-from glasshouse.catalogue import all_measures
+from glasshouse.catalogue import all_measures, sections
 from glasshouse.core.measure import Measure
 
 ROOMS = {"gh": gh, "gh.data": gh.data, "gh.formal": gh.formal, "gh.synthesis": gh.synthesis}
@@ -32,21 +31,6 @@ FLAGS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 
 
 # -- reading a docstring -----------------------------------------------------------------------------------------------
-
-
-def sections(text: str | None) -> dict[str, str]:
-    """Sections of a numpydoc docstring by title; what stands before the first is ``""``."""
-    lines = inspect.cleandoc(text or "").splitlines()
-    found: dict[str, list[str]] = {"": []}
-    title = ""
-    for i, line in enumerate(lines):
-        underlined = i + 1 < len(lines) and re.fullmatch(r"-{3,}", lines[i + 1]) is not None
-        if underlined and line.strip():
-            title = line.strip()
-            found[title] = []
-        elif not re.fullmatch(r"-{3,}", line):
-            found[title].append(line)
-    return {name: "\n".join(body).strip("\n") for name, body in found.items()}
 
 
 def explained(text: str | None, *titles: str) -> set[str]:

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import inspect
+import re
+from itertools import pairwise
+
 import polars as pl
 
 from glasshouse.core.errors import InputError, closest
@@ -12,6 +16,8 @@ from glasshouse.data.checks import Findings
 from glasshouse.data.frames import Frame
 from glasshouse.data.pair import Pair
 from glasshouse.data.roles import Argument
+
+_UNDERLINE = re.compile(r"-{3,}")
 
 
 def all_measures() -> dict[str, Measure]:
@@ -46,6 +52,37 @@ def measures() -> pl.DataFrame:
     wanted = ("name", "side", "family", "threat", "range", "direction", "needs", "bands", "cost", "summary", "citation")
     records = sorted((m.record() for m in all_measures().values()), key=lambda r: (r["side"], r["family"], r["name"]))
     return pl.DataFrame([{k: r[k] for k in wanted} for r in records], schema=dict.fromkeys(wanted, pl.String))
+
+
+def sections(text: str | None) -> dict[str, str]:
+    """Sections of a docstring by title.
+
+    Parameters
+    ----------
+    text : str or None
+        A docstring with numpydoc sections (a title underlined with hyphens), or without.
+
+    Returns
+    -------
+    dict of str to str
+        What stands before the first section is under ``""``.
+
+    Examples
+    --------
+    >>> from glasshouse.catalogue import sections
+    >>> sections(chr(10).join(["Count.", "", "Notes", "-----", "n = 1"]))
+    {'': 'Count.', 'Notes': 'n = 1'}
+    """
+    lines = inspect.cleandoc(text or "").splitlines()
+    found: dict[str, list[str]] = {"": []}
+    title = ""
+    for line, below in pairwise([*lines, ""]):
+        if line.strip() and _UNDERLINE.fullmatch(below):
+            title = line.strip()
+            found[title] = []
+        elif not _UNDERLINE.fullmatch(line):
+            found[title].append(line)
+    return {name: "\n".join(body).strip("\n") for name, body in found.items()}
 
 
 class Explanation(str):
@@ -85,7 +122,10 @@ def explain(name: str) -> Explanation:
         raise InputError(f"there is no measure {name!r}{closest(name, known)}; gh.measures() lists them")
     found = known[name]
     options = ", ".join(f"{k}={v!r}" for k, v in found.options.items())
-    text = "\n\n".join((found.__doc__ or "").split("\n\n")[1:])
+    parts = sections(found.__doc__)
+    text = "\n\n".join(
+        [*parts[""].split("\n\n")[1:], *(parts[title] for title in ("Notes", "Parameters") if title in parts)]
+    )
     return Explanation(prose({**found.record(), "text": text, "options": options}))
 
 
