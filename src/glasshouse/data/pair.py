@@ -238,7 +238,9 @@ class Pair(Reading):
         take_aliases(changes, {k: changes.pop(k) for k in list(changes) if k not in self._given})
         same = not any(name in changes for name in _TABLE_ARGUMENTS)
         made = Pair(**{**self._given, **changes}, _tables=self._tables if same else None)
-        made._note(unsynthesised=self.unsynthesised, numeric_keys=self.numeric_keys)
+        made._note(numeric_keys=self.numeric_keys)
+        if "released" not in changes:  # another release may have been synthesised otherwise
+            made._note(unsynthesised=self.unsynthesised)
         return made
 
     def release(self, i: int) -> Pair:
@@ -255,8 +257,13 @@ class Pair(Reading):
         """
         if self.m == 1 and i == 0:
             return self
-        chosen = _as_list(self._given["released"])[i]
-        return self.memo(("release", i), lambda: self.replace(released=chosen))
+
+        def compute() -> Pair:
+            made = self.replace(released=_as_list(self._given["released"])[i])
+            made._note(unsynthesised=self.unsynthesised)
+            return made
+
+        return self.memo(("release", i), compute)
 
     def check(self) -> Findings:
         """Findings before anything runs: mismatched columns, new levels, odd types, probable identifiers, and more.
