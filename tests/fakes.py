@@ -11,7 +11,8 @@ import pytest
 
 from glasshouse.core import measure as registry
 from glasshouse.core.errors import NotApplicable
-from glasshouse.core.measure import Bands, measure
+from glasshouse.core.limits import Limit
+from glasshouse.core.measure import measure
 from glasshouse.core.result import Result
 from glasshouse.core.streams import generator
 
@@ -36,7 +37,7 @@ def fake(
     *,
     baseline: float | None = None,
     interval: tuple[float, float] | None = None,
-    bands: Bands | None = None,
+    limit: Limit | None = None,
     error: Exception | None = None,
     missing: str | None = None,
     side: str = "disclosure",
@@ -49,9 +50,10 @@ def fake(
     random: bool = False,
     details: dict[str, Any] | None = None,
     flag: bool = False,
+    evidence: dict[str, Any] | None = None,
     **declared: Any,
 ) -> Any:
-    bands = bands or Bands(warn=0.05, fail=0.20)
+    limit = limit or Limit("value", warn=0.05, fail=0.20)
 
     def compute(pair: Any) -> Result:
         if error is not None:
@@ -67,6 +69,7 @@ def fake(
             details=details,
             records=records,
             flag="at_risk" if flag else None,
+            **(evidence or {}),
         )
 
     if random:
@@ -90,7 +93,7 @@ def fake(
         threat=threat,
         better=better,
         cite="Nobody (2026)",
-        bands=bands,
+        limit=limit,
         needs=needs,
         group=group or name,
         table=table,

@@ -146,7 +146,7 @@ def test_declares_itself(name: str) -> None:
     assert len(measure.summary) > 20
     assert record["citation"], "a measure names its source"
     assert measure.side == "utility" or measure.threat in ("identity", "attribute", "membership", "copying")
-    assert measure.side == "utility" or measure.knows, "a risk says what the attacker knows"
+    assert measure.side == "utility" or measure.attacker, "a risk says what the attacker knows"
     assert measure.cost != "attackers" or "random_state" in measure.options, "a model draws, so it takes a seed"
     assert str(gh.explain(name)).startswith(name)
 

@@ -13,7 +13,8 @@ import pytest
 import glasshouse as gh
 from glasshouse.core.errors import NotApplicable
 from glasshouse.core.intervals import bootstrap_share, clopper_pearson, difference_of_shares, wald, wilson
-from glasshouse.core.measure import Bands, _registry, measure
+from glasshouse.core.limits import Limit
+from glasshouse.core.measure import _registry, measure
 from glasshouse.core.plain import number, percent, plain
 from glasshouse.core.result import Result
 from glasshouse.core.streams import generator, integer_seed
@@ -53,11 +54,12 @@ def test_unknown_attribute_points_to_the_details() -> None:
 
 
 @pytest.mark.parametrize(("value", "verdict"), [(0.01, "pass"), (0.06, "warn"), (0.3, "fail")])
-def test_bands_judge(value: float, verdict: str) -> None:
-    bands = Bands(warn=0.05, fail=0.2)
-    assert Result(value=value).with_bands(bands).verdict == verdict
-    assert Result(value=1 - value).with_bands(Bands(warn=0.95, fail=0.8, better="higher")).verdict == verdict
-    assert Result(value=0.0, interval=(0.0, value)).with_bands(Bands(warn=0.05, fail=0.2, on="high")).verdict == verdict
+def test_limits_judge(value: float, verdict: str) -> None:
+    assert Result(value=value).with_limits(Limit("value", warn=0.05, fail=0.2)).verdict == verdict
+    other = Limit("value", warn=0.95, fail=0.8, operator=">=")
+    assert Result(value=1 - value).with_limits(other).verdict == verdict
+    upper = Limit("upper", warn=0.05, fail=0.2)
+    assert Result(value=0.0, interval=(0.0, value)).with_limits(upper).verdict == verdict
 
 
 def test_by_and_top(pair: gh.Pair) -> None:

@@ -9,7 +9,7 @@ import polars as pl
 import pytest
 
 import glasshouse as gh
-from glasshouse.judgement.audit import ATTACKS, audit_results
+from glasshouse.judgement.audit import audit_results, auditable
 
 DOMAIN = {
     "age": {"type": "int", "lower": 0, "upper": 99},
@@ -60,7 +60,7 @@ def test_a_copy_under_a_private_label_is_found_out(copied: Any) -> None:
     assert copied.verdict == "fail"
     assert copied.rho_lower > 0.5
     assert copied.above[0].counts.attack in ("identical", "domias")
-    assert {p.counts.attack for p in copied.points} == set(ATTACKS)
+    assert {p.counts.attack for p in copied.points} == set(auditable())
     assert not copied.skipped
 
 
@@ -92,7 +92,7 @@ def test_without_a_holdout_nothing_is_compared_and_nothing_passes() -> None:
     audit = gh.audit(pair_of(people(600, 1), holdout=None), gh.Risk.from_rho(0.5), attacks=QUICK)
     assert audit.status == "not_applicable"
     assert audit.verdict is None
-    assert set(audit.skipped) == set(ATTACKS)
+    assert set(audit.skipped) == set(auditable())
     assert "holdout" in audit.summary()
 
 
@@ -117,7 +117,7 @@ def test_no_claim() -> None:
 def test_results_at_hand_can_be_placed() -> None:
     pair = pair_of(people(600, 1))
     results = {"identical": gh.disclosure.identical(pair), "disco": gh.disclosure.disco(pair)}
-    audit = audit_results(results, pair, gh.Risk.from_rho(0.5))
+    audit = audit_results(results, gh.Risk.from_rho(0.5))
     assert [p.name for p in audit.points] == ["identical"]
     assert audit.verdict == "fail"
 

@@ -209,7 +209,7 @@ def test_a_real_signal_leaves_no_part(tmp_path: Path, plain: pl.DataFrame, numbe
     out = tmp_path / "out"
     out.mkdir()
     slow = (
-        "import time, sys, glasshouse.judgement.assess as a\n"
+        "import time, sys, glasshouse.judgement.verdict.assess as a\n"
         "def run(*x, **k):\n    print('started', file=sys.stderr, flush=True)\n    time.sleep(60)\n"
         "a.assess = run\nfrom glasshouse.show.cli import main\nmain()\n"
     )

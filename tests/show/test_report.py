@@ -12,7 +12,7 @@ import pytest
 
 import glasshouse as gh
 from glasshouse.core.errors import InputError
-from glasshouse.core.measure import Bands
+from glasshouse.core.limits import Limit
 from tests.fakes import fake, four_threats, tables
 from tests.show.pages import check_page
 
@@ -93,7 +93,7 @@ def test_markdown_and_junit_and_json_tell_the_same_story(assessed: Any, tmp_path
     expected = len(assessed.outcomes.violations) + sum(t.status == "fail" for t in assessed.threats.values())
     assert len(failed) == expected == int(suite.attrib["failures"])
     content = json.loads(assessed.to_json(tmp_path / "report.json"))
-    assert (content["schema"], content["schema_version"], content["verdict"]) == ("glasshouse.assessment", 1, "fail")
+    assert (content["schema"], content["schema_version"], content["verdict"]) == ("glasshouse.assessment", 2, "fail")
     assert {p.name for p in tmp_path.iterdir()} == {"report.md", "report.xml", "report.json"}
 
 
@@ -206,7 +206,7 @@ def test_the_smallest_class_is_not_told(only_fakes: Any) -> None:
         "identity",
         2,
         better="higher",
-        bands=Bands(warn=5, fail=3),
+        limit=Limit("value", warn=5, fail=3),
         table="single",
         range=(1, None),
         unit="records",

@@ -124,11 +124,11 @@ def test_numbers_stored_as_text_do_not_flood_the_logit():
 
 
 def test_propensity_measures_share_their_fits(monkeypatch):
-    from glasshouse.utility.predictive import glm
+    from glasshouse.engines.models.linear import regression
 
     calls = itertools.count()
-    real = glm.logistic
-    monkeypatch.setattr(glm, "logistic", lambda *a, **k: (next(calls), real(*a, **k))[1])
+    real = regression.logistic
+    monkeypatch.setattr(regression, "logistic", lambda *a, **k: (next(calls), real(*a, **k))[1])
     pair = gh.Pair(X, Y)
     for name in ("pmse", "specks", "po50", "u_statistic"):
         getattr(gh.utility, name)(pair, n_perm=7)

@@ -10,8 +10,10 @@ import polars as pl
 import pytest
 
 import glasshouse as gh
+from glasshouse.catalogue import all_measures
 from glasshouse.core.measure import registered
-from glasshouse.utility.defaults import DEFAULT_UTILITY
+
+DEFAULT_UTILITY = tuple(n for n, m in all_measures().items() if m.side == "utility" and m.on_map)
 
 ROLES = {"keys": ["g", "h"], "target": "y"}
 QUICK = {"permutations": 39, "replicates": 40, "n_perm": 10}

@@ -16,7 +16,14 @@ class InputError(GlasshouseError, ValueError):
 
 
 class NotApplicable(GlasshouseError):
-    """A measure has no meaning for this pair. The measure decorator turns it into a Result that says why."""
+    """A measure has no meaning for this pair. The measure decorator turns it into a Result that says why.
+
+    ``needs`` names the input that is missing ("holdout", "keys", "target"), so that nobody has to read the text.
+    """
+
+    def __init__(self, reason: str, needs: str | None = None) -> None:
+        super().__init__(reason)
+        self.needs = needs
 
 
 class MissingExtra(GlasshouseError, ImportError):

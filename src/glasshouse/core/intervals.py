@@ -50,7 +50,7 @@ def clopper_pearson(k: int, n: int, confidence: float = 0.95) -> Interval:
 
 
 def bootstrap_share(
-    k: int, n: int, confidence: float = 0.95, n_boot: int = 1000, random_state: RandomState = None
+    k: int, n: int, confidence: float = 0.95, n_boot: int = 1000, random_state: RandomState = 0
 ) -> Interval:
     """Percentile bootstrap of a share. Resampling 0/1 flags is a binomial draw, so no record is touched."""
     draws = generator(random_state, "bootstrap_share").binomial(n, k / n, size=n_boot) / n
@@ -63,7 +63,7 @@ def cluster_bootstrap(
     clusters: np.ndarray,
     confidence: float = 0.95,
     n_boot: int = 1000,
-    random_state: RandomState = None,
+    random_state: RandomState = 0,
 ) -> Interval:
     """Percentile bootstrap that draws whole clusters (persons, households) with all their records."""
     _, index = np.unique(clusters, return_inverse=True)
@@ -86,6 +86,15 @@ def difference_of_shares(k1: float, n1: float, k2: float, n2: float, confidence:
     return (
         p1 - p2 - math.hypot(p1 - low1, high2 - p2),
         p1 - p2 + math.hypot(high1 - p1, p2 - low2),
+    )
+
+
+def difference_interval(first: float, limits1: Interval, second: float, limits2: Interval) -> Interval:
+    """Interval of the difference of two independent figures from their own intervals (Zou & Donner 2008)."""
+    gap = first - second
+    return (
+        gap - math.hypot(first - limits1[0], limits2[1] - second),
+        gap + math.hypot(limits1[1] - first, second - limits2[0]),
     )
 
 

@@ -4,38 +4,67 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Literal, Protocol
+from typing import TYPE_CHECKING, Any, Literal, Protocol, Self, TypeAlias
 
 import numpy as np
 
 from glasshouse.core import printing
 from glasshouse.core.errors import InputError, closest
+from glasshouse.core.evidence import ColumnReading, Counts, Null
 from glasshouse.core.intervals import Interval, normal_quantile, wilson
+from glasshouse.core.limits import Limit, Outcome, judge, status_of
 from glasshouse.core.plain import plain, to_json
+from glasshouse.core.words import Verdict
 
 if TYPE_CHECKING:
-    from glasshouse.core.measure import Bands, Measure
+    from glasshouse.core.measure import Measure
 
-Status = Literal["ok", "not_applicable", "failed"]
-Verdict = Literal["pass", "warn", "fail"]
-Records = Callable[[], Mapping[str, np.ndarray]]
+Status: TypeAlias = Literal["ok", "not_applicable", "failed"]
+Records: TypeAlias = Callable[[], Mapping[str, np.ndarray]]
+Details: TypeAlias = dict[str, Any]  # figures for showing only: no room decides anything from them
+Frame: TypeAlias = Any  # a frame of the user's own library: a type would say less
 
 
 class RecordSource(Protocol):
     """What a result needs from the pair it was computed on, to speak of records in the user's own frame library."""
 
-    def record_frame(self, columns: Mapping[str, Any], table: str, rows: np.ndarray | None = None) -> Any: ...
-    def plain_frame(self, columns: Mapping[str, Any]) -> Any: ...
+    def record_frame(self, columns: Mapping[str, Any], table: str, rows: np.ndarray | None = None) -> Frame: ...
+    def plain_frame(self, columns: Mapping[str, Any]) -> Frame: ...
     def group_labels(self, column: str, table: str) -> tuple[list[Any], np.ndarray]: ...
 
 
 class Result:
-    """One measure on one pair.
+    """One measure on one pair: figures, evidence, records and a sentence.
 
-    ``value`` is the headline on its natural scale, None unless ``status`` is "ok". ``baseline`` is what the attacker
-    reaches without the release, ``excess`` = (value - baseline) / (1 - baseline), ``holdout`` the same figure for
-    people never shown to the synthesiser, ``interval`` the confidence interval, ``details`` other named figures.
-    ``records`` has one row per record and is computed when asked for.
+    Attributes
+    ----------
+    value
+        The headline on its natural scale; None unless ``status`` is "ok".
+    baseline, excess, excess_interval
+        What the attacker reaches without the release, (value - baseline) / (1 - baseline), and the interval of that.
+    holdout
+        The same figure for people never shown to the synthesiser; None without a holdout.
+    interval
+        Confidence interval of the value.
+    difference, difference_interval, p_value
+        Members minus people never in the data: the leak, its interval, and the p value of the test that exchanges
+        them; None without a holdout.
+    p_chance
+        p value of the figure against luck; a property of the population, not of being in the data.
+    counts, operating
+        Counts of an attack, and the counts at its other operating points.
+    null, utility
+        The band of a perfect synthesiser and how the value compares; the figure on the common scale from 0 to 1.
+    columns
+        Readings of a measure that looks at columns one by one.
+    figures
+        Further figures that limits may look at, under the names the measure declares.
+    details
+        Other named figures, for showing only.
+    records
+        One row per record, computed when asked for.
+    needs
+        The input that was missing where the measure does not apply: "holdout", "keys", "target".
     """
 
     def __init__(
@@ -44,8 +73,19 @@ class Result:
         *,
         baseline: float | None = None,
         excess: float | None = None,
+        excess_interval: Interval | None = None,
         holdout: float | None = None,
         interval: Interval | None = None,
+        difference: float | None = None,
+        difference_interval: Interval | None = None,
+        p_value: float | None = None,
+        p_chance: float | None = None,
+        counts: Counts | None = None,
+        operating: Sequence[Counts] = (),
+        null: Null | None = None,
+        utility: float | None = None,
+        columns: Mapping[str, ColumnReading] | None = None,
+        figures: Mapping[str, float | None] | None = None,
         details: Mapping[str, Any] | None = None,
         sentence: str = "",
         warnings: Sequence[str] = (),
@@ -54,9 +94,9 @@ class Result:
         rank: str | None = None,
         table: Sequence[Mapping[str, Any]] | None = None,
         plot_data: Mapping[str, Any] | None = None,
-        verdict: Verdict | None = None,
         status: Status = "ok",
         reason: str | None = None,
+        needs: str | None = None,
         settings: Mapping[str, Any] | None = None,
         replicates: Sequence[Result] = (),
     ) -> None:
@@ -65,15 +105,29 @@ class Result:
             status, reason = "not_applicable", reason or "the figure is undefined for these data"
         if excess is None and value is not None and baseline is not None and baseline < 1:
             excess = (value - baseline) / (1 - baseline)
+            if excess_interval is None and interval is not None:
+                excess_interval = _rescaled(interval, baseline)
         self._set(
             name="",
             status=status,
             reason=reason,
+            needs=needs,
             value=value if status == "ok" else None,
             baseline=plain(baseline),
             excess=plain(excess),
+            excess_interval=_both(excess_interval),
             holdout=plain(holdout),
             interval=None if interval is None else (plain(interval[0]), plain(interval[1])),
+            difference=plain(difference),
+            difference_interval=_both(difference_interval),
+            p_value=plain(p_value),
+            p_chance=plain(p_chance),
+            counts=counts,
+            operating=tuple(operating),
+            null=null,
+            utility=plain(utility),
+            columns=dict(columns or {}),
+            figures={name: float(v) for name, v in (figures or {}).items() if v is not None},
             details=plain(dict(details or {})),
             sentence=sentence or (f"Not assessed: {reason}" if status != "ok" else ""),
             warnings=list(warnings),
@@ -82,14 +136,13 @@ class Result:
             plot_data=dict(plot_data or {}),
             measure=None,
             elapsed=None,
+            flag=flag,
             _records=records,
             _record_frame=None,
             _arrays=None,
-            _flag=flag,
             _rank=rank or flag,
             _table=None if table is None else [dict(row) for row in table],
-            _verdict=verdict,
-            _bands=None,
+            _limits=None,
             _source=None,
             _record_table="original",
         )
@@ -97,12 +150,24 @@ class Result:
     name: str
     status: Status
     reason: str | None
+    needs: str | None
     value: float | int | None
     baseline: float | None
     excess: float | None
+    excess_interval: Interval | None
     holdout: float | None
     interval: Interval | None
-    details: dict[str, Any]
+    difference: float | None
+    difference_interval: Interval | None
+    p_value: float | None
+    p_chance: float | None
+    counts: Counts | None
+    operating: tuple[Counts, ...]
+    null: Null | None
+    utility: float | None
+    columns: dict[str, ColumnReading]
+    figures: dict[str, float]
+    details: Details
     sentence: str
     warnings: list[str]
     settings: dict[str, Any]
@@ -110,8 +175,15 @@ class Result:
     plot_data: dict[str, Any]
     measure: Measure | None
     elapsed: float | None
-    _bands: Bands | None
+    flag: str | None
+    _records: Records | None
+    _record_frame: Frame
+    _arrays: dict[str, np.ndarray] | None
+    _rank: str | None
+    _table: list[dict[str, Any]] | None
+    _limits: tuple[Limit, ...] | None
     _source: RecordSource | None
+    _record_table: str
 
     def _set(self, **fields: Any) -> None:
         for key, field in fields.items():
@@ -123,23 +195,29 @@ class Result:
     # -- judgement ---------------------------------------------------------------------------------------------------
 
     @property
-    def verdict(self) -> Verdict | None:
-        """ "pass", "warn" or "fail" by the bands in force; None without bands or without a value."""
-        if self.status != "ok":
-            return None
-        if self._verdict is not None:
-            return self._verdict  # type: ignore[no-any-return]
-        return None if self._bands is None else self._bands.judge(self)
+    def limits(self) -> tuple[Limit, ...]:
+        """The limits in force: those given to :meth:`with_limits`, else those the measure declares."""
+        if self._limits is not None:
+            return self._limits
+        return () if self.measure is None else self.measure.limits
 
     @property
-    def bands(self) -> Bands | None:
-        return self._bands
+    def outcomes(self) -> tuple[Outcome, ...]:
+        """Every limit in force applied to this result."""
+        return judge(self, self.limits) if self.status == "ok" else ()
 
-    def with_bands(self, bands: Bands) -> Result:
-        """The same result judged by other bands."""
-        return self._copy(_bands=bands, _verdict=None)
+    @property
+    def verdict(self) -> Verdict | None:
+        """ "pass", "warn" or "fail" by the limits in force; None without a limit or without a figure for one."""
+        status = status_of(self.outcomes)
+        return status if status in ("pass", "warn", "fail") else None  # type: ignore[return-value]  # mypy narrows no `in`
 
-    def _copy(self, **changes: Any) -> Result:
+    def with_limits(self, *limits: Limit) -> Self:
+        """The same result judged by other limits."""
+        better = "lower" if self.measure is None else self.measure.better
+        return self._copy(_limits=tuple(limit.resolved(better) for limit in limits))
+
+    def _copy(self, **changes: Any) -> Self:
         twin = object.__new__(type(self))
         twin.__dict__.update(self.__dict__)
         twin._set(**changes)
@@ -162,13 +240,12 @@ class Result:
             raise InputError(f"{self.name} has no figures per record")
         if self._arrays is None:
             self._set(_arrays=dict(self._records()))
-        return self._arrays  # type: ignore[no-any-return]
+        return self._arrays or {}
 
-    def _flags(self) -> tuple[np.ndarray, np.ndarray]:
+    def flags(self) -> tuple[np.ndarray, np.ndarray]:
         """The record column behind the headline as numbers, and which records have one."""
-        if self._records is None or self._flag is None or self._source is None:
-            raise InputError(f"{self.name} has no figure per record, so it cannot be cut by subgroup or sorted")
-        column = self.record_arrays()[self._flag]
+        self._own_records()
+        column = self.record_arrays()[str(self.flag)]
         known = ~np.ma.getmaskarray(column)
         numbers = np.asarray(np.ma.filled(column, 0), float)
         return numbers, known & np.isfinite(numbers)
@@ -176,9 +253,9 @@ class Result:
     def by(self, column: str, confidence: float = 0.95, min_group: int = 10) -> Any:
         """The figure inside each level of ``column``, with n and interval; groups under ``min_group`` are marked
         small."""
-        flags, known = self._flags()
-        assert self._source is not None
-        labels, codes = self._source.group_labels(column, self._record_table)
+        flags, known = self.flags()
+        source = self._own_records()
+        labels, codes = source.group_labels(column, self._record_table)
         counts = np.bincount(codes[known], minlength=len(labels))
         sums = np.bincount(codes[known], weights=flags[known], minlength=len(labels))
         squares = np.bincount(codes[known], weights=flags[known] ** 2, minlength=len(labels))
@@ -192,7 +269,12 @@ class Result:
             rows["low"].append(low)
             rows["high"].append(high)
             rows["small"].append(n < min_group)
-        return self._source.plain_frame(rows)
+        return source.plain_frame(rows)
+
+    def _own_records(self) -> RecordSource:
+        if self._records is None or self.flag is None or self._source is None:
+            raise InputError(f"{self.name} has no figure per record, so it cannot be cut by subgroup or sorted")
+        return self._source
 
     def top(self, n: int = 10) -> Any:
         """The ``n`` records most at risk, with their position (``row``, counted from 0) in the table assessed."""
@@ -231,6 +313,9 @@ class Result:
             "excess": self.excess,
             "holdout": self.holdout,
             "interval": None if self.interval is None else list(self.interval),
+            "difference": self.difference,
+            "difference_interval": None if self.difference_interval is None else list(self.difference_interval),
+            "p_value": self.p_value,
             "verdict": self.verdict,
             "sentence": self.sentence,
             "details": {k: v for k, v in self.details.items() if k not in private},
@@ -284,3 +369,19 @@ def _group_interval(total: float, square: float, n: int, binary: bool, confidenc
     variance = max(square / n - mean * mean, 0.0) * n / max(n - 1, 1)
     half = normal_quantile(confidence) * math.sqrt(variance / n)
     return mean - half, mean + half
+
+
+def _rescaled(interval: Interval, baseline: float) -> Interval | None:
+    """The interval of the value on the scale of the excess, the baseline taken as known."""
+    low, high = plain(interval[0]), plain(interval[1])
+    if low is None or high is None:
+        return None
+    return (low - baseline) / (1 - baseline), (high - baseline) / (1 - baseline)
+
+
+def _both(interval: Interval | None) -> Interval | None:
+    """An interval with two finite ends, or none."""
+    if interval is None:
+        return None
+    low, high = plain(interval[0]), plain(interval[1])
+    return None if low is None or high is None else (low, high)

@@ -70,6 +70,8 @@ def simulate_health(n: int = 1000, kappa: float = 1.0, random_state: RandomState
     >>> people["disease_status"].dtype.categories.to_list()
     ['healthy', 'diabetic', 'hypertensive']
     """
+    from scipy.special import expit
+
     if n < 1:
         raise InputError(f"n must be at least 1, not {n}")
     if not kappa >= 0:
@@ -92,14 +94,14 @@ def simulate_health(n: int = 1000, kappa: float = 1.0, random_state: RandomState
             -1.3 + kappa * (1.0 * older - 0.2 * richer - 0.1 * education),
         ]
     )
-    male = rng.random(n) < _logistic(signal * (0.3 * ses - 0.2 * older + 0.2 * education))
+    male = rng.random(n) < expit(signal * (0.3 * ses - 0.2 * older + 0.2 * education))
     return pl.DataFrame(
         {
             "gender": _labels(male.astype(int), GENDER),
             "age": age,
             "education": _labels(education, EDUCATION),
             "income": np.exp(10 + log_income),
-            "health_score": 100 * _logistic(health),
+            "health_score": 100 * expit(health),
             "disease_status": _labels(_draw_class(rng, odds), DISEASE),
         }
     )
@@ -196,10 +198,6 @@ def _draw_class(rng: np.random.Generator, odds: Floats) -> Ints:
     weights = np.exp(odds - odds.max(axis=1, keepdims=True))
     limits = np.cumsum(weights / weights.sum(axis=1, keepdims=True), axis=1)
     return np.minimum((rng.random(len(odds))[:, None] > limits).sum(axis=1), odds.shape[1] - 1)
-
-
-def _logistic(x: Floats) -> Floats:
-    return np.asarray(1 / (1 + np.exp(-x)))
 
 
 def _labels(codes: Ints, labels: tuple[str, ...]) -> pl.Series:

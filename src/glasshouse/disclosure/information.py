@@ -9,6 +9,7 @@ from typing import Any
 import narwhals as nw
 import numpy as np
 
+from glasshouse.core.advice import PREDICTS
 from glasshouse.core.errors import InputError
 from glasshouse.core.measure import measure
 from glasshouse.core.plain import number, percent
@@ -120,9 +121,11 @@ def _both(pair: Pair, table: str) -> bool:
     table="single",
     unit="bits",
     cite=SHANNON,
-    knows=KNOWS,
-    limits=LIMITS,
+    attacker=KNOWS,
+    caveats=LIMITS,
     group="information",
+    tier="fast",
+    advice=PREDICTS,
 )
 def mutual_information(
     pair: Pair,
@@ -192,9 +195,11 @@ def mutual_information(
     table="single",
     unit="bits",
     cite="Shannon (1948), self-information of a key combination",
-    knows="the keys of a person",
-    limits="counts one file; a surprising key combination need not be a person's alone in the population",
+    attacker="the keys of a person",
+    caveats="counts one file; a surprising key combination need not be a person's alone in the population",
     group="classes",
+    tier="fast",
+    advice=PREDICTS,
 )
 def surprisal(pair: Pair, *, table: str = "released", base: float = 2.0, key_groups: Any = None) -> Result:
     """How much a person's keys narrow the search, in bits: -log2(f / n), averaged over the records.
@@ -250,9 +255,11 @@ def surprisal(pair: Pair, *, table: str = "released", base: float = 2.0, key_gro
     table="single",
     unit="bits",
     cite=SHANNON,
-    knows=KNOWS,
-    limits=LIMITS,
+    attacker=KNOWS,
+    caveats=LIMITS,
     group="information",
+    tier="fast",
+    advice=PREDICTS,
 )
 def max_leakage(
     pair: Pair, *, table: str = "released", base: float = 2.0, bins: Any = None, key_groups: Any = None
@@ -323,12 +330,14 @@ def max_leakage(
         "riskutility (positive information disclosure); a relative-gain bound in the sense of Evfimievski, "
         "Gehrke and Srikant (2003)"
     ),
-    knows=KNOWS,
-    limits=(
+    attacker=KNOWS,
+    caveats=(
         "a rare value in a small group decides it; it is a ratio, so it says nothing about how likely the value "
         "has become"
     ),
     group="information",
+    tier="fast",
+    advice=PREDICTS,
 )
 def positive_disclosure(pair: Pair, *, table: str = "released", bins: Any = None, key_groups: Any = None) -> Result:
     """Largest relative gain of belief in a target value from learning the keys: max over q and t of (P(t | q) - P(t))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from glasshouse.judgement.verdict.drivers import safely
+from glasshouse.judgement.run import safely
 
 if TYPE_CHECKING:
     from glasshouse.data.pair import Pair

@@ -15,13 +15,14 @@ import polars as pl
 
 from glasshouse.core.plain import percent
 from glasshouse.core.result import Result
+from glasshouse.judgement.figures import figure as written
 
 if TYPE_CHECKING:
     from glasshouse.data.pair import Pair
 
 _WORD = re.compile(r"\w+", re.UNICODE)
 _SMALL = re.compile(r"(?<![\w.,])([1-9]\d*)(?![\w%]|[.,]\d|\s?%)")
-# Words that appear in our own sentences; a label that equals one of them cannot be told from the sentence around it.
+# A number with as many significant digits is so particular that finding it in a report means it came from the data.
 _WHOLE_VALUE_DIGITS = 4
 
 
@@ -70,9 +71,9 @@ class Redactor:
         """Whether a count below the minimum is spelled out in ``text``."""
         return any(0 < int(found) < self.min_count for found in _SMALL.findall(text))
 
-    def sentence(self, result: Result, own: str | None = None) -> str:
+    def sentence(self, result: Result) -> str:
         """The measure's own sentence when it is safe, else one made of the shares alone."""
-        text = result.sentence if own is None else own
+        text = result.sentence
         if (
             text
             and not self._small_share(result)
@@ -101,7 +102,16 @@ class Redactor:
                 return True
         return False
 
-    def reason(self, text: str | None) -> str | None:
+    def may_hold(self, text: str) -> bool:
+        """Whether a text of ours may stand in an external report."""
+        return not (self.holds_label(text) or self.holds_small_count(text) or self.holds_number(text))
+
+    def count(self, count: int) -> int | str:
+        """A count, or "<5" where it is small."""
+        return f"<{self.min_count}" if self.small(count) else count
+
+    def text(self, text: str | None) -> str | None:
+        """A reason, a warning or a note, unless it names values of the data."""
         if text is None or not (self.holds_label(text) or self.holds_number(text)):
             return text
         return "left out of this report: it names values of the data"
@@ -116,7 +126,7 @@ class Redactor:
         measure = result.measure
         if measure is None or measure.side != "disclosure" or not isinstance(result.value, (int, float)):
             return False
-        if measure.range == (0, 1) and (result._flag is not None or measure.unit == "share"):
+        if measure.range == (0, 1) and (result.flag is not None or measure.unit == "share"):
             return 0 < result.value * self.n < self.min_count
         return self.small(result.value)
 
@@ -129,16 +139,18 @@ class Redactor:
         return None, f"< {percent(self.min_count / self.n)}"
 
     def figure(self, result: Result, figure: float | int | None) -> str:
-        from glasshouse.judgement.figures import figure as shown
-
         kept, instead = self.value(result) if figure == result.value else (figure, None)
-        return instead if instead is not None else shown(result.measure, kept)
+        share = result.measure is not None and result.measure.is_share
+        return instead if instead is not None else written(kept, share)
 
     def details(self, result: Result) -> dict[str, Any]:
         """Figures under their names, without labels, without the original's values, without small counts."""
         private = set() if result.measure is None else set(result.measure.private)
+        settings = set() if result.measure is None else set(result.measure.options)  # shown among the options, unmasked
         kept = {
-            k: self._clean(v, result) for k, v in result.details.items() if k not in private and not self._is_label(k)
+            k: self._clean(v, result)
+            for k, v in result.details.items()
+            if k not in private and k not in settings and not self._is_label(k)
         }
         return {k: v for k, v in kept.items() if v is not None}
 
@@ -186,5 +198,5 @@ def _own_words(result: Result) -> frozenset[str]:
     if result.measure is None:
         return frozenset()
     return frozenset(
-        _WORD.findall(f"{result.measure.summary} {result.name} {result.measure.limits} {result.measure.knows}")
+        _WORD.findall(f"{result.measure.summary} {result.name} {result.measure.caveats} {result.measure.attacker}")
     )

@@ -8,32 +8,17 @@ from typing import Any
 
 from glasshouse.catalogue import all_measures
 from glasshouse.core.errors import InputError, closest, listed
-from glasshouse.core.measure import Measure
+from glasshouse.core.measure import Measure, Tier
+from glasshouse.data.pair import Pair
 from glasshouse.judgement.policy.policy import Policy
 
-SETS = ("fast", "default", "full")
 # Each set is the one before it and more; they differ in which measures run, never in how a measure is defined.
-FAST_COSTS = ("cells", "rows")
-# Cheap although it belongs to a dearer kind: without it "fast" would say nothing at all about copying.
-FAST_ALSO = ("identical",)
-# Left to "full": figures another measure of the default set already answers, at a much higher cost.
-FULL_ONLY = (
-    "attribution_all",
-    "forest_proximity",
-    "delta_presence",
-    "feature_importance",
-    "model_quality",
-    "model_performance",
-    "nnaa",
-    "po50",
-    "specks",
-    "u_statistic",
-)
+SETS: tuple[Tier, ...] = ("fast", "default", "full")
 # Seconds per unit of work on one core, measured on two machines and rounded up: for the estimate, not for a promise.
 SECONDS = {"cells": 2e-6, "rows": 2e-6, "neighbours": 6e-9, "attackers": 6e-5, "pairs": 2e-8}
 
 
-def select(measures: str | Iterable[str], policy: Policy) -> list[Measure]:
+def select(measures: str | Iterable[str], policy: Policy) -> list[Measure[Any]]:
     """The measures of a set or a list, plus those the policy names, in the order of the registry's families."""
     known = all_measures()
     if isinstance(measures, str) and measures in known:
@@ -44,7 +29,7 @@ def select(measures: str | Iterable[str], policy: Policy) -> list[Measure]:
                 f"measures={measures!r} is neither a set nor a measure{closest(measures, [*SETS, *known])}; the "
                 f"sets are {listed(SETS)}"
             )
-        wanted = [m.name for m in known.values() if _in_set(m, measures)]
+        wanted = [m.name for m in known.values() if SETS.index(m.tier) <= SETS.index(measures)]
     else:
         wanted = [getattr(m, "name", m) for m in measures]
         for name in wanted:
@@ -54,14 +39,6 @@ def select(measures: str | Iterable[str], policy: Policy) -> list[Measure]:
             raise InputError("measures is an empty list; name at least one measure")
     chosen = {*wanted, *policy.measures}
     return sorted((m for m in known.values() if m.name in chosen), key=lambda m: (m.side, m.family, m.name))
-
-
-def _in_set(measure: Measure, name: str) -> bool:
-    if name == "full":
-        return True
-    if name == "fast":
-        return (measure.cost in FAST_COSTS or measure.name in FAST_ALSO) and measure.name not in FULL_ONLY
-    return measure.cost != "pairs" and measure.name not in FULL_ONLY
 
 
 @dataclass(frozen=True)
@@ -104,12 +81,12 @@ class Estimate:
     __repr__ = __str__
 
 
-def estimate(pair: Any, measures: str | Sequence[str] = "default", policy: Policy | str | None = None) -> Estimate:
+def estimate(pair: Pair, measures: str | Sequence[str] = "default", policy: Policy | str | None = None) -> Estimate:
     """How much work ``gh.assess`` would do with these arguments, without doing it."""
     chosen = select(measures, Policy.of(policy))
     n, released = pair.n("original"), sum(pair.n(table) for table in pair.releases)
     held = pair.n("holdout") if pair.has_holdout else 0
-    # an exact search in a box tree visits far fewer records than there are; the square root is what the bundled data
+    # an exact search in a box tree visits far fewer records than there are; a power of 0.75 is what structured data
     # show
     work: Mapping[str, float] = {
         "cells": n + released,

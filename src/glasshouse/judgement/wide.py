@@ -6,32 +6,20 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from glasshouse.core.measure import Measure
+from glasshouse.data.pair import Pair
 
 MOST_COLUMNS = 60
-# Measures of pairs (or more) of columns, and the columns each looks at by default.
-PAIRWISE = {
-    "association": "columns",
-    "contingency_fidelity": "categorical",
-    "copula_fidelity": "numeric",
-    "pca": "numeric",
-    "pmse": "columns",
-    "po50": "columns",
-    "specks": "columns",
-    "table_utility": "columns",
-    "u_statistic": "columns",
-}
 
 
-def narrowed(measure: Measure, pair: Any, asked: Mapping[str, Any]) -> dict[str, Any] | None:
+def narrowed(measure: Measure[Any], pair: Pair, asked: Mapping[str, Any]) -> dict[str, Any] | None:
     """The options that keep a measure of pairs of columns to MOST_COLUMNS of them; None when there are not so many.
 
     Keys and targets, then the others in the order of the table, so that two runs and two releases look at the same
     ones. Whoever names ``columns`` (None: all) in the options or the policy is not overruled.
     """
-    kind = PAIRWISE.get(measure.name)
-    if kind is None or "columns" in asked or "columns" not in measure.options:
+    if not measure.wide or "columns" in asked or "columns" not in measure.options:
         return None
-    names: Sequence[str] = getattr(pair, kind)
+    names: Sequence[str] = getattr(pair, measure.wide)
     if len(names) <= MOST_COLUMNS:
         return None
     roles = [name for name in (*pair.keys, *pair.targets) if name in names]

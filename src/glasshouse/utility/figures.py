@@ -8,6 +8,7 @@ from typing import Any, Literal
 import numpy as np
 
 from glasshouse.core.errors import InputError, NotApplicable, closest
+from glasshouse.core.evidence import ColumnReading
 from glasshouse.core.plain import number, plain
 from glasshouse.core.result import Result
 from glasshouse.data.pair import Pair
@@ -63,8 +64,24 @@ def with_columns(result: Result, columns: Mapping[str, tuple[float | None, Mappi
         flat = {k: v for k, v in plain(dict(parts)).items() if not isinstance(v, (list, dict))}
         rows.append({"column": name, "figure": known, **flat})
     named = {name: plain({"figure": value, **parts}) for name, (value, parts) in columns.items()}
-    result._set(details={**figures, **result.details, "columns": named}, _table=rows)
-    return result
+    readings = {
+        name: ColumnReading(
+            float(known),
+            lost=bool(parts.get("lost")),
+            of_tolerable=_of_tolerable(float(parts.get("wasserstein_scaled", known)), parts.get("null_high")),
+        )
+        for name, (value, parts) in columns.items()
+        if (known := plain(value)) is not None
+    }
+    details = {**figures, **result.details, "columns": named}
+    return result._copy(
+        details=details, columns=readings, plot_data={**result.plot_data, "readings": named}, _table=rows
+    )
+
+
+def _of_tolerable(figure: float, top: float | None) -> float | None:
+    """The figure as a multiple of the upper end of its band; None without a band."""
+    return figure / top if top is not None and top > 0 else None
 
 
 def small(value: float | None, digits: int = 3) -> str:

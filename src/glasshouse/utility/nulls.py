@@ -15,16 +15,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
-from glasshouse.core.result import Result, Verdict
+from glasshouse.core.evidence import Better, Null
+from glasshouse.core.result import Result
 from glasshouse.core.streams import RandomState, generator
 from glasshouse.data.pair import Pair
 from glasshouse.utility.figures import small
 
-Better = Literal["lower", "higher"]
 Rows = np.ndarray | None  # None: every row, as it stands
 TAIL = 0.05
 NULL_WORK = 500_000  # tables or pairs of columns compared in all resamples of a null band together
@@ -32,7 +32,7 @@ FEWEST = 10
 
 
 @dataclass(frozen=True)
-class Null:
+class Band:
     """The band of a perfect synthesiser, its middle, and how it was found."""
 
     low: float
@@ -40,18 +40,28 @@ class Null:
     centre: float
     how: str
 
-    def reading(self, value: float, better: Better) -> dict[str, Any]:
-        """The entries every utility result carries in its details."""
+    def read(self, value: float, better: Better, alarm: bool = True) -> Null:
+        """How a value compares with the band; ``alarm=False`` where a copy does not stand out."""
         slack = 1e-12 * max(1.0, abs(self.low), abs(self.high))
         below, above = value < self.low - slack, value > self.high + slack
-        return {
-            "null": self.centre,
-            "null_low": self.low,
-            "null_high": self.high,
-            "null_how": self.how,
-            "copy_alarm": below if better == "lower" else above,
-            "lost": above if better == "lower" else below,
-        }
+        copied, lost = (below, above) if better == "lower" else (above, below)
+        return Null(self.low, self.high, self.centre, self.how, lost=lost, copied=copied and alarm)
+
+    def reading(self, value: float, better: Better) -> dict[str, Any]:
+        """The entries every utility result carries in its details."""
+        return in_details(self.read(value, better))
+
+
+def in_details(null: Null) -> dict[str, Any]:
+    """A reading under the names it has in the details."""
+    return {
+        "null": null.centre,
+        "null_low": null.low,
+        "null_high": null.high,
+        "null_how": null.how,
+        "copy_alarm": null.copied,
+        "lost": null.lost,
+    }
 
 
 def affordable(replicates: int, comparisons: int, what: str) -> tuple[int, list[str]]:
@@ -67,7 +77,7 @@ def affordable(replicates: int, comparisons: int, what: str) -> tuple[int, list[
     ]
 
 
-def band(fresh: Sequence[float] | np.ndarray, correct: Sequence[float] | np.ndarray, how: str) -> Null | None:
+def band(fresh: Sequence[float] | np.ndarray, correct: Sequence[float] | np.ndarray, how: str) -> Band | None:
     """The band from simulated values of both kinds; None when too few of them are defined."""
     draws = [np.asarray([v for v in group if v is not None and np.isfinite(v)], float) for group in (fresh, correct)]
     draws = [d for d in draws if d.size >= 5]
@@ -75,7 +85,7 @@ def band(fresh: Sequence[float] | np.ndarray, correct: Sequence[float] | np.ndar
         return None
     low = min(float(np.quantile(d, TAIL)) for d in draws)
     high = max(float(np.quantile(d, 1 - TAIL)) for d in draws)
-    return Null(low, high, float(draws[0].mean()), how)
+    return Band(low, high, float(draws[0].mean()), how)
 
 
 def resampled(
@@ -88,7 +98,7 @@ def resampled(
     n: int | None = None,
     m: int | None = None,
     rows: np.ndarray | None = None,
-) -> Null | None:
+) -> Band | None:
     """Band of ``statistic(x_rows, y_rows)``, both sets of rows taken from the original.
 
     ``rows`` are the original's usable rows in canonical order (default: all), ``n`` and ``m`` the sizes the statistic
@@ -147,7 +157,7 @@ def canonical_rows(pair: Pair, keep: np.ndarray | None = None) -> np.ndarray:
 
 def judged(
     value: float | None,
-    null: Null | None,
+    null: Band | None,
     better: Better,
     *,
     utility: float | None,
@@ -161,21 +171,27 @@ def judged(
 
     ``alarm=False`` for a measure in which a copy does not stand out, so that better than the band means nothing bad.
     """
-    figures: dict[str, Any] = {"utility": None if utility is None else min(1.0, max(0.0, utility)), **details}
+    score = None if utility is None else min(1.0, max(0.0, utility))
+    figures: dict[str, Any] = {"utility": score, **details}
     if value is None or not np.isfinite(value):
-        return Result(None, details=figures, sentence=sentence, warnings=warnings, **more)
+        return Result(None, utility=score, details=figures, sentence=sentence, warnings=warnings, **more)
     if null is None:
-        return Result(value, details=figures, sentence=sentence + ".", warnings=warnings, **more)
-    reading = null.reading(float(value), better)
-    figures |= reading
-    if not alarm:  # better than the band is simply good
-        figures["copy_alarm"] = reading["copy_alarm"] = False
+        return Result(value, utility=score, details=figures, sentence=sentence + ".", warnings=warnings, **more)
+    reading = null.read(float(value), better, alarm)
+    figures |= in_details(reading)
     reach = f"a perfect synthesiser would reach {small(null.low)} to {small(null.high)}"
-    if reading["copy_alarm"]:
+    if reading.copied:
         tail = f"{reach}: closer to the original than honest synthesis comes, which is what a copy looks like."
-    elif reading["lost"]:
+    elif reading.lost:
         tail = f"{reach}: utility is lost."
     else:
         tail = f"{reach}: no loss beyond sampling noise."
-    verdict: Verdict = "warn" if reading["copy_alarm"] or reading["lost"] else "pass"
-    return Result(value, details=figures, sentence=f"{sentence}; {tail}", warnings=warnings, verdict=verdict, **more)
+    return Result(
+        value,
+        null=reading,
+        utility=score,
+        details=figures,
+        sentence=f"{sentence}; {tail}",
+        warnings=warnings,
+        **more,
+    )

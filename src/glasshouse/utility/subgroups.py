@@ -9,6 +9,7 @@ import numpy as np
 import polars as pl
 
 from glasshouse.core.errors import InputError, closest
+from glasshouse.core.evidence import Null
 from glasshouse.core.measure import Measure, measure, registered
 from glasshouse.core.plain import number
 from glasshouse.core.result import Result
@@ -27,7 +28,9 @@ SMALL = 30
     group="subgroups",
     private=("groups", "per_group"),
     cite="riskutility subgroup_utility, with lost groups counted",
-    limits="small groups score noisily: read n beside each score",
+    caveats="small groups score noisily: read n beside each score",
+    tier="fast",
+    on_map=True,
 )
 def subgroup_utility(
     pair: Pair,
@@ -40,7 +43,7 @@ def subgroup_utility(
     """The utility score inside each level of ``by``; the headline is the worst group, and a group the release has
     lost scores 0.
 
-    Any utility measure can be asked; its score in [0, 1] (``details["utility"]``) is computed inside each group.
+    Any utility measure can be asked; its score in [0, 1] (``result.utility``) is computed inside each group.
     Default: the one-way tables of all other columns, which inside a group show the relations of every column with the
     group. Default group: the first categorical key, else the first categorical column. Groups of fewer than
     ``min_group`` original records are listed but not scored. ``lost`` and ``copy_alarm`` say whether more groups
@@ -83,7 +86,7 @@ def subgroup_utility(
             )
             continue
         found = asked.run(_inside(pair, name, k), **given)
-        figure = found.details.get("utility") if found.status == "ok" else None
+        figure = found.utility if found.status == "ok" else None
         rows.append(
             {
                 "group": str(level),
@@ -92,8 +95,8 @@ def subgroup_utility(
                 "utility": figure,
                 "value": found.value,
                 "reason": found.reason,
-                "copy_alarm": found.details.get("copy_alarm"),
-                "lost": found.details.get("lost"),
+                "copy_alarm": found.null is not None and found.null.copied,
+                "lost": found.null is not None and found.null.lost,
             }
         )
     scored = [r for r in rows if r["utility"] is not None]
@@ -104,7 +107,7 @@ def subgroup_utility(
             details={"groups": rows},
         )
     worst = min(scored, key=lambda r: (r["utility"], r["group"]))
-    whole = overall.details.get("utility") if overall.status == "ok" else None
+    whole = overall.utility if overall.status == "ok" else None
     lost = [r for r in rows if r["reason"] == "lost in the release"]
     warnings = list(overall.warnings)
     if lost:
@@ -142,7 +145,10 @@ def subgroup_utility(
         warnings=warnings,
         table=rows,
         plot_data={"groups": rows, "overall": whole},
-        verdict="warn" if outside["lost"] or outside["copy_alarm"] else "pass",
+        utility=worst["utility"],
+        null=Null(
+            None, None, None, "groups outside their own bands", lost=outside["lost"], copied=outside["copy_alarm"]
+        ),
     )
 
 

@@ -10,14 +10,16 @@ import polars as pl
 import pytest
 
 from glasshouse.core.errors import InputError
+from glasshouse.core.result import Result
 from glasshouse.data.pair import Pair
-from glasshouse.disclosure.copying import identical
-from glasshouse.disclosure.copying.closeness import expected_hits, judge, judge_alone, p_above, people_test
+from glasshouse.disclosure.copying.closeness import copying_limit, expected_hits, p_above, surplus
 from glasshouse.disclosure.copying.distance import dcr, hitting_rate
 from glasshouse.disclosure.copying.drisk import drisk
 from glasshouse.disclosure.copying.forest import forest_proximity
+from glasshouse.disclosure.copying.identical import identical
 from glasshouse.disclosure.copying.identifiability import epsilon_identifiability
 from glasshouse.disclosure.copying.nndr import nndr, suspicious_chance
+from glasshouse.engines.exchange import exchange_flags
 
 SIMILARITY = (identical, dcr, nndr, hitting_rate, drisk, epsilon_identifiability, forest_proximity)
 COARSE = ["age", "education", "marital", "occupation", "race", "sex", "hr_per_week", "income"]
@@ -410,6 +412,10 @@ def test_fresh_people_do_not_fail(make):
     assert max(fails.values()) <= 1, fails
 
 
+def judge(p, difference):
+    return Result(0.5, difference=difference, p_value=p).with_limits(copying_limit()).verdict
+
+
 def test_a_fail_needs_a_sure_and_a_sizeable_difference():
     assert judge(0.2, 0.9) == "pass"
     assert judge(0.03, 0.9) == "warn"
@@ -418,11 +424,11 @@ def test_a_fail_needs_a_sure_and_a_sizeable_difference():
     # 0.725 of 200 originals against 0.655 of 200 holdout people, and 0.9825 against 0.98: luck
     for members, strangers in ((145, 131), (393, 392)):
         n = 200 if members < 200 else 400
-        tested = people_test(np.arange(n) < members, np.arange(n) < strangers, 0.95)
-        assert judge(tested["p_difference"], tested["difference"]) == "pass"
-        assert tested["difference_interval"][0] < 0 < tested["difference_interval"][1]
+        tested = exchange_flags(np.arange(n) < members, np.arange(n) < strangers, 0.95)
+        assert judge(tested.p, tested.difference) == "pass"
+        assert tested.interval[0] < 0 < tested.interval[1]
     # Fisher: 3 of 3 against 0 of 3 has one chance in 20
-    assert people_test(np.ones(3, bool), np.zeros(3, bool), 0.95)["p_difference"] == pytest.approx(1 / 20)
+    assert exchange_flags(np.ones(3, bool), np.zeros(3, bool), 0.95).p == pytest.approx(1 / 20)
 
 
 def test_dependent_records_count_as_one():
@@ -430,8 +436,8 @@ def test_dependent_records_count_as_one():
     assert p_above(gaps, np.arange(40)) < 1e-8
     assert p_above(gaps, np.arange(40), np.zeros(40, int)) == pytest.approx(0.158655, abs=1e-6)
     assert p_above(np.zeros(3), np.arange(3)) == 1
-    alone = people_test(np.ones(20, bool), np.arange(20) < 5, 0.95)["p_difference"]
-    chained = people_test(np.ones(20, bool), np.arange(20) < 5, 0.95, [np.repeat([0, 1], 20)])["p_difference"]
+    alone = exchange_flags(np.ones(20, bool), np.arange(20) < 5, 0.95).p
+    chained = exchange_flags(np.ones(20, bool), np.arange(20) < 5, 0.95, [np.repeat([0, 1], 20)]).p
     assert alone <= chained
 
 
@@ -452,8 +458,7 @@ def test_one_release_record_proves_nothing():
     for released in (folk(1, 2), original[:1]):
         for measure in (hitting_rate, nndr, identical):
             assert measure(original, released).verdict != "fail", measure.name
-    assert judge_alone(1, 1, 0.0, 0.05, 0.10) == "pass"
-    assert judge_alone(90, 100, 0.2, 0.05, 0.10) == "fail"
+    assert surplus(1, 1, 0.0) < 0.05 < 0.10 < surplus(90, 100, 0.2)
     assert "1 of 1 release record (100.00 %) equals an original" in identical(original, original[:1]).sentence
 
 

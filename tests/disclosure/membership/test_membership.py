@@ -8,8 +8,8 @@ import pytest
 
 from glasshouse.core.errors import InputError
 from glasshouse.data.pair import Pair
-from glasshouse.disclosure.membership import domias
 from glasshouse.disclosure.membership.classifier import membership_classifier
+from glasshouse.disclosure.membership.domias import domias
 from glasshouse.disclosure.membership.nnaa import nnaa
 from glasshouse.disclosure.membership.scores import placement_auc, roc, separate
 from tests.disclosure.copying.test_copying import CASES, close, golden_pair, people

@@ -128,16 +128,6 @@ def test_probabilities_whatever_the_data(n: int, p: int, levels: int, classes: i
     np.testing.assert_allclose(shares.sum(axis=1), 1)
 
 
-def test_collapse_is_lexicographic_even_when_numbers_overflow() -> None:
-    rng = np.random.default_rng(0)
-    codes = rng.integers(0, 40_000, (200, 12)).astype(np.int32)
-    codes = np.concatenate([codes, codes[:50]])
-    rows, inverse = forest.collapse(codes)
-    assert len(rows) == 200
-    np.testing.assert_array_equal(rows[inverse], codes)
-    np.testing.assert_array_equal(rows, rows[np.lexsort(rows.T[::-1])])
-
-
 def test_bad_input() -> None:
     codes, y = _random(20)
     with pytest.raises(InputError, match="one target value per row"):

@@ -7,7 +7,7 @@ import pytest
 
 import glasshouse as gh
 from glasshouse.core.errors import InputError
-from glasshouse.core.measure import Bands
+from glasshouse.core.limits import Limit
 from glasshouse.judgement.policy.outcomes import PolicyIncomplete, PolicyViolation
 from glasshouse.judgement.verdict.assess import estimate
 from tests.fakes import fake, four_threats, tables
@@ -75,6 +75,9 @@ def test_a_policy_decides_the_exit_code_and_what_is_open_decides_the_verdict(onl
     with pytest.raises(PolicyViolation):
         broken.raise_for_status()
     required = gh.Policy.from_dict({**policy, "require": ["membership"]})
+    assert gh.assess(*tables(), policy=required).exit_code == 1, "what failed fails, whatever else is missing"
+    policy["rule"][0]["limit"] = 0.9
+    required = gh.Policy.from_dict({**policy, "require": ["membership"]})
     assert gh.assess(*tables(), policy=required).exit_code == 3
     narrowed = gh.Policy.from_dict({"require": ["identity"], "rule": [{"measure": "identity_measure", "limit": 0.9}]})
     waived = gh.assess(*tables(), policy=narrowed)
@@ -94,9 +97,9 @@ def test_a_policy_brings_its_keys_and_the_pair_keeps_its_own(only_fakes: object)
 def test_drivers_and_people(only_fakes: object) -> None:
     fake("disco", value=0.25, needs=("keys",), flag=True)
     found = gh.assess(*tables(), keys=["sex", "region"], target="income")
-    assert found.drivers is not None and {row["column"] for row in found.drivers["keys"]} == {"sex", "region"}
-    assert found.people is not None and found.people["flagged"] == 15
-    assert {g["column"] for g in found.people["groups"]} == {"sex", "region", "income"}
+    assert found.drivers is not None and {row.column for row in found.drivers.keys} == {"sex", "region"}
+    assert found.people is not None and found.people.flagged == 15
+    assert {g.column for g in found.people.groups} == {"sex", "region", "income"}
     external = found.to_dict("external")
     assert external["drivers"] is None and "groups" not in external["people"]
 
@@ -121,7 +124,7 @@ def test_several_releases_give_the_worst_and_the_stacked_figure(only_fakes: obje
         threat="copying",
         better="lower",
         cite="x",
-        bands=Bands(warn=0.05, fail=0.2),
+        limit=Limit("value", warn=0.05, fail=0.2),
     )(copies)  # type: ignore[arg-type]
     found = gh.assess(original, [first, second]).results["copies"]
     assert found.details["releases"] == 2 and found.details["stacked"] >= found.details["worst_release"] - 1e-12

@@ -87,7 +87,7 @@ def test_a_wide_table_is_cut_for_pairs_of_columns_and_says_so(only_fakes: object
         """A fake."""
         return Result(value=float(len(columns or pair.columns)), sentence="s")
 
-    measure(side="utility", family="x", better="higher", cite="x", range=(0, None))(association)
+    measure(side="utility", family="x", better="higher", cite="x", range=(0, None), wide="columns")(association)
     rng = np.random.default_rng(0)
     wide = pl.DataFrame({f"c{j}": rng.choice(["a", "b"], 20) for j in range(MOST_COLUMNS + 10)})
     last = f"c{MOST_COLUMNS + 9}"

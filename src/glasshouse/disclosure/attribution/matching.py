@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, TypedDict, TypeVar
 
 import numpy as np
 
+from glasshouse.core.advice import AGREES, READS_OFF
 from glasshouse.core.errors import InputError, NotApplicable
-from glasshouse.core.intervals import normal_quantile, wilson
-from glasshouse.core.measure import Bands, measure
+from glasshouse.core.evidence import Counts
+from glasshouse.core.intervals import Interval, difference_interval, normal_quantile, wilson
+from glasshouse.core.limits import Evidence, Limit
+from glasshouse.core.measure import measure
 from glasshouse.core.plain import percent
 from glasshouse.core.result import Result
 from glasshouse.data.pair import Pair
@@ -27,17 +30,18 @@ from glasshouse.disclosure.attribution.figures import (
 )
 from glasshouse.engines.cells.counting import MANY_LEVELS, Cells, count_cells
 from glasshouse.engines.cells.grouping import as_grouping
+from glasshouse.engines.exchange import exchange_counts
 
+H = TypeVar("H")
 RAAB = "Raab, Nowok and Dibben (2025), Practical privacy metrics for synthetic data; Raab (2024), PSD"
 TAUB = "Taub, Elliot, Pampaka and Smith (2018), Differential correct attribution probability for synthetic data"
 LITTLE = "Taub and Elliot (2019), The synthetic data challenge; Little, Allmendinger and Elliot (2025)"
-EXCESS_BANDS = Bands(
+EXCESS_LIMIT = Limit(
+    "excess",
     warn=0.05,
     fail=0.20,
-    on="excess",
-    source="glasshouse default on the excess over a lucky guess; warns at most where people never in the data "
-    "fare alike",
-    population_warns=True,
+    evidence=Evidence(above_strangers=True),
+    why="glasshouse default on the excess over a lucky guess",
 )
 KNOWS = "the keys of real people, exactly as the custodian holds them"
 LIMITS = (
@@ -47,10 +51,10 @@ LIMITS = (
 
 def plain_cells(pair: Pair, bins: Any = None, people: str = "original", in_memory: bool = False) -> Cells:
     """The cell table without exclusions; ``bins`` groups a numeric target."""
-    assert pair.target is not None
-    group = as_grouping(pair, pair.target, bins)
+    target = pair.require_target()
+    group = as_grouping(pair, target, bins)
     return with_exclusions(
-        count_cells(pair, target=pair.target, people=people, target_group=group, in_memory=in_memory), Exclusions()
+        count_cells(pair, target=target, people=people, target_group=group, in_memory=in_memory), Exclusions()
     )
 
 
@@ -61,9 +65,9 @@ def target_warnings(pair: Pair, bins: Any) -> list[str]:
         warnings.append(
             "missing='wildcard' has no meaning when two tables are matched; missing was treated as a value of its own"
         )
-    assert pair.target is not None
-    distinct = pair.n_distinct(pair.target)
-    if bins is None and pair.is_numeric(pair.target) and distinct > MANY_LEVELS:
+    target = pair.require_target()
+    distinct = pair.n_distinct(target)
+    if bins is None and pair.is_numeric(target) and distinct > MANY_LEVELS:
         warnings.append(
             f"target {pair.target!r} has {distinct:,} distinct values and was compared exactly; bins=10 compares "
             "ranges instead"
@@ -77,8 +81,39 @@ def no_match_warning(figures: Mapping[str, Any]) -> list[str]:
     return ["no key combination of the original occurs in the release, so nothing could be looked up"]
 
 
-def held_out(pair: Pair, bins: Any, read: Callable[[dict[str, Any]], float | None]) -> float | None:
-    """The same figure for people never shown to the synthesiser."""
+class Leak(TypedDict):
+    """The same figure for people never in the data, and members minus strangers, as a Result takes them."""
+
+    holdout: float | None
+    difference: float | None
+    difference_interval: Interval | None
+    p_value: float | None
+    counts: Counts | None
+
+
+NO_STRANGERS = Leak(holdout=None, difference=None, difference_interval=None, p_value=None, counts=None)
+
+
+def leak_of_counts(hits: float, of: float, held: tuple[float, float] | None, confidence: float) -> Leak:
+    """Hits of ``of`` people looked up, against ``held`` hits and people of the holdout.
+
+    A hit looks at the release and at the person's own record only, so members and strangers are exchangeable where
+    being in the data makes no difference.
+    """
+    if held is None or not held[1] or not of:
+        return Leak(**{**NO_STRANGERS, "counts": Counts(hits, of) if of else None})
+    found = exchange_counts(hits, round(of), held[0], round(held[1]), confidence)
+    return Leak(
+        holdout=held[0] / held[1],
+        difference=found.difference,
+        difference_interval=found.interval,
+        p_value=found.p,
+        counts=found.counts,
+    )
+
+
+def held_out(pair: Pair, bins: Any, read: Callable[[dict[str, Any]], H]) -> H | None:
+    """A figure of people never shown to the synthesiser; None without a holdout."""
     return read(attribution_figures(plain_cells(pair, bins, "holdout"))) if pair.has_holdout else None
 
 
@@ -88,11 +123,16 @@ def held_out(pair: Pair, bins: Any, read: Callable[[dict[str, Any]], float | Non
     threat="attribute",
     better="lower",
     needs=("keys", "target"),
-    bands=EXCESS_BANDS,
+    limit=EXCESS_LIMIT,
     cite=RAAB,
-    knows=KNOWS,
-    limits=LIMITS,
+    attacker=KNOWS,
+    caveats=LIMITS,
     group="matching",
+    title="DiSCO",
+    tier="fast",
+    on_map=True,
+    advice=READS_OFF,
+    riskutility=("DiSCO", lambda r: {"ratio": None if not r.baseline or r.value is None else r.value / r.baseline}),
 )
 def disco(pair: Pair, *, denominator_limit: int | None = None, bins: Any = None, confidence: float = 0.95) -> Result:
     """Share of original records whose target the release reveals, unanimously and correctly (DiSCO).
@@ -113,7 +153,7 @@ def disco(pair: Pair, *, denominator_limit: int | None = None, bins: Any = None,
     return Result(
         value=figures["DiSCO"],
         baseline=figures["chance"],
-        holdout=held_out(pair, bins, lambda f: f["DiSCO"]),
+        **leak_of_counts(k, n, held_out(pair, bins, lambda f: (f["_counts"]["disco"], f["_counts"]["n"])), confidence),
         interval=wilson(k, n, confidence),
         details={
             **{
@@ -155,11 +195,15 @@ def disco(pair: Pair, *, denominator_limit: int | None = None, bins: Any = None,
     threat="attribute",
     better="lower",
     needs=("keys", "target"),
-    bands=EXCESS_BANDS,
+    limit=EXCESS_LIMIT,
     cite=TAUB,
-    knows=KNOWS,
-    limits=LIMITS,
+    attacker=KNOWS,
+    caveats=LIMITS,
     group="matching",
+    title="CAP",
+    tier="fast",
+    advice=READS_OFF,
+    riskutility=("CAP", lambda r: {"cap": r.value, "baseline": r.baseline}),
 )
 def cap(pair: Pair, *, average: str = "all", bins: Any = None, confidence: float = 0.95) -> Result:
     """Mean probability that a guess drawn from the released records with a person's keys is right (correct
@@ -181,14 +225,15 @@ def cap(pair: Pair, *, average: str = "all", bins: Any = None, confidence: float
             "average='all' gives 0"
         )
     base = figures["baseCAPd"] if average == "all" else figures["base_cross"]
-    of = counts["n"] if average == "all" else counts["found_left"]
-    spread = math.sqrt(max(counts["dcap2"] / of - value * value, 0.0) / of)
-    half = normal_quantile(confidence) * spread
+    limits = _cap_interval(value, counts, average, confidence)
+    held = held_out(pair, bins, lambda f: _held_cap(f, average, confidence))
     return Result(
         value=value,
         baseline=base,
-        holdout=held_out(pair, bins, lambda f: f["DCAP"] if average == "all" else f["cap_matched"]),
-        interval=(max(0.0, value - half), min(1.0, value + half)),
+        holdout=None if held is None else held[0],
+        interval=limits,
+        difference=None if held is None else value - held[0],
+        difference_interval=None if held is None else difference_interval(value, limits, *held),
         details={
             "cap_all": figures["DCAP"],
             "cap_matched": figures["cap_matched"],
@@ -217,17 +262,33 @@ def cap(pair: Pair, *, average: str = "all", bins: Any = None, confidence: float
     )
 
 
+def _cap_interval(value: float, counts: Mapping[str, Any], average: str, confidence: float) -> Interval:
+    of = counts["n"] if average == "all" else counts["found_left"]
+    half = normal_quantile(confidence) * math.sqrt(max(counts["dcap2"] / of - value * value, 0.0) / of)
+    return max(0.0, value - half), min(1.0, value + half)
+
+
+def _held_cap(figures: Mapping[str, Any], average: str, confidence: float) -> tuple[float, Interval] | None:
+    value = figures["DCAP"] if average == "all" else figures["cap_matched"]
+    return None if value is None else (value, _cap_interval(value, figures["_counts"], average, confidence))
+
+
 @measure(
     side="disclosure",
     family="attribution",
     threat="attribute",
     better="lower",
     needs=("keys", "target"),
-    bands=EXCESS_BANDS,
+    limit=EXCESS_LIMIT,
     cite=LITTLE,
-    knows=KNOWS,
-    limits=LIMITS,
+    attacker=KNOWS,
+    caveats=LIMITS,
     group="matching",
+    title="TCAP",
+    tier="fast",
+    on_map=True,
+    advice=READS_OFF,
+    riskutility=("TCAP", lambda r: {"cap": r.value, "baseline": r.baseline}),
 )
 def tcap(pair: Pair, *, variant: str = "matched", bins: Any = None, confidence: float = 0.95) -> Result:
     """Targeted correct attribution probability: how often a guess the release makes with certainty is right.
@@ -245,8 +306,7 @@ def tcap(pair: Pair, *, variant: str = "matched", bins: Any = None, confidence: 
     figures = attribution_figures(cells)
     counts = figures.pop("_counts")
     value = figures[names[variant]]
-    above = counts["disdio"] if variant == "certain" else counts["disco"]
-    below = counts["dis"] if variant == "conditional" else counts["found_left"]
+    above, below = _tested(counts, variant)
     if value is None:
         raise NotApplicable(
             "no original record could be tested: "
@@ -263,7 +323,7 @@ def tcap(pair: Pair, *, variant: str = "matched", bins: Any = None, confidence: 
     return Result(
         value=value,
         baseline=lucky,
-        holdout=held_out(pair, bins, lambda f: f[names[variant]]),
+        **leak_of_counts(above, below, held_out(pair, bins, lambda f: _tested(f["_counts"], variant)), confidence),
         interval=wilson(above, below, confidence),
         details={
             "tcap_certain": figures["tcap_certain"],
@@ -286,6 +346,14 @@ def tcap(pair: Pair, *, variant: str = "matched", bins: Any = None, confidence: 
     )
 
 
+def _tested(counts: Mapping[str, Any], variant: str) -> tuple[float, float]:
+    """Guesses made with certainty that are right, and the people they are counted among."""
+    return (
+        counts["disdio"] if variant == "certain" else counts["disco"],
+        counts["dis"] if variant == "conditional" else counts["found_left"],
+    )
+
+
 def _lucky_certain(cells: Cells) -> float:
     """Records of classes unanimous in both files that would agree by luck: d_q d_t / Nd over those classes."""
     import narwhals as nw
@@ -303,9 +371,13 @@ def _lucky_certain(cells: Cells) -> float:
     needs=("keys", "target"),
     table="single",
     cite="Taub, Elliot and Sakshaug (2020); riskutility (WEAP)",
-    knows="the released file alone",
+    attacker="the released file alone",
     group="matching",
-    limits="looks at one file: it says which released records look disclosive, not whether they are true of anybody",
+    caveats="looks at one file: it says which released records look disclosive, not whether they are true of anybody",
+    title="WEAP",
+    tier="fast",
+    advice=AGREES,
+    riskutility=("WEAP", lambda r: {"pct_disclosive": 100 * r.details["pct_disclosive"]}),
 )
 def weap(pair: Pair, *, table: str = "released", bins: Any = None) -> Result:
     """Within-equivalence-class attribution probability: how far the records of one file with equal keys agree on the

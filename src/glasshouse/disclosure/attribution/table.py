@@ -11,9 +11,11 @@ from typing import Any
 
 import narwhals as nw
 
+from glasshouse.core.advice import READS_OFF
+from glasshouse.core.calling import bound, combine_releases
 from glasshouse.core.errors import InputError, closest
 from glasshouse.core.intervals import wilson
-from glasshouse.core.measure import combine_releases, measure
+from glasshouse.core.measure import measure
 from glasshouse.core.plain import percent
 from glasshouse.core.result import Result
 from glasshouse.data.pair import Pair
@@ -26,7 +28,14 @@ from glasshouse.disclosure.attribution.figures import (
     record_columns,
     with_exclusions,
 )
-from glasshouse.disclosure.attribution.matching import EXCESS_BANDS, KNOWS, LIMITS, RAAB, no_match_warning
+from glasshouse.disclosure.attribution.matching import (
+    EXCESS_LIMIT,
+    KNOWS,
+    LIMITS,
+    RAAB,
+    leak_of_counts,
+    no_match_warning,
+)
 from glasshouse.engines.cells.counting import Cells, Part, count_cells
 from glasshouse.engines.cells.grouping import Grouping, as_grouping
 
@@ -34,7 +43,7 @@ CHECKS = ("one_way", "two_way")
 
 
 @dataclass(frozen=True)
-class Wishes:
+class TableOptions:
     """What the custodian asked to leave out or to group, for one target."""
 
     exclude_levels: tuple[Any, ...] = ()
@@ -78,13 +87,15 @@ def per_key(wish: Any, key: str, default: Any) -> Any:
     threat="attribute",
     better="lower",
     needs=("keys", "target"),
-    bands=EXCESS_BANDS,
+    limit=EXCESS_LIMIT,
     cite=RAAB,
-    knows=KNOWS,
-    limits=LIMITS,
+    attacker=KNOWS,
+    caveats=LIMITS,
     group="matching",
     replicates="own",
     private=("one_way", "two_way", "exclude_levels", "exclude_pairs"),
+    tier="fast",
+    advice=READS_OFF,
 )
 def attribution(
     pair: Pair,
@@ -112,47 +123,47 @@ def attribution(
     ``key_groups`` (a number of quantile groups, or {key: number}) with breaks pooled over the original and every
     release. ``missing_keys`` and ``key_groups`` take one value or {key: value}.
     """
-    assert pair.target is not None
+    target = pair.require_target()
     _check_options(pair, exclude_levels, missing_keys, denominator_limit, one_way, two_way, key_groups)
-    wishes = Wishes(
+    options = TableOptions(
         tuple([exclude_levels] if isinstance(exclude_levels, str) else exclude_levels),
         missing_target,
         missing_keys,
         tuple(exclude_pairs),
         denominator_limit,
         _key_groupings(pair, key_groups),
-        as_grouping(pair, pair.target, target_groups),
+        as_grouping(pair, target, target_groups),
     )
-    _check_levels(pair, wishes)
-    made = [_attribution(pair.release(i), wishes, one_way, two_way, confidence) for i in range(pair.m)]
-    for result in made:
-        result._set(name="attribution", measure=attribution)
+    _check_levels(pair, options)
+    made = [
+        bound(_attribution(pair.release(i), options, one_way, two_way, confidence), attribution, pair.release(i), {})
+        for i in range(pair.m)
+    ]
     return made[0] if pair.m == 1 else combine_releases(made, attribution)
 
 
 def _attribution(
-    pair: Pair, wishes: Wishes, one_way: tuple[float, float], two_way: tuple[float, float], confidence: float
+    pair: Pair, options: TableOptions, one_way: tuple[float, float], two_way: tuple[float, float], confidence: float
 ) -> Result:
-    assert pair.target is not None
-    target = pair.target
+    target = pair.require_target()
 
     def table(people: str = "original", in_memory: bool = False) -> tuple[Cells, Exclusions]:
         cells = count_cells(
             pair,
             target=target,
             people=people,
-            key_groups=wishes.key_groups,
-            target_group=wishes.target_group,
+            key_groups=options.key_groups,
+            target_group=options.target_group,
             in_memory=in_memory,
         )
-        exclusions = wishes.exclusions(pair, cells)
+        exclusions = options.exclusions(pair, cells)
         return with_exclusions(cells, exclusions), exclusions
 
     cells, exclusions = table()
-    figures = attribution_figures(cells, wishes.denominator_limit)
+    figures = attribution_figures(cells, options.denominator_limit)
     counts = figures.pop("_counts")
     singles, doubles = one_way_check(cells, *one_way), two_way_check(cells, *two_way)
-    held_out = attribution_figures(table("holdout")[0])["DiSCO"] if pair.has_holdout else None
+    held = attribution_figures(table("holdout")[0])["_counts"] if pair.has_holdout else None
     warnings = no_match_warning(figures)
     if singles:
         warnings.append(
@@ -167,7 +178,9 @@ def _attribution(
     return Result(
         value=figures["DiSCO"],
         baseline=figures["chance"],
-        holdout=held_out,
+        **leak_of_counts(
+            counts["disco"], counts["n"], None if held is None else (held["disco"], held["n"]), confidence
+        ),
         interval=wilson(counts["disco"], counts["n"], confidence),
         details={
             **figures,
@@ -195,13 +208,15 @@ def _attribution(
     threat="attribute",
     better="lower",
     needs=("keys",),
-    bands=EXCESS_BANDS,
+    limit=EXCESS_LIMIT,
     cite=RAAB,
-    knows=KNOWS,
-    limits=LIMITS,
+    attacker=KNOWS,
+    caveats=LIMITS,
     group="matching",
     replicates="own",
     private=("one_way", "two_way", "exclude_levels", "exclude_pairs"),
+    tier="full",
+    advice=READS_OFF,
 )
 def attribution_all(
     pair: Pair,
@@ -257,6 +272,10 @@ def attribution_all(
         baseline=top.baseline,
         holdout=top.holdout,
         interval=top.interval,
+        difference=top.difference,
+        difference_interval=top.difference_interval,
+        p_value=top.p_value,
+        counts=top.counts,
         details={
             "worst_target": worst,
             "targets": len(rows),
@@ -325,17 +344,17 @@ def _check_options(
             raise InputError(f"{name} takes a count and a share, e.g. (50, 0.90)")
 
 
-def _check_levels(pair: Pair, wishes: Wishes) -> None:
+def _check_levels(pair: Pair, options: TableOptions) -> None:
     """A misspelt level would silently exclude nothing. Lazy tables are asked for the level, not collected."""
-    if not wishes.exclude_levels and not wishes.exclude_pairs:
+    if not options.exclude_levels and not options.exclude_pairs:
         return
     cells = count_cells(
-        pair.release(0), target=pair.target, key_groups=wishes.key_groups, target_group=wishes.target_group
+        pair.release(0), target=pair.target, key_groups=options.key_groups, target_group=options.target_group
     )
     assert cells.target is not None
     parts: dict[str, Part] = {p.name: p for p in cells.keys}
-    wanted = [("exclude_levels", cells.target, level) for level in wishes.exclude_levels]
-    for key, key_level, target_level in wishes.exclude_pairs:
+    wanted = [("exclude_levels", cells.target, level) for level in options.exclude_levels]
+    for key, key_level, target_level in options.exclude_pairs:
         if key in parts:
             wanted += [("exclude_pairs", parts[key], key_level), ("exclude_pairs", cells.target, target_level)]
     for option, part, level in wanted:

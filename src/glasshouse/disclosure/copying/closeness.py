@@ -14,9 +14,11 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from glasshouse.core.errors import InputError, NotApplicable, listed
-from glasshouse.core.intervals import Interval, clopper_pearson, difference_of_shares, wilson
-from glasshouse.core.result import Verdict
+from glasshouse.core.intervals import Interval, clopper_pearson, wilson
+from glasshouse.core.limits import Evidence, Limit
 from glasshouse.core.streams import RandomState, generator
+from glasshouse.core.words import HOLDOUT, HOLDOUT_ADVICE, SIMILARITY
+from glasshouse.engines.exchange import upper_tail
 from glasshouse.engines.neighbours.encoding import Rows
 from glasshouse.engines.neighbours.search import TOL, Nearest, Space, chosen_columns, gower_space
 
@@ -24,12 +26,8 @@ if TYPE_CHECKING:
     from glasshouse.data.pair import Pair
 
 DELUSION = "Yao, Krco, Ganev & de Montjoye (2025), The DCR Delusion, arXiv:2505.01524"
-CAVEAT = "Similarity diagnostic: it finds copies, but finding none is no evidence that people are protected."
-NO_HOLDOUT = (
-    "no holdout: records of the same population that the synthesiser never saw. Set 20 to 50 % of the records aside "
-    "before synthesis (gh.data.split_before_synthesis) and pass them as holdout=; splitting afterwards compares "
-    "members with members and finds nothing even in a verbatim copy"
-)
+CAVEAT = SIMILARITY
+NO_HOLDOUT = f"no holdout: {HOLDOUT}. {HOLDOUT_ADVICE}"
 
 
 @dataclass(frozen=True)
@@ -185,13 +183,6 @@ def effective_interval(share: float, effective_n: float, confidence: float) -> I
     return wilson(share * effective_n, effective_n, confidence)
 
 
-def upper_tail(z: float) -> float:
-    """P(Z >= z) for a standard normal Z."""
-    from scipy.stats import norm
-
-    return float(norm.sf(z))
-
-
 def expected_hits(counts: np.ndarray, size: int, smaller: int) -> float:
     """Mean share of records with a hit when the ``size`` originals are cut to a random ``smaller``.
 
@@ -225,27 +216,27 @@ def quantile_curve(values: np.ndarray, points: int = 101) -> list[float]:
     return [float(v) for v in np.quantile(values, np.linspace(0.01, 0.99, points))]
 
 
-WARN_LEVEL, FAIL_LEVEL, SIZEABLE = 0.05, 0.01, 0.05
+SHOWN = Evidence(p=(0.05, 0.01))
 
 
-def judge(p: float, difference: float) -> Verdict:
-    """Nothing found, a difference that is real but small or not quite sure, a difference that is real and large.
+def copying_limit(warn: float = 0.0, alone: tuple[float, float] | None = None) -> Limit:
+    """The limit of the copying checks: a difference to holdout people that is real warns, one that is large fails.
 
     A fail needs p < 0.01 and a plain difference above 0.05, so that fresh data seldom fail, even as the worst of a few
     releases; quotients by 1 - baseline do not count, because near a baseline of 1 they magnify sampling error.
+    ``alone`` are the limits of :func:`surplus` without a holdout.
     """
-    if p >= WARN_LEVEL:
-        return "pass"
-    return "fail" if p < FAIL_LEVEL and difference > SIZEABLE else "warn"
+    other = None if alone is None else Limit("surplus", warn=alone[0], fail=alone[1], why="originals among themselves")
+    why = "plain difference to people never in the data"
+    return Limit("difference", warn=warn, fail=0.05, evidence=SHOWN, why=why, without_holdout=other)
 
 
-def judge_alone(hits: int, n: int, baseline: float, warn: float, fail: float) -> Verdict:
+def surplus(hits: int, n: int, baseline: float) -> float:
     """Without a holdout: by how much the exact lower limit of the share exceeds the originals among themselves.
 
     Exact (Clopper-Pearson) rather than Wilson, whose lower limit for one hit of one is 0.21: one record proves nothing.
     """
-    above = clopper_pearson(hits, n)[0] - baseline
-    return "fail" if above > fail else "warn" if above > warn else "pass"
+    return clopper_pearson(hits, n)[0] - baseline
 
 
 def p_above(gaps: np.ndarray, *clusters: np.ndarray) -> float:
@@ -256,31 +247,6 @@ def p_above(gaps: np.ndarray, *clusters: np.ndarray) -> float:
     widest = max(float((np.bincount(ids, weights=gaps) ** 2).sum()) for ids in clusters)
     total = float(gaps.sum())
     return 1.0 if widest <= TOL**2 else upper_tail(total / float(np.sqrt(widest)))
-
-
-def people_test(
-    members: np.ndarray, strangers: np.ndarray, confidence: float, clusters: Sequence[np.ndarray] = ()
-) -> dict[str, Any]:
-    """Original against holdout people with the same yes/no outcome: difference, its interval, and a one-sided p.
-
-    A release that favours nobody makes the two groups exchangeable, so whatever ties the outcomes together, the number
-    of members among those with a yes is hypergeometric (Fisher's exact test). Where an outcome also depends on the
-    other originals that symmetry is broken: ``clusters`` (of members, then strangers) then widen the test.
-    """
-    from scipy.stats import hypergeom
-
-    k, n, j, m = int(members.sum()), len(members), int(strangers.sum()), len(strangers)
-    p = float(min(hypergeom.sf(k - 1, n + m, k + j, n), 1.0))
-    if clusters and k / n > j / m:
-        influence = np.concatenate([(members - k / n) / n, (j / m - strangers) / m])
-        widest = max(float((np.bincount(ids, weights=influence) ** 2).sum()) for ids in clusters)
-        if widest > 0:
-            p = max(p, upper_tail((k / n - j / m) / float(np.sqrt(widest))))
-    return {
-        "difference": k / n - j / m,
-        "difference_interval": list(difference_of_shares(k, n, j, m, confidence)),
-        "p_difference": p,
-    }
 
 
 def refuse_infinite(pair: Pair, columns: Sequence[str]) -> None:

@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from glasshouse.core.advice import TOO_NEAR, VERY_NEAR
 from glasshouse.core.errors import InputError
 from glasshouse.core.intervals import wilson
-from glasshouse.core.measure import Bands, measure
+from glasshouse.core.measure import measure
 from glasshouse.core.plain import p_value, percent
 from glasshouse.core.result import Result
 from glasshouse.core.streams import RandomState
@@ -20,14 +21,14 @@ from glasshouse.disclosure.copying.closeness import (
     Closeness,
     closeness,
     closest_release,
+    copying_limit,
     effective_interval,
     expected_hits,
-    judge,
-    judge_alone,
     quantile_curve,
     ratio_of,
     sampled_note,
     sizes,
+    surplus,
 )
 from glasshouse.engines.neighbours.search import TOL, Space
 
@@ -44,13 +45,17 @@ THRESHOLDS = (0.0, 0.01, 0.02, 0.05, 0.1, 0.15, 0.2, 0.3)
     better="lower",
     range=(0, 1),
     needs=(),
-    bands=Bands(warn=0.05, fail=0.10, on="excess", source="share closer to training records, above its expectation"),
+    limit=copying_limit(),
     cite=f"Platzer & Reutterer (2021), Holdout-based empirical assessment; {DELUSION}",
-    knows="the release; distances to training and holdout records are computed by the custodian",
-    limits=CAVEAT,
+    attacker="the release; distances to training and holdout records are computed by the custodian",
+    caveats=CAVEAT,
     cost="neighbours",
     group="distance",
     private=("ranges",),
+    title="DCR",
+    on_map=True,
+    advice=TOO_NEAR,
+    riskutility=("DCR", lambda r: {"share": r.value, "wilcoxon_p": r.details["wilcoxon_p_less"]}),
 )
 def dcr(
     pair: Pair,
@@ -113,7 +118,8 @@ def dcr(
         baseline=test.expected,
         interval=effective_interval(share, max(test.effective_n, 1.0), confidence),
         details=details,
-        verdict=judge(test.p, share - test.expected),
+        difference=share - test.expected,
+        p_value=test.p,
         sentence=(
             f"{percent(share)} of release records lie closer to a training than to a holdout record; "
             f"{percent(test.expected)} would if the release favoured nobody ({p_value(test.p)}). {CAVEAT}"
@@ -132,15 +138,16 @@ def dcr(
     better="lower",
     range=(0, 1),
     needs=(),
-    bands=Bands(
-        warn=0.05, fail=0.10, on="excess", source="hits on training records, above hits on people not in the data"
-    ),
+    limit=copying_limit(alone=(0.05, 0.10)),
+    figures=("surplus",),
     cite=f"Hittmeir, Mayer & Ekelhart (2020); {DELUSION}",
-    knows="the release; distances are computed by the custodian",
-    limits=CAVEAT,
+    attacker="the release; distances are computed by the custodian",
+    caveats=CAVEAT,
     cost="neighbours",
     group="distance",
     private=("ranges",),
+    advice=VERY_NEAR,
+    riskutility=("Hitting Rate", lambda r: {"value": r.value}),
 )
 def hitting_rate(
     pair: Pair,
@@ -173,19 +180,19 @@ def hitting_rate(
     details: dict[str, Any] = {"threshold": threshold, "hitting_rate": curve, **curve, **sizes(pair, found)}
     if box is not None:
         details |= _box_hits(pair, found, box, missing)
-    p, verdict, excess = None, None, None
+    p, excess, difference, alone = None, None, None, None
     if found.holdout is not None:
         holdout = found.holdout.distance[:, 0]
         baseline = float((holdout <= threshold + TOL).mean())
         adjusted = _equal_size_rate(found, threshold, n_jobs)
         test = found.label_test(within=threshold)
         p = 1.0 if test is None else test.p
-        verdict = judge(p, adjusted - baseline)
+        difference = adjusted - baseline
         excess = (adjusted - baseline) / (1 - baseline) if baseline < 1 else 0.0
         details |= {
             "hitting_rate_holdout": hit_curve(holdout),
             "rate_at_equal_size": adjusted,
-            "difference": adjusted - baseline,
+            "difference": difference,
             "p_label_swap": p,
         }
         reference = f"{percent(baseline)} are that near to a holdout record ({p_value(p)})"
@@ -194,7 +201,7 @@ def hitting_rate(
         baseline = 0.0 if own is None else float((own <= threshold + TOL).mean())
         # the plain difference: a quotient by 1 - baseline would call 100 % against 99 % the worst there is
         excess = share - baseline
-        verdict = judge_alone(int((train <= threshold + TOL).sum()), len(train), baseline, 0.05, 0.10)
+        alone = surplus(int((train <= threshold + TOL).sum()), len(train), baseline)
         details["hitting_rate_self"] = {} if own is None else hit_curve(own)
         notes.append(f"the reference is the training records among themselves, because there is {NO_HOLDOUT}")
         reference = f"{percent(baseline)} of training records are that near to each other"
@@ -205,7 +212,9 @@ def hitting_rate(
         holdout=baseline if p is not None else None,
         interval=wilson((train <= threshold + TOL).sum(), len(train), confidence),
         details=details,
-        verdict=verdict,
+        difference=difference,
+        p_value=p,
+        figures={"surplus": alone},
         sentence=(
             f"{percent(share)} of release records lie within distance {threshold:g} of a training record; "
             f"{reference}. {CAVEAT}"

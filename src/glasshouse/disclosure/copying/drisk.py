@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from glasshouse.core.advice import BRACKETED
 from glasshouse.core.errors import InputError, NotApplicable, listed
 from glasshouse.core.intervals import wilson
-from glasshouse.core.measure import Bands, measure
+from glasshouse.core.limits import Limit
+from glasshouse.core.measure import measure
 from glasshouse.core.plain import p_value, percent
-from glasshouse.core.result import Result, Verdict
+from glasshouse.core.result import Result
 from glasshouse.core.streams import RandomState, integer_seed
-from glasshouse.disclosure.copying.closeness import CAVEAT, NO_HOLDOUT, judge, people_test, refuse_infinite
+from glasshouse.disclosure.copying.closeness import CAVEAT, NO_HOLDOUT, copying_limit, refuse_infinite
+from glasshouse.engines.exchange import exchange_flags
 from glasshouse.engines.neighbours.search import RULES
 
 if TYPE_CHECKING:
@@ -32,12 +36,20 @@ OVERWHELMING = 0.5
     better="lower",
     range=(0, 1),
     needs=("numeric",),
-    bands=Bands(warn=0.05, fail=0.10, on="excess", source="plain difference to holdout people, p < 0.01"),
+    limit=replace(
+        copying_limit(),
+        # short of this, coarse values and copies cannot be told apart without people outside the data
+        without_holdout=Limit("surplus", fail=OVERWHELMING, why="beyond what fresh people of the same size would show"),
+    ),
+    figures=("surplus",),
     cite="Templ, Kowarik & Meindl (2015), sdcMicro dRisk and dRiskRMD; Mateo-Sanz, Sebe & Domingo-Ferrer (2004)",
-    knows="the numeric columns of some people",
-    limits=f"Numeric columns only; integer columns make the box an exact match. {CAVEAT}",
+    attacker="the numeric columns of some people",
+    caveats=f"Numeric columns only; integer columns make the box an exact match. {CAVEAT}",
     cost="neighbours",
     group="distance",
+    title="dRisk",
+    advice=BRACKETED,
+    riskutility=("dRisk", lambda r: {"value": r.value}),
 )
 def drisk(
     pair: Pair,
@@ -83,22 +95,21 @@ def drisk(
     if flat:
         notes.append(f"columns {listed(flat)} have an interquartile range of 0, so their box is an exact match")
     holdout: float | None = None
-    verdict: Verdict | None = None
+    tested, alone = None, None
     limits = wilson(int(at_risk.sum()), len(at_risk), confidence)
     if "holdout" in tables and len(tables["holdout"]):
         strangers = inside_box(tables["holdout"], tables["released"], half, missing)
         holdout = float(strangers.mean())
-        details |= people_test(at_risk, strangers, confidence)
-        verdict = judge(details["p_difference"], details["difference"])
-        compared = f"; {percent(holdout)} of holdout people have one ({p_value(details['p_difference'])})"
+        tested = exchange_flags(at_risk, strangers, confidence)
+        details |= tested.figures()
+        compared = f"; {percent(holdout)} of holdout people have one ({p_value(tested.p)})"
     else:
         notes.append(f"there is no reference for people outside the data, because there is {NO_HOLDOUT}")
         own = _own_share(original, half, len(tables["released"]))
         details["interval_self"] = own
         compared = f"; at most {percent(own)} would in a release of as many fresh people"
-        # short of this, coarse values and copies cannot be told apart without people outside the data
         if limits[0] - own > OVERWHELMING:
-            verdict = "fail"
+            alone = limits[0] - own
             compared += ", so even without a holdout this is copying"
     details |= _mahalanobis(tables, alpha, random_state, notes)
     if pair.row_paired:
@@ -111,7 +122,11 @@ def drisk(
         holdout=holdout,
         interval=limits,
         details=details,
-        verdict=verdict,
+        difference=None if tested is None else tested.difference,
+        difference_interval=None if tested is None else tested.interval,
+        p_value=None if tested is None else tested.p,
+        counts=None if tested is None else tested.counts,
+        figures={"surplus": alone},
         sentence=(
             f"{percent(share)} of original records have a release record within a small box of their numeric values"
             f"{compared}. {CAVEAT}"

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from glasshouse.core.measure import Bands, measure
+from glasshouse.core.advice import TOO_NEAR
+from glasshouse.core.measure import measure
 from glasshouse.core.plain import p_value, percent
 from glasshouse.core.result import Result
 from glasshouse.core.streams import RandomState, generator, integer_seed
@@ -15,8 +16,8 @@ from glasshouse.disclosure.copying.closeness import (
     CAVEAT,
     NO_HOLDOUT,
     answerable_columns,
+    copying_limit,
     effective_interval,
-    judge,
     label_null,
     ratio_of,
 )
@@ -34,12 +35,14 @@ if TYPE_CHECKING:
     better="lower",
     range=(0, 1),
     needs=(),
-    bands=Bands(warn=0.05, fail=0.10, on="excess", source="share closer to training records, above its expectation"),
+    limit=copying_limit(),
     cite="Breiman (2001) and Shi & Horvath (2006), forest proximity; riskutility rf_privacy",
-    knows="the release; proximities are computed by the custodian",
-    limits=CAVEAT,
+    attacker="the release; proximities are computed by the custodian",
+    caveats=CAVEAT,
     cost="attackers",
     group="distance",
+    tier="full",
+    advice=TOO_NEAR,
 )
 def forest_proximity(
     pair: Pair,
@@ -95,7 +98,8 @@ def forest_proximity(
         baseline=test.expected,
         interval=effective_interval(value, max(test.effective_n, 1.0), confidence),
         details=details,
-        verdict=judge(test.p, value - test.expected),
+        difference=value - test.expected,
+        p_value=test.p,
         sentence=(
             f"{percent(value)} of release records are most similar to a training record in the eyes of a forest; "
             f"{percent(test.expected)} would be if the release favoured nobody ({p_value(test.p)}). {CAVEAT}"
@@ -110,8 +114,8 @@ def _leaves(
     pair: Pair, names: Sequence[str], trees: int, random_state: RandomState, n_jobs: int | None
 ) -> dict[str, np.ndarray]:
     """Leaf numbers [trees, n] of every table in an unsupervised forest."""
-    from glasshouse.engines.models.attackers import fit
     from glasshouse.engines.models.design import Design, design
+    from glasshouse.engines.models.model import fit
 
     tables = ["original", "released", *(["holdout"] if pair.has_holdout else [])]
     designs = {t: design(pair, names, t, numeric_key_na="median+flag") for t in tables}

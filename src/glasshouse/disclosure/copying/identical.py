@@ -7,19 +7,21 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from glasshouse.core.advice import COPIES
 from glasshouse.core.errors import InputError, NotApplicable, listed
+from glasshouse.core.evidence import Counts
 from glasshouse.core.intervals import difference_of_shares, wilson
-from glasshouse.core.measure import Bands, measure
+from glasshouse.core.measure import measure
 from glasshouse.core.plain import p_value, percent
 from glasshouse.core.result import Result
 from glasshouse.disclosure.copying.closeness import (
     CAVEAT,
     NO_HOLDOUT,
+    copying_limit,
     hit_chances,
     infinite_values,
-    judge,
-    judge_alone,
     p_above,
+    surplus,
 )
 from glasshouse.engines.neighbours.encoding import row_ids
 from glasshouse.engines.neighbours.search import RULES, TOL, chosen_columns, gower_space
@@ -35,14 +37,19 @@ if TYPE_CHECKING:
     better="lower",
     range=(0, 1),
     needs=(),
-    bands=Bands(
-        warn=0.01, fail=0.05, on="excess", source="riskutility's IMS limits above the chance share; p < 0.01 to fail"
-    ),
+    limit=copying_limit(warn=0.01, alone=(0.01, 0.05)),
+    figures=("surplus",),
     cite="Raab, Nowok & Dibben (2025), Practical privacy metrics for synthetic data; Platzer & Reutterer (2021)",
-    knows="every column of some people",
-    limits=CAVEAT,
+    attacker="every column of some people",
+    caveats=CAVEAT,
     cost="neighbours",
+    audited=True,
     group="distance",
+    title="Identical records",
+    tier="fast",
+    on_map=True,
+    advice=COPIES,
+    riskutility=("IMS", lambda r: {"pct": None if r.value is None else 100 * r.value}),
 )
 def identical(
     pair: Pair,
@@ -96,7 +103,7 @@ def identical(
         "columns": chosen,
     }
     notes: list[str] = []
-    excess = None
+    excess, p, alone = None, None, None
     if details["n_unique_train"]:
         details["riskutility_repu"] = {
             "ims": details["repu"],
@@ -111,8 +118,6 @@ def identical(
         chances = hit_chances(matches, n_original, pair.n("holdout"))
         adjusted = float(chances.mean())
         p = p_above(chances - against, counts["released_ids"])
-        # judge() warns of any difference that is sure; this check has its own, finer limit for that
-        verdict = judge(p, adjusted - reference) if adjusted - reference > 0.01 else "pass"
         excess = (adjusted - reference) / (1 - reference) if reference < 1 else 0.0
         details |= {
             "ims_holdout": reference,
@@ -128,7 +133,7 @@ def identical(
     else:
         reference = details["ims_self"]
         notes.append(f"the reference is twins inside the original, because there is {NO_HOLDOUT}")
-        verdict = judge_alone(n_identical, n_released, reference, 0.01, 0.05)
+        alone = surplus(n_identical, n_released, reference)
         compared = f"{percent(reference, 2)} of originals equal another original"
     infinite = infinite_values(pair, chosen)
     if infinite:
@@ -146,7 +151,11 @@ def identical(
         holdout=details.get("ims_holdout"),
         interval=wilson(n_identical, n_released, confidence),
         details=details,
-        verdict=verdict,
+        difference=details.get("difference"),
+        difference_interval=details.get("difference_interval"),
+        p_value=p,
+        counts=_people(counts),
+        figures={"surplus": alone},
         sentence=f"{people} ({percent(share, 2)}) {'equals' if n_identical == 1 else 'equal'} an original, {uniques}; "
         f"{compared}. {CAVEAT}",
         warnings=notes,
@@ -154,6 +163,15 @@ def identical(
         flag="copied",
         rank="released_copies",
     )
+
+
+def _people(counts: Mapping[str, np.ndarray]) -> Counts:
+    """The simplest membership test: is there a released record equal to this person's?"""
+    members = counts["original_in_released"] > 0
+    if "holdout_in_released" not in counts:
+        return Counts(int(members.sum()), len(members))
+    strangers = counts["holdout_in_released"] > 0
+    return Counts(int(members.sum()), len(members), int(strangers.sum()), len(strangers))
 
 
 def _by_identity(pair: Pair, columns: Sequence[str], round_digits: int | None) -> Mapping[str, np.ndarray]:
@@ -171,6 +189,7 @@ def _by_identity(pair: Pair, columns: Sequence[str], round_digits: int | None) -
     if "holdout" in ids:
         found["released_in_holdout"] = tally["holdout"][ids["released"]]
         found["holdout_in_original"] = tally["original"][ids["holdout"]]
+        found["holdout_in_released"] = tally["released"][ids["holdout"]]
     return found
 
 
@@ -190,6 +209,7 @@ def _by_distance(pair: Pair, columns: Sequence[str], missing: str, n_jobs: int |
     if pair.has_holdout:
         found["released_in_holdout"] = space.count_within("released", "holdout", 0.0, n_jobs)
         found["holdout_in_original"] = space.count_within("holdout", "original", 0.0, n_jobs)
+        found["holdout_in_released"] = space.count_within("holdout", "released", 0.0, n_jobs)
     return found
 
 

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
+from glasshouse.core.advice import TOO_NEAR
 from glasshouse.core.errors import InputError, NotApplicable
 from glasshouse.core.intervals import wilson
-from glasshouse.core.measure import Bands, measure
+from glasshouse.core.measure import measure
 from glasshouse.core.plain import p_value, percent
 from glasshouse.core.result import Result
-from glasshouse.disclosure.copying.closeness import CAVEAT, NO_HOLDOUT, judge, people_test, refuse_infinite
+from glasshouse.disclosure.copying.closeness import CAVEAT, NO_HOLDOUT, copying_limit, refuse_infinite
+from glasshouse.engines.exchange import exchange_flags
 from glasshouse.engines.neighbours.search import TOL, Space, chosen_columns, gower_space
 
 if TYPE_CHECKING:
@@ -26,12 +28,16 @@ if TYPE_CHECKING:
     better="lower",
     range=(0, 1),
     needs=(),
-    bands=Bands(warn=0.05, fail=0.10, on="excess", source="plain difference to holdout people, p < 0.01"),
+    limit=copying_limit(),
     cite="Yoon, Drumright & van der Schaar (2020), ADS-GAN; Lautrup et al. (2024), SynthEval",
-    knows="every column of some people",
-    limits=CAVEAT,
+    attacker="every column of some people",
+    caveats=CAVEAT,
     cost="neighbours",
     group="distance",
+    title="ε-identifiability",
+    on_map=True,
+    advice=TOO_NEAR,
+    riskutility=("Epsilon-Identifiability", lambda r: {"value": r.value}),
 )
 def epsilon_identifiability(
     pair: Pair,
@@ -68,16 +74,14 @@ def epsilon_identifiability(
     closer = to_release < to_others - TOL
     share = float(closer.mean())
     close = space.nearest("released", "original", 1, n_jobs).distance[:, 0] < epsilon
-    holdout, notes, verdict = None, [], None
-    tested: dict[str, Any] = {}
+    holdout, notes, tested = None, [], None
     if pair.has_holdout and pair.n("holdout"):
         reach = space.nearest("holdout", "released", 1, n_jobs).distance[:, 0]
         people = space.nearest("holdout", "original", 1, n_jobs).distance[:, 0]
         nearer = reach < people - TOL
         holdout = float(nearer.mean())
-        tested = people_test(closer, nearer, confidence, _clusters(space, n_jobs))
-        verdict = judge(tested["p_difference"], tested["difference"])
-        compared = f"{percent(holdout)} of holdout people do ({p_value(tested['p_difference'])})"
+        tested = exchange_flags(closer, nearer, confidence, _clusters(space, n_jobs))
+        compared = f"{percent(holdout)} of holdout people do ({p_value(tested.p)})"
     else:
         notes.append(f"there is no reference for people outside the data, because there is {NO_HOLDOUT}")
         compared = "without a holdout there is nothing to compare this with"
@@ -93,9 +97,12 @@ def epsilon_identifiability(
             "weights": {name: weight / sum(weights.values()) for name, weight in weights.items()},
             "mean_distance_release": float(to_release.mean()),
             "mean_distance_others": float(to_others.mean()),
-            **tested,
+            **({} if tested is None else tested.figures()),
         },
-        verdict=verdict,
+        difference=None if tested is None else tested.difference,
+        difference_interval=None if tested is None else tested.interval,
+        p_value=None if tested is None else tested.p,
+        counts=None if tested is None else tested.counts,
         sentence=(
             f"{percent(share)} of original records lie closer to a release record than to any other original; "
             f"{compared}. {CAVEAT}"

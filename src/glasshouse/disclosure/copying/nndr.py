@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from glasshouse.core.advice import TOO_NEAR
 from glasshouse.core.errors import InputError, NotApplicable
 from glasshouse.core.intervals import wilson
-from glasshouse.core.measure import Bands, measure
+from glasshouse.core.measure import measure
 from glasshouse.core.plain import p_value, percent
 from glasshouse.core.result import Result
 from glasshouse.core.streams import RandomState
@@ -21,13 +22,13 @@ from glasshouse.disclosure.copying.closeness import (
     Closeness,
     closeness,
     closest_release,
-    judge,
-    judge_alone,
+    copying_limit,
     p_above,
     quantile_curve,
     ratio_of,
     sampled_note,
     sizes,
+    surplus,
 )
 from glasshouse.engines.neighbours.search import TOL
 
@@ -38,6 +39,12 @@ SUSPICIOUS = 0.1
 _LONGEST_LIST = 24
 
 
+def _mean_ratio(result: Result) -> float | None:
+    """Mean distance ratio to training records over the one to holdout records; None without a holdout."""
+    held = result.details.get("mean_holdout")
+    return float(result.details["mean_train"] / held) if held else None
+
+
 @measure(
     side="disclosure",
     family="copying",
@@ -45,13 +52,20 @@ _LONGEST_LIST = 24
     better="lower",
     range=(0, 1),
     needs=(),
-    bands=Bands(warn=0.02, fail=0.05, on="excess", source="suspicious share, above that against holdout people"),
+    limit=copying_limit(alone=(0.02, 0.05)),
+    figures=("surplus",),
     cite=f"Platzer & Reutterer (2021); {DELUSION}",
-    knows="the release; distances are computed by the custodian",
-    limits=CAVEAT,
+    attacker="the release; distances are computed by the custodian",
+    caveats=CAVEAT,
     cost="neighbours",
     group="distance",
     private=("ranges",),
+    title="NNDR",
+    advice=TOO_NEAR,
+    riskutility=(
+        "NNDR",
+        lambda r: {"ratio": _mean_ratio(r), "pct_suspicious": None if r.value is None else 100 * r.value},
+    ),
 )
 def nndr(
     pair: Pair,
@@ -87,7 +101,7 @@ def nndr(
         "n_suspicious_distinct": int((distance_ratio(found.train.distinct) < threshold).sum()),
     }
     curves: dict[str, Any] = {"train": quantile_curve(train)}
-    p, verdict, excess = None, None, None
+    p, excess, difference, alone = None, None, None, None
     if found.holdout is not None and found.n_holdout >= 2:
         held = distance_ratio(found.holdout.distance)
         curves["holdout"] = quantile_curve(held)
@@ -101,7 +115,6 @@ def nndr(
             _mcnemar(shares, reference_shares),
             p_above(shares - reference_shares, rows.inverse, found.train.row[:, 0], found.holdout.row[:, 0]),
         )
-        verdict = judge(p, difference)
         excess = difference / (1 - baseline) if baseline < 1 else 0.0
         details |= {
             **_ratios("holdout", held),
@@ -115,7 +128,7 @@ def nndr(
         own = distance_ratio(found.space.nearest("original", "original", 2, n_jobs).distance)
         baseline = float((own < threshold).mean())
         details["suspicious_self"] = baseline
-        verdict = judge_alone(int(suspicious.sum()), len(suspicious), baseline, 0.02, 0.05)
+        alone = surplus(int(suspicious.sum()), len(suspicious), baseline)
         curves["self"] = quantile_curve(own)
         notes.append(f"the reference is the training records among themselves, because there is {NO_HOLDOUT}")
         reference = f"{percent(baseline)} of training records are to each other"
@@ -127,7 +140,9 @@ def nndr(
         holdout=baseline if p is not None else None,
         interval=wilson(suspicious.sum(), len(suspicious), confidence),
         details=details,
-        verdict=verdict,
+        difference=difference,
+        p_value=p,
+        figures={"surplus": alone},
         sentence=(
             f"{percent(share)} of release records are much nearer to one training record than to the next; "
             f"{reference}. {CAVEAT}"

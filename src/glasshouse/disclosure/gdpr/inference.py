@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from glasshouse.core.advice import PREDICTS
 from glasshouse.core.errors import InputError, NotApplicable
 from glasshouse.core.measure import measure
 from glasshouse.core.result import Result
@@ -14,7 +15,7 @@ from glasshouse.core.streams import RandomState, generator
 from glasshouse.data.pair import Pair
 from glasshouse.disclosure.copying.closeness import refuse_infinite
 from glasshouse.disclosure.gdpr.linkability import attack_space, spread
-from glasshouse.disclosure.gdpr.statistics import BANDS, CITE, Attack, Side, report, sample
+from glasshouse.disclosure.gdpr.statistics import CITE, LIMIT, Attack, Side, report, sample
 
 
 @measure(
@@ -24,13 +25,17 @@ from glasshouse.disclosure.gdpr.statistics import BANDS, CITE, Attack, Side, rep
     better="lower",
     range=(0, 1),
     needs=("target",),
-    bands=BANDS,
+    limit=LIMIT,
+    figures=("over_naive",),
+    audited=True,
     cost="neighbours",
     group="inference",
     cite=CITE,
-    knows="the keys (or every other column) of real people",
-    limits="one nearest record is a weak predictor; rapid and attribution ask the same with stronger ones. Success "
+    attacker="the keys (or every other column) of real people",
+    caveats="one nearest record is a weak predictor; rapid and attribution ask the same with stronger ones. Success "
     "that the holdout shows too is knowledge about the population, not about the people in the original",
+    on_map=True,
+    advice=PREDICTS,
 )
 def inference(
     pair: Pair,

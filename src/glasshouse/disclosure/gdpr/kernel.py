@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import njit, prange
+
+from glasshouse.engines.compiled import njit, prange
 
 
-@njit(cache=True)
+@njit()
 def _rarest(order: Any, upto: Any, base: Any, column: Any, low: Any, high: Any, negated: Any) -> Any:
     """The column whose condition fewest records meet, and where those records are in its order."""
     best = 0
@@ -29,7 +30,7 @@ def _rarest(order: Any, upto: Any, base: Any, column: Any, low: Any, high: Any, 
     return best, start, end
 
 
-@njit(cache=True)
+@njit()
 def _meets(record: Any, column: Any, low: Any, high: Any, negated: Any) -> bool:
     for j in range(column.shape[0]):
         code = record[column[j]]
@@ -38,7 +39,7 @@ def _meets(record: Any, column: Any, low: Any, high: Any, negated: Any) -> bool:
     return True
 
 
-@njit(cache=True, parallel=True)
+@njit(parallel=True)
 def count(
     table: Any,
     order: Any,
@@ -75,13 +76,13 @@ def count(
     return matches
 
 
-@njit(cache=True)
+@njit()
 def _kind(near0: bool, near1: bool) -> int:
     """0 nearer in both, 1 tied in the first only, 2 tied in the second only, 3 tied in both."""
     return (0 if near0 else 1) + (0 if near1 else 2)
 
 
-@njit(cache=True)
+@njit()
 def _lowest(
     rows: Any,
     start: int,
@@ -124,7 +125,7 @@ def _lowest(
     return size
 
 
-@njit(cache=True, parallel=True)
+@njit(parallel=True)
 def overlaps(first: Any, second: Any, list0: Any, list1: Any, reference0: Any, reference1: Any, k: int) -> Any:
     """Overlap of two lists of nearest records, for each pair (first[p], second[p]) of distinct queries.
 

@@ -7,12 +7,13 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from glasshouse.core.advice import LINKED
 from glasshouse.core.errors import InputError, NotApplicable, listed
 from glasshouse.core.measure import measure
 from glasshouse.core.result import Result
 from glasshouse.core.streams import RandomState, generator
 from glasshouse.data.pair import Pair
-from glasshouse.disclosure.gdpr.statistics import BANDS, CITE, Attack, Side, difference_interval, report, sample
+from glasshouse.disclosure.gdpr.statistics import CITE, LIMIT, Attack, Side, difference_interval, report, sample
 from glasshouse.engines.neighbours.encoding import encode_pair
 from glasshouse.engines.neighbours.search import RULES, TOL, Space, Tied
 
@@ -29,14 +30,18 @@ Split = tuple[tuple[str, ...], tuple[str, ...]]
     threat="identity",
     better="lower",
     range=(0, 1),
-    bands=BANDS,
+    limit=LIMIT,
+    figures=("over_naive",),
+    audited=True,
     cost="neighbours",
     group="linkability",
     cite=CITE,
-    knows="two disjoint sets of columns about a person, held apart",
-    limits="one way of cutting the columns in two decides much of the answer, so several random cuts are "
+    attacker="two disjoint sets of columns about a person, held apart",
+    caveats="one way of cutting the columns in two decides much of the answer, so several random cuts are "
     "averaged unless columns= is given; "
     "a very small release links everybody, members and strangers alike, so only the comparison with the control speaks",
+    advice=LINKED,
+    riskutility=("Linkability", lambda r: {"risk": r.value}),
 )
 def linkability(
     pair: Pair,

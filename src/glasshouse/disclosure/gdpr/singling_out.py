@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from glasshouse.core.advice import SINGLED_OUT
 from glasshouse.core.errors import InputError, NotApplicable, listed
 from glasshouse.core.intervals import normal_quantile
 from glasshouse.core.measure import measure
@@ -14,7 +15,7 @@ from glasshouse.core.result import Result
 from glasshouse.core.streams import RandomState, generator
 from glasshouse.data.pair import Pair
 from glasshouse.disclosure.gdpr.predicates import Board, Predicates
-from glasshouse.disclosure.gdpr.statistics import BANDS, CITE, Attack, Side, difference_interval, phi, report
+from glasshouse.disclosure.gdpr.statistics import CITE, LIMIT, Attack, Side, difference_interval, phi, report
 
 MODES = ("multivariate", "univariate")
 LISTED, EXCHANGES = 40, 400
@@ -26,14 +27,19 @@ LISTED, EXCHANGES = 40, 400
     threat="identity",
     better="lower",
     range=(0, 1),
-    bands=BANDS,
+    limit=LIMIT,
+    figures=("over_naive",),
+    audited=True,
     cost="cells",
     group="singling_out",
     private=("predicates",),
     cite=CITE + "; Cohen & Nissim (2020), Towards formalizing the GDPR's notion of singling out, PNAS",
-    knows="the release only",
-    limits="predicates are guessed one released record at a time; success without a leak is common (up "
+    attacker="the release only",
+    caveats="predicates are guessed one released record at a time; success without a leak is common (up "
     "to 37 % for a description that fits one in n people), so only the comparison with the control speaks of it",
+    tier="fast",
+    advice=SINGLED_OUT,
+    riskutility=("Singling Out", lambda r: {"risk": r.value}),
 )
 def singling_out(
     pair: Pair,
@@ -119,6 +125,7 @@ def singling_out(
         rank="descriptions",
         warnings=said,
         decisive=True,
+        aims=pair.n("original"),
     )
 
 

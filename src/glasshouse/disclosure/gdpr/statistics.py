@@ -18,27 +18,31 @@ from typing import Any
 
 import numpy as np
 
+from glasshouse.core.evidence import Counts
 from glasshouse.core.intervals import Interval, normal_quantile, wilson
-from glasshouse.core.measure import Bands
+from glasshouse.core.limits import Limit
 from glasshouse.core.plain import percent, points
-from glasshouse.core.result import Result, Verdict
+from glasshouse.core.result import Result
+from glasshouse.engines.exchange import upper_tail
 
 CITE = (
     "Giomi, Boenisch, Wehmeyer & Tasnadi (2023), A unified framework for quantifying privacy risk in synthetic data, "
     "PoPETs"
 )
-BANDS = Bands(
+OVERWHELMING = 0.5
+LIMIT = Limit(
+    "difference_upper",
     warn=0.05,
     fail=0.10,
-    on="difference_high",
-    source="glasshouse default on the upper confidence limit of attack minus control; fail needs a lower limit above 0",
+    why="glasshouse default on the upper end of attack minus control; a fail needs a lower end above 0",
+    without_holdout=Limit("over_naive", fail=OVERWHELMING, why="more than knowledge about the population explains"),
 )
+_ONE_SD = 0.6826894921370859  # the confidence whose interval reaches one standard deviation to either side
 NO_CONTROL = (
     "No holdout: the attack and its naive baseline are given, but part of any success is knowledge about the "
     "population, and without "
     "records that were never shown to the synthesiser that part cannot be taken off. So there is no verdict."
 )
-OVERWHELMING = 0.5
 BEYOND_DOUBT = (
     "No holdout: part of any success is knowledge about the population and cannot be taken off. But the attack beats "
     "naive guesses by more than 50 points even at its lower limit, which knowledge about the population does not "
@@ -81,6 +85,31 @@ class Attack:
             return self.gap
         gap = self.attack.rate - self.control.rate
         return gap, difference_interval(self.attack, self.control, confidence, self.correlation)
+
+    def counts(self, aims: int = 1) -> Counts:
+        """The counts as other rooms read them."""
+        control = self.control
+        return Counts(
+            self.attack.successes,
+            self.attack.guesses,
+            None if control is None else control.successes,
+            None if control is None else control.guesses,
+            aims=aims,
+        )
+
+    def p_value(self) -> float | None:
+        """One-sided p value of attack above control, from the interval at which the difference just reaches 0.
+
+        None without a control.
+        """
+        if self.control is None:
+            return None
+        gap = self.difference(_ONE_SD)
+        if gap is None:
+            return None
+        value, (low, high) = gap
+        spread = value - low if value > 0 else high - value
+        return 0.5 if spread <= 0 else upper_tail(value / spread)
 
     def excess(self, confidence: float) -> tuple[float, Interval] | None:
         """(attack - control) / (1 - control) with its interval; None without a control or when the control never
@@ -173,6 +202,7 @@ def report(
     plot_data: Mapping[str, Any] | None = None,
     decisive: bool = False,
     control: str = "people never shown to the synthesiser",
+    aims: int = 1,
 ) -> Result:
     """The common shape of an attack's result. ``guess`` and ``success`` are the words of its sentence.
 
@@ -198,10 +228,11 @@ def report(
         "compat": compat(attack, confidence),
     }
     rate, naive = attack.attack.rate, None if attack.baseline is None else attack.baseline.rate
-    verdict: Verdict | None = None
+    over_naive = None
     if gap is None:
-        sure = decisive and naive is not None and attack.attack.interval(confidence)[0] - naive > OVERWHELMING
-        verdict = "fail" if sure else None
+        if decisive and naive is not None and attack.attack.interval(confidence)[0] - naive > OVERWHELMING:
+            over_naive = attack.attack.interval(confidence)[0] - naive
+        sure = over_naive is not None
         said.append(BEYOND_DOUBT if sure else NO_CONTROL)
         meaning = (
             "far more than knowledge about the population explains, even without a holdout"
@@ -230,8 +261,13 @@ def report(
         excess=surplus[0] if surplus is not None else None if gap is None else gap[0],
         holdout=None if attack.control is None else attack.control.rate,
         interval=attack.attack.interval(confidence),
+        excess_interval=None if surplus is None else surplus[1],
+        difference=None if gap is None else gap[0],
+        difference_interval=None if gap is None else gap[1],
+        p_value=attack.p_value(),
+        counts=attack.counts(aims),
+        figures={"over_naive": over_naive},
         details=figures,
-        verdict=verdict,
         sentence=(
             f"{attack.attack.guesses:,.0f} {_counted(guess, attack.attack.guesses)}: "
             f"{percent(rate)} {success}{compared}."

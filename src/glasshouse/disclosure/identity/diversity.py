@@ -9,8 +9,10 @@ from typing import Any
 import narwhals as nw
 import numpy as np
 
+from glasshouse.core.advice import STANDS_ALONE
 from glasshouse.core.errors import InputError
-from glasshouse.core.measure import Bands, measure
+from glasshouse.core.limits import Limit
+from glasshouse.core.measure import measure
 from glasshouse.core.plain import number, percent
 from glasshouse.core.result import Result
 from glasshouse.data.pair import Pair
@@ -78,11 +80,15 @@ def continuous_note(pair: Pair, target: str, bins: Any) -> list[str]:
     needs=("keys", "targets"),
     table="single",
     unit="values",
-    bands=Bands(warn=3, fail=2, source="l = 1 none, 2 minimum, 3 and more good (riskutility)"),
+    limit=Limit("value", warn=3, fail=2, why="l = 1 none, 2 minimum, 3 and more good (riskutility)"),
     cite="Machanavajjhala, Kifer, Gehrke and Venkitasubramaniam (2007), l-diversity",
-    knows="the keys of somebody in the file",
-    limits=LIMITS,
+    attacker="the keys of somebody in the file",
+    caveats=LIMITS,
     group="classes",
+    title="l-diversity",
+    tier="fast",
+    advice=STANDS_ALONE,
+    riskutility=("l-Diversity", lambda r: {"l": r.value}),
 )
 def l_diversity(
     pair: Pair, *, table: str = "released", l: int = 2, c: float = 2.0, bins: Any = None, key_groups: Any = None
@@ -207,11 +213,15 @@ def _joint(pair: Pair, table: str, l: int, c: float, bins: Any, key_groups: Any)
     needs=("keys", "target"),
     table="single",
     unit="distance",
-    bands=Bands(warn=0.2, fail=0.5, source="t = 0.2 (riskutility); 0.5: glasshouse default"),
+    limit=Limit("value", warn=0.2, fail=0.5, why="t = 0.2 (riskutility); 0.5: glasshouse default"),
     cite="Li, Li and Venkatasubramanian (2007), t-closeness",
-    knows="the keys of somebody in the file and the target's overall distribution",
-    limits=f"small groups are far from any distribution by construction; {STRUCTURE}",
+    attacker="the keys of somebody in the file and the target's overall distribution",
+    caveats=f"small groups are far from any distribution by construction; {STRUCTURE}",
     group="classes",
+    title="t-closeness",
+    tier="fast",
+    advice=STANDS_ALONE,
+    riskutility=("t-Closeness", lambda r: {"t": r.value}),
 )
 def t_closeness(
     pair: Pair,

@@ -7,8 +7,10 @@ from typing import Any
 
 import numpy as np
 
+from glasshouse.core.advice import STANDS_ALONE
 from glasshouse.core.errors import InputError
-from glasshouse.core.measure import Bands, measure
+from glasshouse.core.limits import Limit
+from glasshouse.core.measure import measure
 from glasshouse.core.plain import number, percent
 from glasshouse.core.result import Result
 from glasshouse.data.pair import Pair
@@ -34,8 +36,8 @@ from glasshouse.engines.cells.classes import ClassCodes, class_codes
 
 METHODS = ("franconi", "franconi_exact", "loglinear")
 LEVELS = (0.05, 0.1, 0.2, 0.5, 1.0)
-RISK_BANDS = Bands(
-    warn=0.1, fail=0.2, source="mean risk < 0.05 low, < 0.1 moderate, < 0.2 elevated, else high (riskutility)"
+RISK_LIMIT = Limit(
+    "value", warn=0.1, fail=0.2, why="mean risk < 0.05 low, < 0.1 moderate, < 0.2 elevated, else high (riskutility)"
 )
 
 
@@ -46,14 +48,18 @@ RISK_BANDS = Bands(
     better="lower",
     needs=("keys",),
     table="single",
-    bands=RISK_BANDS,
+    limit=RISK_LIMIT,
     cite=(
         "Benedetti and Franconi (1998); Franconi and Polettini (2004); Skinner and Shlomo (2008) for the "
         "log-linear model"
     ),
-    knows="a register of the population with the keys",
-    limits=f"without weights a record's risk is 1 over its class size, as if the file were the population; {STRUCTURE}",
+    attacker="a register of the population with the keys",
+    caveats="without weights a record's risk is 1 over its class size, as if the file were the population; "
+    + STRUCTURE,
     group="classes",
+    tier="fast",
+    advice=STANDS_ALONE,
+    riskutility=("Individual Risk", lambda r: {"mean_risk": r.details["mean"]}),
 )
 def individual_risk(
     pair: Pair,

@@ -8,8 +8,10 @@ from typing import Any
 import narwhals as nw
 import numpy as np
 
+from glasshouse.core.advice import STANDS_ALONE
 from glasshouse.core.errors import InputError, NotApplicable
-from glasshouse.core.measure import Bands, measure
+from glasshouse.core.limits import Limit
+from glasshouse.core.measure import measure
 from glasshouse.core.plain import percent
 from glasshouse.core.result import Result
 from glasshouse.data.pair import Pair
@@ -42,14 +44,17 @@ NEEDS_POPULATION = (
     better="lower",
     needs=("keys",),
     table="single",
-    bands=Bands(warn=0.1, fail=0.2, source="mean risk of 0.1 (riskutility); fail above 0.2: glasshouse default"),
+    limit=Limit("value", warn=0.1, fail=0.2, why="mean risk of 0.1 (riskutility); fail above 0.2: glasshouse default"),
     cite="El Emam (2013), Guide to the de-identification of personal health information; ARX (Prasser et al. 2020)",
-    knows=(
+    attacker=(
         "the keys of one person known to be in the file (prosecutor), of one person (journalist), of many people "
         "(marketer)"
     ),
-    limits=STRUCTURE,
+    caveats=STRUCTURE,
     group="classes",
+    tier="fast",
+    advice=STANDS_ALONE,
+    riskutility=("Attacker Risk", lambda r: {"value": r.value}),
 )
 def attacker_risk(
     pair: Pair,
@@ -177,11 +182,14 @@ def _population_sizes(
         "Zayatz (1991); Hoshino (2001), Pitman's sampling formula; Chen and Keller-McNulty (1998), shifted "
         "negative binomial; Dankar, El Emam, Neisa and Roffey (2012)"
     ),
-    knows="that a person is alone in the file, and a register of the population",
-    limits=(
+    attacker="that a person is alone in the file, and a register of the population",
+    caveats=(
         "no estimator is nearest everywhere: read the range; on synthetic data it has a meaning on the original only"
     ),
     group="classes",
+    tier="fast",
+    advice=STANDS_ALONE,
+    riskutility=("Population Uniqueness", lambda r: {"value": r.value}),
 )
 def population_uniqueness(
     pair: Pair,

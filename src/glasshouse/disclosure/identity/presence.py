@@ -8,10 +8,12 @@ from typing import Any
 import narwhals as nw
 import numpy as np
 
+from glasshouse.core.advice import PRESENT
 from glasshouse.core.errors import InputError
+from glasshouse.core.limits import Limit
 from glasshouse.core.measure import measure
 from glasshouse.core.plain import number, percent
-from glasshouse.core.result import Result, Verdict
+from glasshouse.core.result import Result
 from glasshouse.data.pair import Pair
 from glasshouse.disclosure.identity.tables import spoken_keys
 from glasshouse.engines.cells.classes import groupings
@@ -29,9 +31,15 @@ CAPPED = nw.when(S >= D).then(nw.lit(1.0)).otherwise(RATIO)
     better="lower",
     needs=("keys",),
     cite="Nergiz, Atzori and Clifton (2007), delta-presence",
-    knows="the keys of everybody in the population",
-    limits="needs a release that is a subset of the original (its population); a synthetic release is none",
+    limit=Limit("violations", fail=0, why="people outside the bounds asked for"),
+    figures=("violations",),
+    attacker="the keys of everybody in the population",
+    caveats="needs a release that is a subset of the original (its population); a synthetic release is none",
     group="presence",
+    title="δ-presence",
+    tier="full",
+    advice=PRESENT,
+    riskutility=("delta-Presence", lambda r: {}),
 )
 def delta_presence(
     pair: Pair, *, delta_min: float | None = None, delta_max: float | None = None, key_groups: Any = None
@@ -105,7 +113,6 @@ def delta_presence(
     largest, least = float(sums["largest"]), float(sums["least"])
     given = delta_min is not None or delta_max is not None
     violating = int(sums["below"]) + int(sums["beyond"])
-    verdict: Verdict | None = None if not given else "fail" if violating else "pass"
     details |= {
         "delta_max": largest,
         "delta_min": least,
@@ -124,5 +131,5 @@ def delta_presence(
         ),
         records=records,
         flag="membership_ratio",
-        verdict=verdict,
+        figures={"violations": violating if given else None},
     )

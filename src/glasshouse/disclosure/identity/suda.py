@@ -9,10 +9,12 @@ from typing import Any
 
 import numpy as np
 
+from glasshouse.core.advice import STANDS_ALONE
 from glasshouse.core.errors import InputError
+from glasshouse.core.limits import Limit
 from glasshouse.core.measure import measure
 from glasshouse.core.plain import percent
-from glasshouse.core.result import Result, Verdict
+from glasshouse.core.result import Result
 from glasshouse.data.pair import Pair
 from glasshouse.disclosure.identity.tables import STRUCTURE, missing_rule, spoken, spoken_keys, structure_note
 from glasshouse.engines.cells.classes import ClassCodes, class_codes
@@ -97,10 +99,15 @@ def _score(classes: ClassCodes, largest: int, score: str) -> Scores:
         "Elliot, Manning and Ford (2002), a computational algorithm for handling the special uniques problem; "
         "Elliot and Manning (2003), DIS-SUDA"
     ),
-    knows="a few keys of somebody in the file",
-    limits=f"scores depend on the number of keys given; {STRUCTURE}",
+    limit=Limit("smallest_set", warn=3, fail=2, operator=">=", why="one key fails, two keys warn"),
+    figures=("smallest_set",),
+    attacker="a few keys of somebody in the file",
+    caveats=f"scores depend on the number of keys given; {STRUCTURE}",
     group="classes",
     cost="cells",
+    title="SUDA",
+    tier="fast",
+    advice=STANDS_ALONE,
 )
 def suda(
     pair: Pair,
@@ -117,8 +124,7 @@ def suda(
     it is. With M keys the score is the sum over MSUs of (M - |S|)!; ``score="ihsn"`` and ``"binary"`` are other
     weights in use. ``fraction`` is the sampling fraction of DIS-SUDA, an approximate probability that a match with a
     unique is right. A missing value is part of no MSU and an ordinary value for the other records. ``max_k`` limits
-    the size of the sets searched, which makes scores lower bounds. Verdict: fail when one key singles a record out,
-    warn when two do.
+    the size of the sets searched, which makes scores lower bounds.
     """
     keys = len(pair.keys)
     if not 0 < fraction < 1:
@@ -141,7 +147,6 @@ def suda(
     overall = made.score.sum()
     contributions = {k: float(made.shares[:, i].sum() / overall) if overall else 0.0 for i, k in enumerate(pair.keys)}
     smallest = next((size for size, number in made.by_size.items() if number), None)
-    verdict: Verdict = "fail" if smallest == 1 else "warn" if smallest == 2 else "pass"
 
     def records() -> Mapping[str, np.ndarray]:
         local = class_codes(pair, table, key_groups, in_memory=True)
@@ -162,7 +167,7 @@ def suda(
     by_band = np.histogram(dis[made.score > 0], bins=np.array(BANDS))[0]
     return Result(
         value=hit / n,
-        verdict=verdict,
+        figures={"smallest_set": keys + 1 if smallest is None else smallest},
         details={
             "attribute_contributions": contributions,
             "msus_by_size": {str(k): v for k, v in made.by_size.items()},

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, TypedDict
 
 import narwhals as nw
 import numpy as np
 
+from glasshouse.core.advice import STANDS_ALONE
 from glasshouse.core.errors import InputError
-from glasshouse.core.intervals import wilson
-from glasshouse.core.measure import Bands, measure
+from glasshouse.core.evidence import Counts
+from glasshouse.core.intervals import Interval, wilson
+from glasshouse.core.limits import Limit
+from glasshouse.core.measure import measure
 from glasshouse.core.plain import number, percent
 from glasshouse.core.result import Result
 from glasshouse.data.pair import Pair
@@ -36,15 +39,19 @@ CLASS_SIZES = (*(str(j) for j in range(1, 10)), "10+")
     threat="identity",
     better="lower",
     needs=("keys",),
-    bands=Bands(
+    limit=Limit(
+        "value",
         warn=0.05,
         fail=0.20,
-        source="warn above 0.05: glasshouse proposal beside UiO; fail above 0.20: glasshouse default",
+        why="warn above 0.05: glasshouse proposal beside UiO; fail above 0.20: glasshouse default",
     ),
     cite=RAAB,
-    knows="the keys of real people, and that nobody else shares them",
+    attacker="the keys of real people, and that nobody else shares them",
     group="uniques",
-    limits="a replicated unique need not be the same person; the figure grows with every key added",
+    caveats="a replicated unique need not be the same person; the figure grows with every key added",
+    tier="fast",
+    on_map=True,
+    advice=STANDS_ALONE,
 )
 def uniques(pair: Pair, *, key_groups: Any = None, confidence: float = 0.95) -> Result:
     """Share of original records that are alone on the keys in the original and in the release (replicated uniques,
@@ -57,9 +64,8 @@ def uniques(pair: Pair, *, key_groups: Any = None, confidence: float = 0.95) -> 
     """
     groups = groupings(pair, key_groups)
     figures = _unique_figures(count_cells(pair, key_groups=groups))
-    holdout = (
-        _unique_figures(count_cells(pair, key_groups=groups, people="holdout"))["repU"] if pair.has_holdout else None
-    )
+    held = _unique_figures(count_cells(pair, key_groups=groups, people="holdout")) if pair.has_holdout else None
+    gap = None if held is None else Counts(figures["n_replicated"], figures["n"], held["n_replicated"], held["n"])
     n, replicated = figures["n"], figures["n_replicated"]
     share = figures["repU"] / figures["UiO"] if figures["UiO"] else None
     warnings = []
@@ -83,8 +89,10 @@ def uniques(pair: Pair, *, key_groups: Any = None, confidence: float = 0.95) -> 
     return Result(
         value=figures["repU"],
         baseline=figures["expected"],
-        holdout=holdout,
+        holdout=None if held is None else held["repU"],
         interval=wilson(replicated, n, confidence),
+        counts=gap,
+        **_leak(gap, confidence),
         details={**figures, "share_of_uniques": share},
         sentence=(
             f"Of {n:,} people {percent(figures['UiO'])} are alone on {spoken_keys(pair)}; "
@@ -95,6 +103,18 @@ def uniques(pair: Pair, *, key_groups: Any = None, confidence: float = 0.95) -> 
         records=records,
         flag="replicated_unique",
     )
+
+
+class Leak(TypedDict):
+    """Members minus strangers, as a Result takes it."""
+
+    difference: float | None
+    difference_interval: Interval | None
+
+
+def _leak(counts: Counts | None, confidence: float) -> Leak:
+    found = None if counts is None else counts.difference(confidence)
+    return Leak(difference=None if found is None else found[0], difference_interval=None if found is None else found[1])
 
 
 def _unique_figures(cells: Cells) -> dict[str, Any]:
@@ -137,15 +157,20 @@ def _unique_figures(cells: Cells) -> dict[str, Any]:
     needs=("keys",),
     table="single",
     unit="records",
-    bands=Bands(
+    limit=Limit(
+        "value",
         warn=5,
         fail=2,
-        source="k = 1 high, 2 elevated, 3-4 moderate, 5 and more low (riskutility; sdcMicro reports 2, 3 and 5)",
+        why="k = 1 high, 2 elevated, 3-4 moderate, 5 and more low (riskutility; sdcMicro reports 2, 3 and 5)",
     ),
     cite="Samarati and Sweeney (1998), k-anonymity; Franconi and Polettini (2004) for missing keys as wildcards",
-    knows="the keys of somebody in the file",
-    limits=f"one record decides k, so read the share below it too; {STRUCTURE}",
+    attacker="the keys of somebody in the file",
+    caveats=f"one record decides k, so read the share below it too; {STRUCTURE}",
     group="classes",
+    title="k-anonymity",
+    tier="fast",
+    advice=STANDS_ALONE,
+    riskutility=("k-Anonymity", lambda r: {"k": r.value}),
 )
 def k_anonymity(
     pair: Pair,

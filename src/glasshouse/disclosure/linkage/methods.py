@@ -242,8 +242,8 @@ def predictive(ask: Request) -> Scored:
 
     A diagnostic, not an attack to rely on: for a good release e is nearly constant and everything ties.
     """
-    from glasshouse.engines.models.attackers import fit
     from glasshouse.engines.models.design import design
+    from glasshouse.engines.models.model import fit
 
     mine, theirs = (design(ask.pair, ask.filled, t, numeric_key_na="median+flag") for t in SIDES)
     labels = np.concatenate([np.ones(mine.n, int), np.zeros(theirs.n, int)])
@@ -260,8 +260,8 @@ def forest(ask: Request) -> Scored:
     Such a forest learns how the keys hang together without looking at the release, so visible masking does not push
     true pairs apart as it does in a forest trained on original against release.
     """
-    from glasshouse.engines.models.attackers import fit
     from glasshouse.engines.models.design import Design, design
+    from glasshouse.engines.models.model import fit
 
     trees = int(ask.options.get("trees") or 100)
     if trees < 10:

@@ -84,9 +84,8 @@ def _levels(ask: Request) -> dict[str, Any]:
 def _by_em(ask: Request, pieces: dict[str, Any]) -> tuple[np.ndarray, np.ndarray]:
     from glasshouse.engines.pairs.kernel import pattern_counts
 
-    counts = pattern_counts(
-        *pieces["values"], pieces["is_code"], pieces["cuts"], pieces["n_cuts"], ask.rule, pieces["size"]
-    )
+    mine, theirs = pieces["values"]
+    counts = pattern_counts(mine, theirs, pieces["is_code"], pieces["cuts"], pieces["n_cuts"], ask.rule, pieces["size"])
     seen = np.flatnonzero(counts)
     radix = pieces["n_cuts"] + 2
     levels = np.empty((len(seen), len(radix)), np.int64)
@@ -150,16 +149,15 @@ def _supervised(ask: Request, pieces: dict[str, Any]) -> tuple[np.ndarray, np.nd
 
     mine, theirs = pieces["values"]
     known = np.flatnonzero(ask.true >= 0)
-    arguments = (pieces["is_code"], pieces["cuts"], pieces["n_cuts"], ask.rule)
     p, width = len(pieces["n_cuts"]), int(pieces["n_cuts"].max()) + 2
     m, u = np.zeros((p, width)), np.zeros((p, width))
     for v in range(p):
-        one = tuple(a[v : v + 1] for a in arguments[:3])
-        size = int(pieces["n_cuts"][v]) + 2
-        every = pattern_counts(mine[:, v : v + 1], theirs[:, v : v + 1], *one, ask.rule, size).astype(float)
-        true = _paired_levels(
-            mine[known, v], theirs[ask.true[known], v], bool(one[0][0]), one[1][0], size - 2, ask.rule
-        )
+        one = slice(v, v + 1)
+        is_code, cuts, n_cuts = (pieces[name][one] for name in ("is_code", "cuts", "n_cuts"))
+        size = int(n_cuts[0]) + 2
+        found = pattern_counts(mine[:, one], theirs[:, one], is_code, cuts, n_cuts, ask.rule, size)
+        every = found.astype(float)
+        true = _paired_levels(mine[known, v], theirs[ask.true[known], v], bool(is_code[0]), cuts[0], size - 2, ask.rule)
         true = np.bincount(true, minlength=size).astype(float)
         for table, counts in ((m, true), (u, every - true)):
             counts = counts[: size - 1]

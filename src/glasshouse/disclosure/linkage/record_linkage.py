@@ -7,9 +7,11 @@ from typing import Any
 
 import numpy as np
 
+from glasshouse.core.advice import LINKED
 from glasshouse.core.errors import InputError, NotApplicable, closest, listed
 from glasshouse.core.intervals import wilson
-from glasshouse.core.measure import Bands, measure
+from glasshouse.core.limits import Limit
+from glasshouse.core.measure import measure
 from glasshouse.core.plain import percent
 from glasshouse.core.result import Result
 from glasshouse.core.streams import RandomState
@@ -60,13 +62,20 @@ NO_TRUTH = (
     threat="identity",
     better="lower",
     range=(0, 1),
-    bands=Bands(warn=0.05, fail=0.10, on="excess", source="glasshouse default; see the rule in details['rule']"),
+    limit=(
+        Limit("above_chance", warn=0.05, fail=0.10, why="mean risk above chance"),
+        Limit("likely_found", fail=0.01, why="people more likely found than not, beyond what chance gives"),
+        Limit("surely_found", warn=0.0, why="people found for sure, beyond what chance gives"),
+    ),
+    figures=("above_chance", "likely_found", "surely_found"),
     cost="pairs",
     cite="Domingo-Ferrer & Torra (2003), Disclosure risk assessment in statistical data protection; Fellegi & Sunter "
     "(1969), A theory for record linkage",
-    knows="the exact keys of a person who is known to be in the file",
-    limits="needs a true match for every person, so it applies to perturbed or partially synthetic releases, not to "
+    attacker="the exact keys of a person who is known to be in the file",
+    caveats="needs a true match for every person, so it applies to perturbed or partially synthetic releases, not to "
     "fully synthetic ones; blocking on a perturbed key hides risk",
+    tier="full",
+    advice=LINKED,
 )
 def record_linkage(
     pair: Pair,
@@ -333,20 +342,20 @@ def _alignment(outcome: Outcome) -> float | None:
     return float(norm.cdf((outcome.true_score[known] - outcome.mean[known]).sum() / np.sqrt(spread)))
 
 
-def _verdict(details: Mapping[str, Any], n: int) -> str:
-    """fail: mean risk 0.1 above chance, or more than 1 % of people more likely found than not; warn: anybody found for
-    sure.
+def _limited(details: Mapping[str, Any], n: int) -> dict[str, float]:
+    """Mean risk above chance; shares of people more likely found than not, and found for sure.
 
     Counts must exceed what chance alone gives (its mean plus two standard deviations), else a small file could not
-    pass.
+    pass; those that do not are 0.
     """
     lucky = details["unique_by_chance"]
     surely = lucky + 2 * np.sqrt(max(lucky, 1.0))
-    if details["mean_risk"] - details["chance"] > 0.10:
-        return "fail"
-    if details["share_above_half"] > 0.01 and details["share_above_half"] * n > surely:
-        return "fail"
-    return "warn" if details["n_eq_1"] > surely or details["mean_risk"] - details["chance"] > 0.05 else "pass"
+    likely, certain = details["share_above_half"], details["n_eq_1"]
+    return {
+        "above_chance": details["mean_risk"] - details["chance"],
+        "likely_found": likely if likely * n > surely else 0.0,
+        "surely_found": certain / n if certain > surely else 0.0,
+    }
 
 
 def _result(
@@ -360,11 +369,6 @@ def _result(
     confidence: float,
 ) -> Result:
     n, risk = len(outcome.risk), outcome.risk
-    details["rule"] = (
-        "fail: mean risk more than 0.10 above chance, or more than 1 % of records with risk above 0.5; warn: records "
-        "found for "
-        "sure, beyond chance, or mean risk more than 0.05 above chance"
-    )
 
     def records() -> dict[str, np.ndarray]:
         # one row per original, whichever side asked
@@ -401,6 +405,6 @@ def _result(
         warnings=warnings,
         records=records,
         flag="risk",
-        verdict=_verdict(details, n),  # type: ignore[arg-type]
+        figures=_limited(details, n),
         plot_data={"candidates": [{"size": int(s), "records": int(c)} for s, c in zip(sizes, counts, strict=True)]},
     )

@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from glasshouse.core.advice import MEMBERSHIP
 from glasshouse.core.errors import InputError
-from glasshouse.core.measure import Bands, measure
+from glasshouse.core.measure import measure
 from glasshouse.core.result import Result
 from glasshouse.core.streams import RandomState, generator, integer_seed
 from glasshouse.disclosure.copying.closeness import answerable_columns
-from glasshouse.disclosure.membership.scores import attack_result, check_holdout, separate
+from glasshouse.disclosure.membership.scores import AUC_LIMITS, attack_result, check_holdout, separate
 from glasshouse.engines.neighbours.encoding import row_ids
 
 if TYPE_CHECKING:
@@ -26,12 +27,14 @@ if TYPE_CHECKING:
     better="lower",
     range=(0, 1),
     needs=("holdout",),
-    bands=Bands(warn=0.5, fail=0.6, on="low", source="lower limit of the AUC; 5 % of members at 1 % FPR fails too"),
+    limit=AUC_LIMITS,
     cite="El Emam, Mosquera & Fang (2022), membership disclosure; Lautrup et al. (2024), SynthEval",
-    knows="every column of the person, the release, and a sample of the population without that person",
-    limits="Blind when the release is easily told from real people: members then look real whatever was memorised.",
+    attacker="every column of the person, the release, and a sample of the population without that person",
+    caveats="Blind when the release is easily told from real people: members then look real whatever was memorised.",
     cost="attackers",
+    audited=True,
     group="membership",
+    advice=MEMBERSHIP,
 )
 def membership_classifier(
     pair: Pair,
@@ -51,8 +54,8 @@ def membership_classifier(
     fold's holdout records, so members and non-members are exchangeable unless the release leaks. Recall at a cut of
     0.5 is given only beside the false-positive rate, because alone it says nothing about leaks.
     """
-    from glasshouse.engines.models.attackers import fit_and_predict
     from glasshouse.engines.models.design import design
+    from glasshouse.engines.models.model import fit_and_predict
 
     if folds < 2:
         raise InputError(f"folds must be at least 2, not {folds}")

@@ -7,11 +7,19 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from glasshouse.core.advice import MEMBERSHIP
 from glasshouse.core.errors import InputError
-from glasshouse.core.measure import Bands, measure
+from glasshouse.core.measure import measure
 from glasshouse.core.result import Result
 from glasshouse.core.streams import RandomState, generator
-from glasshouse.disclosure.membership.scores import Separation, attack_result, check_holdout, placement_auc, separate
+from glasshouse.disclosure.membership.scores import (
+    AUC_LIMITS,
+    Separation,
+    attack_result,
+    check_holdout,
+    placement_auc,
+    separate,
+)
 from glasshouse.engines.neighbours.search import Space, gower_space
 
 if TYPE_CHECKING:
@@ -32,12 +40,16 @@ Score = Callable[[np.ndarray, np.ndarray], np.ndarray]
     better="lower",
     range=(0, 1),
     needs=("holdout",),
-    bands=Bands(warn=0.5, fail=0.6, on="low", source="lower limit of the AUC; 5 % of members at 1 % FPR fails too"),
+    limit=AUC_LIMITS,
     cite="van Breugel, Sun, Qian & van der Schaar (2023), Membership inference attacks against synthetic data, AISTATS",
-    knows="every column of the person, the release, and a sample of the population without that person",
-    limits="Sees local overfitting and copies; a leak elsewhere in the distribution escapes it.",
+    attacker="every column of the person, the release, and a sample of the population without that person",
+    caveats="Sees local overfitting and copies; a leak elsewhere in the distribution escapes it.",
     cost="neighbours",
+    audited=True,
     group="membership",
+    title="DOMIAS",
+    advice=MEMBERSHIP,
+    riskutility=("DOMIAS", lambda r: {"auc": r.value}),
 )
 def domias(
     pair: Pair,

@@ -9,12 +9,22 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from glasshouse.core.advice import MEMBERSHIP
 from glasshouse.core.intervals import normal_quantile
-from glasshouse.core.measure import Bands, measure
+from glasshouse.core.limits import Evidence, Limit
+from glasshouse.core.measure import measure
 from glasshouse.core.plain import points
-from glasshouse.core.result import Result, Verdict
+from glasshouse.core.result import Result
 from glasshouse.core.streams import RandomState, generator
-from glasshouse.disclosure.membership.scores import Separation, check_holdout, cluster_variance, figures, separate
+from glasshouse.disclosure.membership.scores import (
+    FEW_EXPOSED,
+    check_holdout,
+    cluster_variance,
+    figures,
+    leak,
+    separate,
+)
+from glasshouse.engines.exchange import upper_tail
 from glasshouse.engines.neighbours.encoding import Rows
 from glasshouse.engines.neighbours.search import TOL, Space, gower_space
 
@@ -62,12 +72,19 @@ class Side:
     better="lower",
     range=(-1, 1),
     needs=("holdout",),
-    bands=Bands(warn=0.05, fail=0.10, on="value", source="riskutility's limit 0.1 on the privacy loss"),
+    limit=(
+        Limit("value", warn=0.0, fail=0.05, evidence=Evidence(p=(0.05, 0.05)), why="privacy loss that is real"),
+        FEW_EXPOSED,
+    ),
     cite="Yale, Dash, Dutta, Guyon, Pavao & Bennett (2020), Privacy preserving synthetic health data, Neurocomputing",
-    knows="every column of the person, the release, and a sample of the population",
-    limits="An average over all people: a few exposed ones hardly move it; read the true-positive rates as well.",
+    attacker="every column of the person, the release, and a sample of the population",
+    caveats="An average over all people: a few exposed ones hardly move it; read the true-positive rates as well.",
     cost="neighbours",
     group="membership",
+    title="NNAA",
+    tier="full",
+    advice=MEMBERSHIP,
+    riskutility=("NNAA", lambda r: {"privacy_loss": r.details["privacy_loss"]}),
 )
 def nnaa(
     pair: Pair,
@@ -109,7 +126,7 @@ def nnaa(
     nearest_person = space.nearest("released", "original", 1, n_jobs).row[:, 0]
     sd = math.sqrt(_variance(train, held, [*judged, space.rows("released").inverse], nearest_person))
     half = normal_quantile(confidence) * sd
-    p = _upper_tail(loss / sd) if sd > 0 else (0.0 if loss > TOL else 1.0)
+    p = upper_tail(loss / sd) if sd > 0 else (0.0 if loss > TOL else 1.0)
     scores = {t: _score(space, t, n_jobs) for t in ("original", "holdout")}
     found = separate(scores["original"], scores["holdout"], confidence, clusters=(judged[0], judged[1]))
     details: dict[str, Any] = {
@@ -133,7 +150,7 @@ def nnaa(
         baseline=0.0,
         interval=(max(-1.0, loss - half), min(1.0, loss + half)),
         details=details,
-        verdict=_judge(p, loss, found),
+        **leak(found, sizes["original"], sizes["holdout"], p),
         sentence=(
             f"The release is told apart from holdout people {points(abs(loss)).lstrip('+')} "
             f"{'less' if loss < 0 else 'more'} often than from its training people "
@@ -262,16 +279,3 @@ def _score(space: Space, table: str, n_jobs: int | None) -> np.ndarray:
     )
     release = space.nearest(table, "released", 1, n_jobs).distance[:, 0]
     return np.asarray(np.log((people + _FLOOR) / (release + _FLOOR)))
-
-
-def _judge(p: float, loss: float, found: Separation) -> Verdict:
-    interval = found.rates.get("tpr_at_fpr_1pct_interval")
-    if (p < 0.05 and loss > 0.05) or (interval is not None and interval[0] > 0.05):
-        return "fail"
-    return "warn" if p < 0.05 else "pass"
-
-
-def _upper_tail(z: float) -> float:
-    from scipy.stats import norm
-
-    return float(norm.sf(z))

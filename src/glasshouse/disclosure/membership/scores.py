@@ -7,15 +7,19 @@ so permuting the labels of the scores is the exact null, and the rank-sum statis
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypedDict
 
 import numpy as np
 
 from glasshouse.core.errors import NotApplicable
+from glasshouse.core.evidence import Counts
 from glasshouse.core.intervals import Interval, normal_quantile, wilson
+from glasshouse.core.limits import Limit
 from glasshouse.core.plain import percent
-from glasshouse.core.result import Result, Verdict
+from glasshouse.core.result import Result
+from glasshouse.engines.exchange import upper_tail
 from glasshouse.engines.neighbours.encoding import row_ids
 from glasshouse.engines.neighbours.search import chosen_columns
 
@@ -76,7 +80,7 @@ def separate(
     if variance == 0:
         interval = wilson(auc * min(n, m), min(n, m), confidence)
     null_sd = _null_sd(np.concatenate([members[:n], others]), n, m)
-    p = _upper_tail((auc - 0.5) / null_sd) if null_sd > 0 else 1.0
+    p = upper_tail((auc - 0.5) / null_sd) if null_sd > 0 else 1.0
     curve = roc(members, others)
     advantage = float(np.max(np.asarray(curve["tpr"]) - np.asarray(curve["fpr"])))
     rates: dict[str, Any] = {}
@@ -89,6 +93,8 @@ def separate(
         cut = _threshold(others, rate)
         tpr = float((members > cut).mean())
         rates[name] = tpr
+        if rate == 0.01:
+            rates["alarms_at_fpr_1pct"] = int((others > cut).sum())
         rates[f"{name}_interval"] = list(wilson(tpr * n, n, confidence))
         threshold = cut if rate == 0.01 else threshold
     return Separation(auc, interval, p, advantage, rates, threshold, 0.5 + (_ONE_SIDED + _POWER) * null_sd, curve)
@@ -129,16 +135,57 @@ def figures(found: Separation, n_members: int, n_others: int) -> dict[str, Any]:
     }
 
 
-def judge(found: Separation) -> Verdict:
-    """By the lower limit of the AUC: above 0.5 warns, above 0.6 fails; so do a few people exposed almost for sure.
+# A mean over everybody hides the few who are exposed almost for sure; they are found at 1 % false alarms.
+FEW_EXPOSED = Limit("difference_lower", fail=0.05, why="members above strangers at 1 % false alarms")
+AUC_LIMITS = (Limit("lower", warn=0.5, fail=0.6, why="lower end of the AUC"), FEW_EXPOSED)
+RATES = (0.001, 0.01, 0.05, 0.1, 0.25, 0.5)
 
-    A mean over everybody hides those few, and they are the ones the attack finds at 1 % false alarms.
+
+def operating_points(curve: Mapping[str, Sequence[float]], members: int, others: int) -> tuple[Counts, ...]:
+    """Hits and false alarms at a few thresholds fixed by their share of false alarms, read off the ROC curve.
+
+    Hits are rounded down and false alarms up, so that a point never claims more than was seen.
     """
-    interval = found.rates.get("tpr_at_fpr_1pct_interval")
-    exposed = interval is not None and interval[0] > 0.05
-    if exposed or found.interval[0] > 0.6:
-        return "fail"
-    return "warn" if found.interval[0] > 0.5 else "pass"
+    points: dict[tuple[int, int], Counts] = {}
+    for rate in RATES:
+        within = [(f, t) for f, t in zip(curve["fpr"], curve["tpr"], strict=True) if f <= rate + 1e-12]
+        if rate * others < 1 or not within:
+            continue
+        fpr, tpr = max(within)
+        hits, alarms = math.floor(tpr * members + 1e-9), math.ceil(fpr * others - 1e-9)
+        points[hits, alarms] = Counts(hits, members, alarms, others, f"at most {rate:.1%} false alarms")
+    return tuple(points.values())
+
+
+def exposed(found: Separation, members: int, others: int) -> Counts | None:
+    """Members and strangers above the threshold that 1 % of strangers exceed; None when there are too few strangers."""
+    rate = found.rates["tpr_at_fpr_1pct"]
+    if rate is None:
+        return None
+    return Counts(rate * members, members, found.rates["alarms_at_fpr_1pct"], others, "at most 1 % false alarms")
+
+
+class Leak(TypedDict):
+    """The evidence of a membership attack, as a Result takes it."""
+
+    difference: float | None
+    difference_interval: Interval | None
+    p_value: float
+    counts: Counts | None
+    operating: tuple[Counts, ...]
+
+
+def leak(found: Separation, members: int, others: int, p: float | None = None) -> Leak:
+    """Members exposed beyond strangers at 1 % false alarms, and the p value of swapped labels."""
+    counts = exposed(found, members, others)
+    gap = None if counts is None else counts.difference()
+    return Leak(
+        difference=None if gap is None else gap[0],
+        difference_interval=None if gap is None else gap[1],
+        p_value=found.p if p is None else p,
+        counts=counts,
+        operating=operating_points(found.curve, members, others),
+    )
 
 
 def attack_result(
@@ -166,7 +213,7 @@ def attack_result(
         baseline=0.5,
         interval=found.interval,
         details={**figures(found, len(scores), n_others), **details},
-        verdict=judge(found),
+        **leak(found, len(scores), n_others),
         sentence=(
             f"{attacker} tells a member from a non-member in {percent(found.auc)} of comparisons (chance 50 %)"
             f"{at_low}; a leak exposing less than {percent(min(1.0, 2 * (found.detectable_auc - 0.5)))} of members "
@@ -231,9 +278,3 @@ def _threshold(others: np.ndarray, rate: float) -> float:
     """The lowest cut that at most ``rate`` of the non-members exceed."""
     allowed = math.floor(rate * len(others) + 1e-9)
     return float(np.sort(others)[len(others) - 1 - allowed])
-
-
-def _upper_tail(z: float) -> float:
-    from scipy.stats import norm
-
-    return float(norm.sf(z))

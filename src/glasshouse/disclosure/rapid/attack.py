@@ -3,15 +3,17 @@ score."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, get_args
 
 import numpy as np
 
 from glasshouse.core.errors import InputError, NotApplicable
 from glasshouse.disclosure.rapid.answers import Answers, ClassAnswers, NumberAnswers
 from glasshouse.disclosure.rapid.scores import USUAL_TAU, Array, ErrorMetric, Score, automatic_delta, class_shares
+from glasshouse.engines.models.estimator import as_attacker
+from glasshouse.engines.models.registry import Estimator
 
 if TYPE_CHECKING:
     from glasshouse.data.pair import Pair
@@ -24,25 +26,15 @@ SCORES: dict[str, Score] = {
     "RCS_conditional": "conditional",
     "NCE": "nce",
 }
-ERRORS = ("symmetric", "stabilised_relative", "absolute")
+ERRORS: dict[str, ErrorMetric] = {name: name for name in get_args(ErrorMetric)}
 CODE_LIKE = 10  # a numeric target with no more whole values than this may be a set of codes
-SPOKEN = {
-    "rf": "a random forest",
-    "cart": "a decision tree",
-    "gbm": "gradient boosting",
-    "logit": "a logistic regression",
-    "l1": "a lasso logistic regression",
-    "lm": "a linear regression",
-    "marginal": "the release's shares alone",
-    "rf_sklearn": "a scikit-learn forest",
-}
 
 
 @dataclass(frozen=True)
-class Question:
+class AttackSettings:
     """Everything that defines a RAPID figure but the data."""
 
-    attackers: tuple[Any, ...] = ("rf",)
+    attackers: tuple[str | Estimator, ...] = ("rf",)
     score: Score = "marginal"
     tau: float = 0.3
     error: ErrorMetric = "symmetric"
@@ -58,14 +50,15 @@ class Question:
     seed: int = 0
     n_jobs: int | None = None
 
-    def options_of(self, attacker: Any) -> dict[str, Any]:
-        name = attacker if isinstance(attacker, str) else type(attacker).__name__
-        trees = {"trees": self.trees} if name in ("rf", "rf_sklearn") else {}
-        return {**trees, **dict(self.attacker_options.get(name, {}))}
+    def options_of(self, attacker: str | Estimator) -> dict[str, Any]:
+        """What the user set for one attacker; ``trees`` concerns every attacker that grows some."""
+        known = as_attacker(attacker)
+        trees = {"trees": self.trees} if "trees" in known.options else {}
+        return {**trees, **self.attacker_options.get(known.name, {})}
 
 
-def question(
-    attackers: Any,
+def attack_settings(
+    attackers: str | Estimator | Iterable[str | Estimator],
     score: str,
     tau: float | None,
     error: str,
@@ -73,12 +66,13 @@ def question(
     delta: float | str,
     unseen: str,
     **others: Any,
-) -> Question:
-    """A checked question; ``tau`` None takes the usual value of the score."""
-    chosen = (attackers,) if isinstance(attackers, str) or hasattr(attackers, "fit") else tuple(attackers)
+) -> AttackSettings:
+    """Checked settings; ``tau`` None takes the usual value of the score."""
+    # some estimators can be iterated over, too: an ensemble gives its members
+    chosen = (attackers,) if isinstance(attackers, (str, Estimator)) else tuple(attackers)
     if not chosen:
         raise InputError("attackers is empty; name at least one, e.g. attackers=('rf',)")
-    names = [a if isinstance(a, str) else type(a).__name__ for a in chosen]
+    names = [as_attacker(attacker).name for attacker in chosen]
     twice = sorted({n for n in names if names.count(n) > 1})
     if twice:
         raise InputError(f"attacker {twice[0]!r} is named twice")
@@ -95,11 +89,11 @@ def question(
     if unseen not in ("reference", "error"):
         raise InputError(f"unseen={unseen!r} is unknown; choose 'reference' or 'error'")
     known = SCORES[score]
-    return Question(
+    return AttackSettings(
         attackers=chosen,
         score=known,
         tau=USUAL_TAU[known] if tau is None else float(tau),
-        error=error,  # type: ignore[arg-type]
+        error=ERRORS[error],
         epsilon=float(epsilon),
         delta=delta,
         unseen=unseen,
@@ -108,7 +102,7 @@ def question(
 
 
 @dataclass(frozen=True)
-class Assault:
+class ScoredAttack:
     """Scored answers of every attacker on one release, for one target. ``scored`` marks the original records with a
     known target."""
 
@@ -120,14 +114,14 @@ class Assault:
     importance: dict[str, dict[str, float] | None]
     warnings: list[str]
     delta: float
-    question: Question
+    settings: AttackSettings
 
 
-def assault(pair: Pair, target: str, ask: Question, shares: Array | None = None) -> Assault:
+def scored_attack(pair: Pair, target: str, settings: AttackSettings, shares: Array | None = None) -> ScoredAttack:
     """Run every attacker once. ``shares`` (class shares in class-code order) replace those of the scored records."""
     from glasshouse.engines.models.attackers import attack
 
-    warnings = _look_at_target(pair, target, ask)
+    warnings = _look_at_target(pair, target, settings)
     tables = ("original", "holdout") if pair.has_holdout else ("original",)
     answers: dict[str, Answers] = {}
     holdout: dict[str, Answers] = {}
@@ -135,27 +129,27 @@ def assault(pair: Pair, target: str, ask: Question, shares: Array | None = None)
     scored = np.zeros(0, bool)
     classes: list[Any] | None = None
     delta = 0.0
-    for attacker in ask.attackers:
+    for attacker in settings.attackers:
         found = attack(
             pair,
             attacker=attacker,
             target=target,
             tables=tables,
-            target_type=ask.target_type,
-            missing_target=ask.missing_target or "auto",
-            constant=ask.constant,
-            numeric_key_na=ask.numeric_key_na,
-            random_state=ask.seed,
-            n_jobs=ask.n_jobs,
-            **ask.options_of(attacker),
+            target_type=settings.target_type,
+            missing_target=settings.missing_target or "auto",
+            constant=settings.constant,
+            numeric_key_na=settings.numeric_key_na,
+            random_state=settings.seed,
+            n_jobs=settings.n_jobs,
+            **settings.options_of(attacker),
         )
         classes = found.classes
-        if ask.unseen == "error" and any(found.unseen.values()):
+        if settings.unseen == "error" and any(found.unseen.values()):
             raise InputError(
                 f"{sum(found.unseen.values()):,} records hold a key level that the release does not have; use "
                 "unseen='reference' to score them"
             )
-        truth, known = _truth(pair, target, found.truth["original"], "original", ask, classes)
+        truth, known = _truth(pair, target, found.truth["original"], "original", settings, classes)
         if not known.any():
             raise NotApplicable(
                 f"target {target!r} is missing for every record, so no prediction can be scored; choose another target"
@@ -167,9 +161,9 @@ def assault(pair: Pair, target: str, ask: Question, shares: Array | None = None)
         importance[name] = found.importance
         warnings += [note for note in found.notes if note not in warnings]
         if classes is None:
-            delta = automatic_delta(truth[known]) if ask.delta == "auto" else float(ask.delta)
+            delta = automatic_delta(truth[known]) if settings.delta == "auto" else float(settings.delta)
             answers[name] = NumberAnswers(
-                found.predicted["original"][known], truth[known], ask.error, ask.epsilon, delta, weights
+                found.predicted["original"][known], truth[known], settings.error, settings.epsilon, delta, weights
             )
             if answers[name].is_degenerate and len(answers) == 1:
                 warnings.append("every scored record has the same value: there is nothing to infer")
@@ -177,15 +171,15 @@ def assault(pair: Pair, target: str, ask: Question, shares: Array | None = None)
             y = truth[known]
             base = class_shares(y, len(classes), weights) if shares is None else shares
             warnings += [w for w in _look_at_classes(y, found.training_classes, base) if w not in warnings]
-            columns = len(classes) - (1 if ask.missing_target == "drop" and pair.codes(target).missing else 0)
+            columns = len(classes) - (1 if settings.missing_target == "drop" and pair.codes(target).missing else 0)
             answers[name] = ClassAnswers(
-                found.probabilities["original"][known], y, ask.score, ask.tau, base, columns, weights
+                found.probabilities["original"][known], y, settings.score, settings.tau, base, columns, weights
             )
         if len(tables) > 1:
-            own, present = _truth(pair, target, found.truth["holdout"], "holdout", ask, classes)
+            own, present = _truth(pair, target, found.truth["holdout"], "holdout", settings, classes)
             if present.any():
                 holdout[name] = _holdout_answers(answers[name], found, own, present, pair)
-    return Assault(target, classes, scored, answers, holdout, importance, warnings, delta, ask)
+    return ScoredAttack(target, classes, scored, answers, holdout, importance, warnings, delta, settings)
 
 
 def _holdout_answers(like: Answers, found: Any, truth: Array, known: Array, pair: Pair) -> Answers:
@@ -198,12 +192,12 @@ def _holdout_answers(like: Answers, found: Any, truth: Array, known: Array, pair
 
 
 def _truth(
-    pair: Pair, target: str, truth: Array, table: str, ask: Question, classes: list[Any] | None
+    pair: Pair, target: str, truth: Array, table: str, settings: AttackSettings, classes: list[Any] | None
 ) -> tuple[Array, Array]:
     """True values by the rule for missing targets, and which records can be scored."""
     if classes is not None:
         known = np.ones(len(truth), bool)
-        if ask.missing_target == "drop" and pair.codes(target).missing:
+        if settings.missing_target == "drop" and pair.codes(target).missing:
             known = truth != len(classes) - 1
         return truth, known
     endless = int(np.isinf(truth).sum())
@@ -212,18 +206,18 @@ def _truth(
             f"target {target!r} has {endless:,} infinite values in the {table} table; mend them or make them missing"
         )
     known = ~np.isnan(truth)
-    if ask.missing_target in (None, "drop") or known.all() or not known.any():
+    if settings.missing_target in (None, "drop") or known.all() or not known.any():
         return truth, known
-    fill = ask.constant if ask.missing_target == "constant" else float(np.median(truth[known]))
+    fill = settings.constant if settings.missing_target == "constant" else float(np.median(truth[known]))
     return np.where(known, truth, fill), np.ones(len(truth), bool)
 
 
-def _look_at_target(pair: Pair, target: str, ask: Question) -> list[str]:
+def _look_at_target(pair: Pair, target: str, settings: AttackSettings) -> list[str]:
     column = pair.schema[target]
-    numeric = pair.is_numeric(target) if ask.target_type is None else ask.target_type == "continuous"
+    numeric = pair.is_numeric(target) if settings.target_type is None else settings.target_type == "continuous"
     if not numeric:
         return []
-    if column.kind == "datetime" and ask.error != "absolute":
+    if column.kind == "datetime" and settings.error != "absolute":
         raise NotApplicable(
             f"target {target!r} is a date, and an error relative to a date has no meaning; use error='absolute' with "
             "epsilon in days, "
@@ -231,13 +225,15 @@ def _look_at_target(pair: Pair, target: str, ask: Question) -> list[str]:
         )
     warnings = []
     codes = pair.codes(target)
-    if column.kind == "integer" and codes.n_levels <= CODE_LIKE and ask.target_type is None:
+    if column.kind == "integer" and codes.n_levels <= CODE_LIKE and settings.target_type is None:
         warnings.append(
             f"target {target!r} has {codes.n_levels} whole values and is taken as a number; if they are codes, pass "
             "target_type='categorical'"
         )
-    if ask.error != "absolute" and ask.epsilon > 1:
-        warnings.append(f"epsilon={ask.epsilon:g} is a proportion for the {ask.error} error: {100 * ask.epsilon:g} %")
+    if settings.error != "absolute" and settings.epsilon > 1:
+        warnings.append(
+            f"epsilon={settings.epsilon:g} is a proportion for the {settings.error} error: {100 * settings.epsilon:g} %"
+        )
     return warnings
 
 
@@ -254,17 +250,17 @@ def _look_at_classes(y: Array, training: Array | None, shares: Array) -> list[st
     ]
 
 
-def shuffled_assault(pair: Pair, target: str, like: Assault, name: str, rng: np.random.Generator) -> Answers:
+def shuffled_attack(pair: Pair, target: str, like: ScoredAttack, name: str, rng: np.random.Generator) -> Answers:
     """The answers of an attacker trained on the release with its target shuffled over the rows: it can only learn
     noise."""
-    from glasshouse.engines.models.attackers import fit_and_predict
     from glasshouse.engines.models.design import design
+    from glasshouse.engines.models.model import fit_and_predict
 
-    ask = like.question
-    attacker = next(a for a in ask.attackers if (a if isinstance(a, str) else type(a).__name__) == name)
-    training = design(pair, pair.keys, "released", numeric_key_na=ask.numeric_key_na)
-    asked = design(pair, pair.keys, "original", numeric_key_na=ask.numeric_key_na)
-    y, keep = training_target(pair, target, ask, like.classes)
+    settings = like.settings
+    attacker = next(a for a in settings.attackers if as_attacker(a).name == name)
+    training = design(pair, pair.keys, "released", numeric_key_na=settings.numeric_key_na)
+    asked = design(pair, pair.keys, "original", numeric_key_na=settings.numeric_key_na)
+    y, keep = training_target(pair, target, settings, like.classes)
     answers, _ = fit_and_predict(
         attacker,
         training.take(np.flatnonzero(keep)),
@@ -272,8 +268,8 @@ def shuffled_assault(pair: Pair, target: str, like: Assault, name: str, rng: np.
         [asked.take(np.flatnonzero(like.scored))],
         n_classes=None if like.classes is None else len(like.classes),
         random_state=int(rng.integers(2**31)),
-        n_jobs=ask.n_jobs,
-        **ask.options_of(attacker),
+        n_jobs=settings.n_jobs,
+        **settings.options_of(attacker),
     )
     known = like.answers[name]
     if isinstance(known, NumberAnswers):
@@ -281,20 +277,17 @@ def shuffled_assault(pair: Pair, target: str, like: Assault, name: str, rng: np.
     return replace(known, probabilities=answers[0])
 
 
-def training_target(pair: Pair, target: str, ask: Question, classes: Sequence[Any] | None) -> tuple[Array, Array]:
+def training_target(
+    pair: Pair, target: str, settings: AttackSettings, classes: Sequence[Any] | None
+) -> tuple[Array, Array]:
     """Target of the release by the rule for missing values, and which rows train."""
     if classes is not None:
         codes = pair.codes(target).of("released")
-        keep = (codes >= 0) if ask.missing_target == "drop" else np.ones(len(codes), bool)
+        keep = (codes >= 0) if settings.missing_target == "drop" else np.ones(len(codes), bool)
         return np.where(codes < 0, len(classes) - 1, codes), keep
     values = np.where(pair.special_mask(target, "released"), np.nan, pair.values(target, "released"))
     known = ~np.isnan(values)
-    if ask.missing_target in (None, "drop") or known.all():
+    if settings.missing_target in (None, "drop") or known.all():
         return values, known
-    fill = ask.constant if ask.missing_target == "constant" else float(np.median(values[known]))
+    fill = settings.constant if settings.missing_target == "constant" else float(np.median(values[known]))
     return np.where(known, values, fill), np.ones(len(values), bool)
-
-
-def spoken(attacker: str) -> str:
-    """The attacker's model in words."""
-    return SPOKEN.get(attacker, f"the model {attacker}")

@@ -20,7 +20,7 @@ from glasshouse.core.result import Result
 from glasshouse.core.streams import RandomState, generator, integer_seed
 from glasshouse.data.pair import Pair
 from glasshouse.data.split import take_rows
-from glasshouse.disclosure.rapid.attack import assault, question
+from glasshouse.disclosure.rapid.attack import attack_settings, scored_attack
 from glasshouse.disclosure.rapid.scores import Array, class_shares
 
 Synthesiser = Callable[[Any, int], Any]
@@ -55,7 +55,7 @@ def rapid_cv(
     attacker_options: Mapping[str, Mapping[str, Any]] | None = None,
     schema: Mapping[str, Any] | None = None,
     confidence: float = 0.95,
-    random_state: RandomState = None,
+    random_state: RandomState = 0,
     n_jobs: int | None = None,
 ) -> RapidCV:
     """k-fold assessment of a synthesiser: RAPID of releases made without the people it is scored on.
@@ -73,7 +73,7 @@ def rapid_cv(
     if not 2 <= k <= whole.n("original"):
         raise InputError(f"k must lie between 2 and the number of records ({whole.n('original'):,}), not {k}")
     seed = int(random_state) if isinstance(random_state, (int, np.integer)) else integer_seed(random_state, "rapid_cv")
-    ask = question(
+    settings = attack_settings(
         (attacker,),
         score,
         tau,
@@ -103,7 +103,7 @@ def rapid_cv(
             released = synthesise(maker, training, seed + fold + 1, name)
             pair = Pair(held_out, released, keys=keys, target=target, schema=_schema(whole))
             expected = None if shares is None else _aligned_shares(pair, target, shares)
-            attack = assault(pair, target, ask, expected)
+            attack = scored_attack(pair, target, settings, expected)
             answers = next(iter(attack.answers.values()))
             chance = answers.chance()[0]
             rate = answers.rate()

@@ -187,7 +187,7 @@ class RapidTest:
 
 
 def relabelling_test(
-    answers: Sequence[Answers], n_permutations: int = 199, alpha: float = 0.05, random_state: RandomState = None
+    answers: Sequence[Answers], n_permutations: int = 199, alpha: float = 0.05, random_state: RandomState = 0
 ) -> RapidTest:
     """Is the prediction tied to the person's own value? Fit once, predict once, relabel ``n_permutations`` times."""
     values = relabelled(answers, [answers[0].threshold], n_permutations, random_state)[:, 0]
@@ -199,7 +199,7 @@ def refitting_test(
     refit: Callable[[np.random.Generator], Sequence[Answers]],
     n_permutations: int = 19,
     alpha: float = 0.05,
-    random_state: RandomState = None,
+    random_state: RandomState = 0,
 ) -> RapidTest:
     """The other null: the attacker trains on releases whose target was shuffled. As slow as that many attacks."""
     values = np.array(
@@ -309,7 +309,7 @@ def choose_threshold(
     thresholds: Sequence[float] | Array | None = None,
     alpha: float = 0.05,
     n_permutations: int = 199,
-    random_state: RandomState = None,
+    random_state: RandomState = 0,
 ) -> tuple[float | None, dict[str, list[Any]], bool]:
     """The recommended threshold, the table behind it, and whether it was corrected for the number of thresholds.
 

@@ -13,10 +13,11 @@ import numpy as np
 
 from glasshouse.core.intervals import wilson
 from glasshouse.core.plain import percent
+from glasshouse.core.result import Result
 from glasshouse.core.streams import generator
 from glasshouse.disclosure.rapid import inference
 from glasshouse.disclosure.rapid.answers import Answers, ClassAnswers
-from glasshouse.disclosure.rapid.result import BeyondChance, RapidResult, full_length
+from glasshouse.disclosure.rapid.result import RapidResult, full_length
 from glasshouse.disclosure.rapid.scores import Array, effective_n, normalised_gain, share
 
 if TYPE_CHECKING:
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
 PERMUTATIONS = 199
 
 
-class RapidJointResult(BeyondChance):
+class RapidJointResult(Result):
     """RAPID for several targets; ``targets`` holds the full result of each."""
 
     targets: dict[str, RapidResult]
@@ -35,16 +36,16 @@ def joint(report: Report) -> RapidJointResult:
     """Any and all targets inferred, per record and on average; several releases are averaged."""
     pair = report.pair
     single = {t: report.over_releases(t) for t in pair.targets}
-    common = np.logical_and.reduce([r.assaults[0].scored for r in single.values()])
+    common = np.logical_and.reduce([r.attacks[0].scored for r in single.values()])
     weights = pair.weight_values("original")
     weights = None if weights is None else weights[common]
     per_release = []
     for i in range(pair.m):
-        answers = [r.assaults[i].answers[r.headline].take(common[r.assaults[i].scored]) for r in single.values()]
+        answers = [r.attacks[i].answers[r.headline].take(common[r.attacks[i].scored]) for r in single.values()]
         per_release.append(answers)
     flags = np.array([[a.flags() for a in answers] for answers in per_release])  # [release, target, record]
     any_share, all_share = (_mean_share(f(flags), weights) for f in (_any, _all))
-    chance_any, chance_all = _chance(per_release, weights, report.ask.seed)
+    chance_any, chance_all = _chance(per_release, weights, report.settings.seed)
     n = int(common.sum())
     size = effective_n(weights, n)
     rates = {t: float(np.mean([share(f, weights) for f in flags[:, j]])) for j, t in enumerate(single)}
@@ -78,6 +79,7 @@ def joint(report: Report) -> RapidJointResult:
         any_share,
         baseline=chance_any[0],
         interval=wilson(any_share * size, size, report.confidence),
+        p_chance=details["p_value"],
         details=details,
         sentence=(
             f"An attacker who trains on the release infers at least one of {', '.join(map(repr, single))} for "

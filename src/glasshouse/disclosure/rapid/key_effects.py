@@ -21,8 +21,8 @@ import numpy as np
 
 from glasshouse.core.errors import InputError, NotApplicable
 from glasshouse.core.intervals import normal_quantile
-from glasshouse.disclosure.rapid.logistic import cells_of, fit_logistic
 from glasshouse.disclosure.rapid.scores import Array
+from glasshouse.engines.models.linear.firth import cells_of, firth_logistic
 
 MOST_LEVELS = 10
 MOST_PARAMETERS = 400
@@ -124,7 +124,7 @@ def effects_of(
             part = _products(part, sum_to_zero(len(factors[j].labels))[factors[j].codes[first]])
         blocks.append((sum(c.shape[1] for c in columns), part.shape[1]))
         columns.append(part)
-    fit = fit_logistic(np.hstack(columns), sums, penalty, counts)
+    fit = firth_logistic(np.hstack(columns), sums, penalty, counts)
     z = normal_quantile(confidence)
     rows = []
     for term, (start, width) in zip(terms, blocks, strict=True):
@@ -200,10 +200,12 @@ def predict_grid(
 ) -> tuple[list[dict[str, Any]], dict[str, float | None], str]:
     """Log odds at all combinations of factor levels and chosen numbers, with intervals; and the coefficients behind
     them."""
-    raw = {k.name: k.values if k.factor is None else k.factor.codes.astype(float) for k in keys}
-    first, counts, sums = cells_of([raw[k.name] for k in keys], y)  # type: ignore[misc]
-    x, names = treatment_design(keys, order, {name: column[first] for name, column in raw.items()})  # type: ignore[index]
-    fit = fit_logistic(x, sums, penalty, counts)
+    from scipy.special import expit
+
+    raw = {k.name: _column(k) for k in keys}
+    first, counts, sums = cells_of(list(raw.values()), y)
+    x, names = treatment_design(keys, order, {name: column[first] for name, column in raw.items()})
+    fit = firth_logistic(x, sums, penalty, counts)
     axes = [_axis(key, at) for key in keys]
     size = int(np.prod([len(a) for a in axes]))
     if size > MOST_GRID_ROWS:
@@ -214,7 +216,7 @@ def predict_grid(
     asked = treatment_design(keys, order, points)[0][:, fit.used]
     odds = asked @ fit.coefficients[fit.used]
     se = np.sqrt(np.maximum(np.einsum("ij,jk,ik->i", asked, fit.covariance[np.ix_(fit.used, fit.used)], asked), 0))
-    z = normal_quantile(confidence)
+    z, chances = normal_quantile(confidence), expit(odds)
     rows = []
     for i, combo in enumerate(combos):
         shown = {
@@ -232,12 +234,20 @@ def predict_grid(
                 "se": float(se[i]),
                 "low": float(odds[i] - z * se[i]),
                 "high": float(odds[i] + z * se[i]),
-                "probability": float(1 / (1 + np.exp(-np.clip(odds[i], -500, 500)))),
+                "probability": float(chances[i]),
                 "separated": n == 0 or flagged in (0, n),
             }
         )
     coefficients = {name: None if np.isnan(b) else float(b) for name, b in zip(names, fit.coefficients, strict=True)}
     return rows, coefficients, fit.method
+
+
+def _column(key: Key) -> Array:
+    """The key's numbers, or the positions of its levels."""
+    if key.values is not None:
+        return key.values
+    assert key.factor is not None
+    return key.factor.codes.astype(float)
 
 
 def _axis(key: Key, at: Mapping[str, Sequence[Any]]) -> list[float]:

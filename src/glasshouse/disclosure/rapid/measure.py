@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
+from glasshouse.core.advice import PREDICTS
 from glasshouse.core.errors import InputError
 from glasshouse.core.measure import measure
 from glasshouse.core.result import Result
 from glasshouse.core.streams import RandomState, integer_seed
-from glasshouse.disclosure.rapid.attack import question
-from glasshouse.disclosure.rapid.report import BANDS, Report
+from glasshouse.disclosure.rapid.attack import attack_settings
+from glasshouse.disclosure.rapid.report import LIMIT, Report
 
 if TYPE_CHECKING:
     from glasshouse.data.pair import Pair
@@ -30,14 +29,19 @@ PARITY: dict[str, dict[str, Any]] = {
     better="lower",
     range=(0, 1),
     needs=("keys", "targets"),
-    bands=BANDS,
+    limit=LIMIT,
+    audited=True,
     cite="Templ, Thees & Müller (2026), RAPID: Risk of Attribute Prediction-Induced Disclosure, arXiv:2602.09235",
-    knows="the keys of real people, and the release to train a model on",
-    limits="one attacker's success, not a bound; depends on keys, model and threshold; read it against chance",
+    attacker="the keys of real people, and the release to train a model on",
+    caveats="one attacker's success, not a bound; depends on keys, model and threshold; read it against chance",
     cost="attackers",
     replicates="own",
     private=("by_class", "class_shares", "class_cut", "constant_guess"),
     group="prediction",
+    title="RAPID",
+    on_map=True,
+    advice=PREDICTS,
+    riskutility=("RAPID", lambda r: {"value": r.value}),
 )
 def rapid(
     pair: Pair,
@@ -59,7 +63,7 @@ def rapid(
     confidence: float = 0.95,
     n_boot: int = 1000,
     parity: str | None = None,
-    random_state: RandomState = None,
+    random_state: RandomState = 0,
     n_jobs: int | None = None,
 ) -> Result:
     """Share of people whose sensitive value a model trained on the release predicts too well.
@@ -85,8 +89,8 @@ def rapid(
         if not all(pair.is_numeric(t) for t in pair.targets):
             bundle.pop("missing_target", None)
         given |= bundle
-    seed = int(random_state) if isinstance(random_state, (int, np.integer)) else integer_seed(random_state, "rapid")
-    ask = question(
+    seed = integer_seed(random_state, "rapid")
+    settings = attack_settings(
         attackers,
         str(given["score"]),
         given["tau"],
@@ -103,7 +107,7 @@ def rapid(
         seed=seed,
         n_jobs=n_jobs,
     )
-    report = Report(pair, ask, interval, confidence, n_boot, parity)
+    report = Report(pair, settings, interval, confidence, n_boot, parity)
     if len(pair.targets) > 1:
         from glasshouse.disclosure.rapid.joint import joint
 

@@ -4,41 +4,59 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypedDict
 
 import numpy as np
 
-from glasshouse.core.intervals import normal_quantile
-from glasshouse.core.measure import Bands, registered
+from glasshouse.core.evidence import Counts
+from glasshouse.core.intervals import Interval, normal_quantile
+from glasshouse.core.limits import Evidence, Limit
+from glasshouse.core.measure import registered
 from glasshouse.core.plain import percent
 from glasshouse.core.streams import integer_seed
 from glasshouse.disclosure.rapid import inference
 from glasshouse.disclosure.rapid.answers import Answers, ClassAnswers, NumberAnswers
-from glasshouse.disclosure.rapid.attack import Assault, Question, assault, spoken
+from glasshouse.disclosure.rapid.attack import AttackSettings, ScoredAttack, scored_attack
 from glasshouse.disclosure.rapid.result import SIGNIFICANCE, RapidResult, full_length
 from glasshouse.disclosure.rapid.scores import Array, effective_n, share
+from glasshouse.engines.exchange import exchange_flags
+from glasshouse.engines.models.registry import spoken
 
 if TYPE_CHECKING:
     from glasshouse.data.pair import Pair
 
-BANDS = Bands(
+LIMIT = Limit(
+    "excess",
     warn=0.05,
     fail=0.15,
-    on="excess",
-    source="glasshouse default: excess of the share at risk over chance, counted only where p < 0.05; warns at most "
-    "where people never in the data are inferred as well",
-    population_warns=True,
+    evidence=Evidence(above_chance=True, above_strangers=True),
+    why="glasshouse default: excess of the share at risk over chance",
 )
 
 
+class Leak(TypedDict):
+    """Members minus strangers, as a Result takes it."""
+
+    difference: float | None
+    difference_interval: Interval | None
+    p_value: float | None
+    counts: Counts | None
+
+
 class Report:
-    """Turns assaults into results: the same wording and the same figures for one release, several releases, several
+    """Turns attacks into results: the same wording and the same figures for one release, several releases, several
     targets."""
 
     def __init__(
-        self, pair: Pair, ask: Question, interval: str | None, confidence: float, n_boot: int, parity: str | None = None
+        self,
+        pair: Pair,
+        settings: AttackSettings,
+        interval: str | None,
+        confidence: float,
+        n_boot: int,
+        parity: str | None = None,
     ) -> None:
-        self.pair, self.ask, self.confidence, self.n_boot = pair, ask, confidence, n_boot
+        self.pair, self.settings, self.confidence, self.n_boot = pair, settings, confidence, n_boot
         self.method = interval or ("cluster" if pair.cluster_codes("original") is not None else "wilson")
         self.parity = parity
         normal_quantile(confidence)
@@ -50,14 +68,18 @@ class Report:
         return singles[0] if len(singles) == 1 else self.combined(singles, pairs)
 
     def one_release(self, pair: Pair, target: str, seed_shift: int = 0) -> RapidResult:
-        return self.from_assault(pair, assault(pair, target, self._seeded(seed_shift)))
+        return self.from_attack(pair, scored_attack(pair, target, self._seeded(seed_shift)))
 
-    def _seeded(self, shift: int) -> Question:
-        return self.ask if shift == 0 else replace(self.ask, seed=integer_seed(self.ask.seed, "release", shift))
+    def _seeded(self, shift: int) -> AttackSettings:
+        return (
+            self.settings
+            if shift == 0
+            else replace(self.settings, seed=integer_seed(self.settings.seed, "release", shift))
+        )
 
     # -- one release ---------------------------------------------------------------------------------------------------
 
-    def from_assault(self, pair: Pair, attack: Assault) -> RapidResult:
+    def from_attack(self, pair: Pair, attack: ScoredAttack) -> RapidResult:
         """The result of one attack on one release."""
         rates = {name: a.rate() for name, a in attack.answers.items()}
         headline = max(rates, key=lambda name: rates[name])
@@ -76,13 +98,15 @@ class Report:
         holdout = attack.holdout.get(headline)
         if holdout is not None:
             details |= self._holdout(chosen, holdout)
-        details["run"] = {"seed": attack.question.seed, "delta": attack.delta or None, "parity": self.parity}
+        details["run"] = {"seed": attack.settings.seed, "delta": attack.delta or None, "parity": self.parity}
         limits = self._interval(pair, attack, headline)
         result = RapidResult(
             rates[headline],
             baseline=chance[0],
             holdout=None if holdout is None else holdout.rate(),
             interval=limits,
+            **self._leak(chosen, holdout),
+            p_chance=details["p_value"],
             details=details,
             sentence=self._sentence(pair, attack, headline, details, limits),
             warnings=attack.warnings,
@@ -96,10 +120,10 @@ class Report:
 
     def _bound(self, result: RapidResult, pair: Pair) -> RapidResult:
         """A result inside another one (a replicate, one of several targets) can be asked like any other."""
-        result._set(
-            name="rapid", measure=registered().get("rapid"), settings=pair.describe(), _source=pair, _bands=BANDS
-        )
-        return result
+        if result.details.get("majority_accuracy") == 1:
+            # everybody has the same value: there was nothing to infer, and nothing tested is no pass
+            result = result._copy(_limits=())
+        return result._copy(name="rapid", measure=registered().get("rapid"), settings=pair.describe(), _source=pair)
 
     def _figures(self, chosen: Answers, chance: tuple[float, float]) -> dict[str, Any]:
         rate = chosen.rate()
@@ -114,21 +138,21 @@ class Report:
             "p_value": inference.tail_probability(rate, chance, chosen.n),
         }
 
-    def _over_attackers(self, assaults: Sequence[Assault]) -> dict[str, Any]:
+    def _over_attackers(self, attacks: Sequence[ScoredAttack]) -> dict[str, Any]:
         """Mean, max, union and intersection over attackers, each the mean over releases; and one row per attacker."""
-        names = list(assaults[0].answers)
-        weights = assaults[0].answers[names[0]].weights
-        rates = {n: float(np.mean([a.answers[n].rate() for a in assaults])) for n in names}
+        names = list(attacks[0].answers)
+        weights = attacks[0].answers[names[0]].weights
+        rates = {n: float(np.mean([a.answers[n].rate() for a in attacks])) for n in names}
         union, every = [], []
-        for attack in assaults:
+        for attack in attacks:
             flags = np.array([attack.answers[n].flags() for n in names])
             union.append(share(np.asarray(flags.any(axis=0)), weights))
             every.append(share(np.asarray(flags.all(axis=0)), weights))
         rows = []
         for n in names:
-            chances = [a.answers[n].chance()[0] for a in assaults]
+            chances = [a.answers[n].chance()[0] for a in attacks]
             chance = float(np.mean(chances))
-            quality = [a.answers[n].quality() for a in assaults]
+            quality = [a.answers[n].quality() for a in attacks]
             kept = ("accuracy", "log_loss", "mae", "rmse")
             means = {k: float(np.mean([q[k] for q in quality])) for k in kept if k in quality[0]}
             adjusted = (rates[n] - chance) / (1 - chance) if chance < 1 else None
@@ -143,7 +167,7 @@ class Report:
             "attackers": rows,
         }
 
-    def _classes(self, attack: Assault, chosen: ClassAnswers) -> dict[str, Any]:
+    def _classes(self, attack: ScoredAttack, chosen: ClassAnswers) -> dict[str, Any]:
         classes = attack.classes or []
         present = np.flatnonzero(np.bincount(chosen.y, minlength=len(classes)))
         risk = chosen.by_class()
@@ -156,7 +180,7 @@ class Report:
             found["class_cut"] = {str(classes[k]): float(cut[k]) for k in present}
         return found
 
-    def _clusters(self, pair: Pair, attack: Assault, chosen: Answers) -> dict[str, Any]:
+    def _clusters(self, pair: Pair, attack: ScoredAttack, chosen: Answers) -> dict[str, Any]:
         """Risk per person or household: flagged in at least one of its records, and the mean over clusters of its
         flagged share."""
         clusters = pair.cluster_codes("original")
@@ -185,11 +209,46 @@ class Report:
             "memorisation_interval": [p1 - p2 - half, p1 - p2 + half],
         }
 
-    def _interval(self, pair: Pair, attack: Assault, headline: str) -> tuple[float, float]:
+    def _leak(self, chosen: Answers, holdout: Answers | None) -> Leak:
+        """Members minus strangers. Whom the attacker flags depends on the release and on the person alone, so the
+        labels are exchangeable where being in the data makes no difference; weighted shares have no exact test."""
+        flags = chosen.flags()
+        if holdout is None:
+            return Leak(difference=None, difference_interval=None, p_value=None, counts=Counts(flags.sum(), chosen.n))
+        found = exchange_flags(flags, holdout.flags(), self.confidence)
+        if chosen.weights is None:
+            return Leak(
+                difference=found.difference, difference_interval=found.interval, p_value=found.p, counts=found.counts
+            )
+        figures = self._holdout(chosen, holdout)
+        low, high = figures["memorisation_interval"]
+        return Leak(difference=figures["memorisation"], difference_interval=(low, high), p_value=None, counts=None)
+
+    def _mean_leak(self, value: float, interval: Interval, singles: Sequence[RapidResult]) -> Leak:
+        """Over releases: the mean difference, with the widest of their intervals and the largest of their p values."""
+        held = [s for s in singles if s.difference is not None and s.difference_interval is not None]
+        if not held:
+            return Leak(difference=None, difference_interval=None, p_value=None, counts=None)
+        gaps = [float(s.difference or 0.0) for s in held]
+        mean = float(np.mean(gaps))
+        widths = [
+            (g - s.difference_interval[0], s.difference_interval[1] - g)
+            for g, s in zip(gaps, held, strict=True)
+            if s.difference_interval
+        ]
+        tested = [s.p_value for s in held if s.p_value is not None]
+        return Leak(
+            difference=mean,
+            difference_interval=(mean - max(w[0] for w in widths), mean + max(w[1] for w in widths)),
+            p_value=max(tested) if len(tested) == len(held) else None,
+            counts=held[0].counts if len(held) == 1 else None,
+        )
+
+    def _interval(self, pair: Pair, attack: ScoredAttack, headline: str) -> tuple[float, float]:
         answers = attack.answers[headline]
         if len(attack.answers) > 1 and self.method == "wilson":
             flags = np.array([a.flags() for a in attack.answers.values()])
-            return inference.max_interval(flags, self.confidence, self.n_boot, self.ask.seed, answers.weights)
+            return inference.max_interval(flags, self.confidence, self.n_boot, self.settings.seed, answers.weights)
         clusters = pair.cluster_codes("original")
         return inference.share_interval(
             answers.flags(),
@@ -198,22 +257,22 @@ class Report:
             weights=answers.weights,
             n_boot=self.n_boot,
             clusters=None if clusters is None else clusters[attack.scored],
-            random_state=self.ask.seed,
+            random_state=self.settings.seed,
         )
 
     # -- several releases ----------------------------------------------------------------------------------------------
 
     def combined(self, singles: Sequence[RapidResult], pairs: Sequence[Pair]) -> RapidResult:
         """Mean over releases of the attacker that is strongest on average; the worst release beside it."""
-        assaults = [s.assaults[0] for s in singles]
-        over = self._over_attackers(assaults)
+        attacks = [s.attacks[0] for s in singles]
+        over = self._over_attackers(attacks)
         headline = over["max_attacker"]
-        answers = [a.answers[headline] for a in assaults]
+        answers = [a.answers[headline] for a in attacks]
         values = [a.rate() for a in answers]
         chance = inference.mean_chance(answers)
         value = float(np.mean(values))
         quality = [a.quality() for a in answers]
-        holdouts = [a.holdout[headline].rate() for a in assaults if headline in a.holdout]
+        holdouts = [a.holdout[headline].rate() for a in attacks if headline in a.holdout]
         details: dict[str, Any] = {
             **{k: v for k, v in self._figures(answers[0], chance).items() if k != "n_at_risk"},
             "adjusted": (value - chance[0]) / (1 - chance[0]) if chance[0] < 1 else None,
@@ -240,6 +299,8 @@ class Report:
             baseline=chance[0],
             holdout=float(np.mean(holdouts)) if holdouts else None,
             interval=interval,
+            **self._mean_leak(value, interval, [s for s in singles if s.difference is not None]),
+            p_chance=details["p_value"],
             details=details,
             sentence=(
                 f"Mean of {len(values)} releases: {percent(value)} of the people are at risk "
@@ -248,22 +309,22 @@ class Report:
                 f"{percent(max(values))}; luck alone would give {percent(chance[0])}.{_rule(details)}"
             ),
             warnings=warnings,
-            records=lambda: _mean_records(assaults, headline),
+            records=lambda: _mean_records(attacks, headline),
             flag="at_risk",
             rank="at_risk",
             table=[
                 {"release": i, "rapid": v, "chance": a.chance()[0]}
                 for i, (v, a) in enumerate(zip(values, answers, strict=True))
             ],
-            plot_data={"importance": assaults[0].importance.get(headline)},
+            plot_data={"importance": attacks[0].importance.get(headline)},
             replicates=list(singles),
         )
-        return self._bound(result._with(assaults, pairs, headline), self.pair)
+        return self._bound(result._with(attacks, pairs, headline), self.pair)
 
     # -- words ---------------------------------------------------------------------------------------------------------
 
     def _sentence(
-        self, pair: Pair, attack: Assault, headline: str, details: Mapping[str, Any], limits: tuple[float, float]
+        self, pair: Pair, attack: ScoredAttack, headline: str, details: Mapping[str, Any], limits: tuple[float, float]
     ) -> str:
         answers = attack.answers[headline]
         low, high = limits
@@ -301,16 +362,13 @@ class Report:
 
 
 def _rule(details: Mapping[str, Any]) -> str:
-    """The rule of the verdict in words, so that the sentence can stand alone."""
+    """The excess over luck in words, so that the sentence can stand alone."""
     if details["adjusted"] is None:
         return " Luck alone flags everybody, so the figure says nothing; choose a stricter threshold."
     p = details["p_value"]
     shown = "p < 0.001" if p < 0.001 else f"p = {p:.2g}"
     beyond = "beyond chance" if p < SIGNIFICANCE else "not beyond chance"
-    excess = f"{100 * details['adjusted']:.1f} %"
-    spared = "; a fact about the population warns at most" if "memorisation" in details else ""
-    limits = f"default limits: warn above 5 %, fail above 15 %, if p < 0.05{spared}"
-    return f" Excess over chance {excess} ({shown}, {beyond}; {limits})."
+    return f" Excess over chance {100 * details['adjusted']:.1f} % ({shown}, {beyond})."
 
 
 def _and(names: Sequence[str]) -> str:
@@ -323,7 +381,7 @@ def _and(names: Sequence[str]) -> str:
 # -- records -----
 
 
-def _columns(attack: Assault, name: str) -> dict[str, Any]:
+def _columns(attack: ScoredAttack, name: str) -> dict[str, Any]:
     answers = attack.answers[name]
     if isinstance(answers, NumberAnswers):
         found: dict[str, Any] = {"predicted": answers.predicted, "error": answers.scores, "score": -answers.scores}
@@ -341,7 +399,7 @@ def _columns(attack: Assault, name: str) -> dict[str, Any]:
     return {k: full_length(v, attack.scored) for k, v in found.items()}
 
 
-def _records(attack: Assault, headline: str) -> dict[str, Any]:
+def _records(attack: ScoredAttack, headline: str) -> dict[str, Any]:
     """The headline attacker's columns; with several attackers each one's, by name, and how many flag the record."""
     found = _columns(attack, headline)
     if len(attack.answers) > 1:
@@ -352,10 +410,10 @@ def _records(attack: Assault, headline: str) -> dict[str, Any]:
     return found
 
 
-def _mean_records(assaults: Sequence[Assault], headline: str) -> dict[str, Any]:
+def _mean_records(attacks: Sequence[ScoredAttack], headline: str) -> dict[str, Any]:
     """Several releases: the share of releases that flag the record, and its mean score."""
-    answers = [a.answers[headline] for a in assaults]
-    scored = assaults[0].scored
+    answers = [a.answers[headline] for a in attacks]
+    scored = attacks[0].scored
     flags: Array = np.array([a.flags() for a in answers])
     scores = np.mean([a.scores for a in answers], axis=0)
     name = "gain" if isinstance(answers[0], ClassAnswers) else "error"

@@ -10,11 +10,11 @@ import numpy as np
 
 from glasshouse.core.errors import InputError, listed
 from glasshouse.core.intervals import Interval
-from glasshouse.core.result import Result, Verdict
+from glasshouse.core.result import Result
 from glasshouse.core.streams import RandomState
 from glasshouse.disclosure.rapid import inference
 from glasshouse.disclosure.rapid.answers import Answers, ClassAnswers
-from glasshouse.disclosure.rapid.attack import Assault, shuffled_assault
+from glasshouse.disclosure.rapid.attack import ScoredAttack, shuffled_attack
 from glasshouse.disclosure.rapid.key_effects import Factor, Key, RapidAttribution, attribute
 from glasshouse.disclosure.rapid.scores import Array
 
@@ -24,32 +24,16 @@ if TYPE_CHECKING:
 SIGNIFICANCE = 0.05
 
 
-class BeyondChance(Result):
-    """A result whose bands on the excess speak only where the excess is beyond chance."""
-
-    @property
-    def verdict(self) -> Verdict | None:
-        """By the bands in force; a band on the excess speaks only where the excess is beyond chance (p < 0.05)."""
-        found = super().verdict
-        if self.details.get("majority_accuracy") == 1:
-            return None  # everybody has the same value: there was nothing to infer, and nothing tested is no pass
-        if found in ("warn", "fail") and self._bands is not None and self._bands.on == "excess":
-            p_value = self.details.get("p_value")
-            if p_value is not None and p_value >= SIGNIFICANCE:
-                return "pass"
-        return found
-
-
-class RapidResult(BeyondChance):
-    """A Result with RAPID's own diagnoses. ``assaults`` holds one attack per release, each with every attacker's
+class RapidResult(Result):
+    """A Result with RAPID's own diagnoses. ``attacks`` holds one attack per release, each with every attacker's
     answers."""
 
-    assaults: list[Assault]
+    attacks: list[ScoredAttack]
     pairs: list[Pair]
     headline: str
 
-    def _with(self, assaults: Sequence[Assault], pairs: Sequence[Pair], headline: str) -> RapidResult:
-        self._set(assaults=list(assaults), pairs=list(pairs), headline=headline)
+    def _with(self, attacks: Sequence[ScoredAttack], pairs: Sequence[Pair], headline: str) -> RapidResult:
+        self._set(attacks=list(attacks), pairs=list(pairs), headline=headline)
         return self
 
     def answers(self, attacker: str | None = None) -> list[Answers]:
@@ -57,9 +41,9 @@ class RapidResult(BeyondChance):
         if self.status != "ok":
             raise InputError(f"RAPID has no value here: {self.reason}")
         name = attacker or self.headline
-        if name not in self.assaults[0].answers:
-            raise InputError(f"attacker {name!r} was not run; there are: {listed(self.assaults[0].answers)}")
-        return [a.answers[name] for a in self.assaults]
+        if name not in self.attacks[0].answers:
+            raise InputError(f"attacker {name!r} was not run; there are: {listed(self.attacks[0].answers)}")
+        return [a.answers[name] for a in self.attacks]
 
     # -- inference ---------------------------------------------------------------------------------------------------
 
@@ -87,7 +71,7 @@ class RapidResult(BeyondChance):
         name = attacker or self.headline
 
         def refit(rng: np.random.Generator) -> list[Answers]:
-            return [shuffled_assault(p, a.target, a, name, rng) for p, a in zip(self.pairs, self.assaults, strict=True)]
+            return [shuffled_attack(p, a.target, a, name, rng) for p, a in zip(self.pairs, self.attacks, strict=True)]
 
         return inference.refitting_test(answers, refit, n_permutations or 19, alpha, random_state)
 
@@ -131,7 +115,7 @@ class RapidResult(BeyondChance):
             weights=answers[0].weights,
             n_boot=n_boot,
             random_state=random_state,
-            clusters=None if clusters is None else clusters[self.assaults[0].scored],
+            clusters=None if clusters is None else clusters[self.attacks[0].scored],
         )
 
     # -- diagnosis ---------------------------------------------------------------------------------------------------
@@ -151,7 +135,7 @@ class RapidResult(BeyondChance):
         release counts.
         """
         chosen = list(self.pairs[0].keys if keys is None else [keys] if isinstance(keys, str) else keys)
-        scored = self.assaults[0].scored
+        scored = self.attacks[0].scored
         answers = self.answers(attacker)
         columns = [_key(self.pairs[0], name, scored, len(answers)) for name in chosen]
         found = attribute(columns, np.concatenate([a.flags() for a in answers]), interactions, at, penalty, confidence)
@@ -162,7 +146,7 @@ class RapidResult(BeyondChance):
         """Risk inside each true class: n, share of the class, the probability it takes to be flagged, the risk and its
         interval."""
         answers = self.answers(attacker)
-        classes = self.assaults[0].classes
+        classes = self.attacks[0].classes
         if classes is None or not isinstance(answers[0], ClassAnswers):
             raise InputError("the target is a number, so there are no classes; use .by() with a column")
         flags = np.mean([a.flags() for a in answers], axis=0)
@@ -189,7 +173,7 @@ class RapidResult(BeyondChance):
         many = pair.is_numeric(column) and pair.codes(column).n_levels > 20
         if not many and answers[0].weights is None:
             return super().by(column, confidence, min_group)
-        scored = self.assaults[0].scored
+        scored = self.attacks[0].scored
         flags = np.mean([a.flags() for a in answers], axis=0)
         if many:
             from glasshouse.disclosure.rapid.key_effects import quantile_factor
@@ -221,7 +205,7 @@ class RapidResult(BeyondChance):
     def importance(self, attacker: str | None = None) -> dict[str, float] | None:
         """What each key contributed to the attacker's model, shares summing to 1 (mean over releases)."""
         name = attacker or self.headline
-        found = [a.importance.get(name) for a in self.assaults]
+        found = [a.importance.get(name) for a in self.attacks]
         usable = [f for f in found if f is not None]
         if not usable:
             return None

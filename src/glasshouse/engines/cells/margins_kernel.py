@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
 from glasshouse.data.arrays import Floats, Ints
+from glasshouse.engines.compiled import njit
 
 
-@njit(cache=True, nogil=True)
+@njit(nogil=True)
 def tally(codes: Ints, which: Ints, strides: Ints, cells: int, weights: Floats, weighted: bool) -> Floats:
     """Counts of the joint codes of a few columns.
 
@@ -46,7 +46,7 @@ def tally(codes: Ints, which: Ints, strides: Ints, cells: int, weights: Floats, 
     return out
 
 
-@njit(cache=True, nogil=True)
+@njit(nogil=True)
 def pair_moments(scores: Floats, weights: Floats) -> Floats:
     """Weighted moments of every pair of columns over the records that have both values.
 

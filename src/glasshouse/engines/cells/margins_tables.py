@@ -6,14 +6,14 @@ Every loop visits cells in the order of their codes, so a result does not depend
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
 from glasshouse.data.arrays import Floats, Ints
+from glasshouse.engines.compiled import njit
 
 LARGEST = 1_000_000  # cells of a table counted in place; larger ones are counted over the cells that occur
 
 
-@njit(cache=True, nogil=True)
+@njit(nogil=True)
 def _fill(codes: Ints, which: Ints, sizes: Ints, weights: Floats, weighted: bool, out: Floats) -> int:
     """Adds one file's records to the cells of one table and returns the number of its cells."""
     cells = 1
@@ -33,7 +33,7 @@ def _fill(codes: Ints, which: Ints, sizes: Ints, weights: Floats, weighted: bool
     return cells
 
 
-@njit(cache=True, nogil=True)
+@njit(nogil=True)
 def table_figures(
     cx: Ints,
     cy: Ints,
@@ -97,7 +97,7 @@ def table_figures(
     return out
 
 
-@njit(cache=True, nogil=True)
+@njit(nogil=True)
 def _ranked(score: Floats, order: Ints) -> None:
     """Shell sort of the places by score: the cells of a table are few."""
     for i in range(len(order)):
@@ -113,7 +113,7 @@ def _ranked(score: Floats, order: Ints) -> None:
         gap //= 2
 
 
-@njit(cache=True, nogil=True)
+@njit(nogil=True)
 def figures_of(d: Floats, s: Floats, score: Floats, order: Ints, out: Floats) -> None:
     """Every statistic of one table without empty cells.
 
@@ -184,7 +184,7 @@ def figures_of(d: Floats, s: Floats, score: Floats, order: Ints, out: Floats) ->
     out[10], out[11], out[12], out[13] = len(d) - 1, shared - 1, n, m
 
 
-@njit(cache=True, nogil=True)
+@njit(nogil=True)
 def cramers_vs(codes: Ints, sizes: Ints, weights: Floats, corrected: bool, most: int) -> Floats:
     """Cramér's V of every pair of columns over the records that have both values.
 
@@ -247,7 +247,7 @@ def cramers_vs(codes: Ints, sizes: Ints, weights: Floats, corrected: bool, most:
     return out
 
 
-@njit(cache=True, nogil=True)
+@njit(nogil=True)
 def v_from_phi2(phi2: float, r: float, c: float, total: float, corrected: bool) -> float:
     """Cramér's V of an r by c table from chi2 / n; ``corrected`` takes out the bias of Bergsma (2013)."""
     phi2 = phi2 if phi2 > 1e-14 else 0.0
@@ -259,7 +259,7 @@ def v_from_phi2(phi2: float, r: float, c: float, total: float, corrected: bool) 
     return np.sqrt(phi2 / max(min(r, c) - 1, 1e-12))
 
 
-@njit(cache=True, nogil=True)
+@njit(nogil=True)
 def correlation_ratios(codes: Ints, size: int, scores: Floats, weights: Floats) -> Floats:
     """Correlation ratio eta of numeric columns over the classes of one column.
 
@@ -307,7 +307,7 @@ def correlation_ratios(codes: Ints, size: int, scores: Floats, weights: Floats) 
     return out
 
 
-@njit(cache=True, nogil=True)
+@njit(nogil=True)
 def copula_distances(x: Ints, y: Ints, size: int) -> Floats:
     """Mean squared difference of the empirical copulas of every pair of columns.
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, TypeAlias, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,7 +15,7 @@ from glasshouse.core.errors import InputError
 if TYPE_CHECKING:
     from glasshouse.data.pair import Pair
 
-Array = NDArray[Any]
+Levels: TypeAlias = "Sequence[object] | np.ndarray"  # labels in their order, or ascending numbers
 MISSING = "missing"
 NUMERIC_KEY_NA = ("error", "median+flag")
 
@@ -31,7 +31,7 @@ class Design:
     names: tuple[str, ...]
     kinds: tuple[str, ...]
     codes: NDArray[np.int32]
-    levels: tuple[Any, ...]
+    levels: tuple[Levels, ...]
 
     @property
     def n(self) -> int:
@@ -42,7 +42,7 @@ class Design:
         return tuple(len(levels) for levels in self.levels)
 
     @property
-    def values(self) -> tuple[Array | None, ...]:
+    def values(self) -> tuple[np.ndarray | None, ...]:
         """Numbers behind the codes of numeric keys, None for the others."""
         return tuple(
             np.asarray(levels, np.float64) if kind == "numeric" else None
@@ -50,19 +50,19 @@ class Design:
         )
 
     @property
-    def is_numeric(self) -> Array:
+    def is_numeric(self) -> np.ndarray:
         return np.array([kind == "numeric" for kind in self.kinds], np.bool_)
 
     @property
-    def is_ordered(self) -> Array:
+    def is_ordered(self) -> np.ndarray:
         return np.array([kind != "categorical" for kind in self.kinds], np.bool_)
 
-    def column(self, j: int) -> Array:
+    def column(self, j: int) -> np.ndarray:
         """Key j as numbers (numeric keys) or level codes."""
         numbers = self.values[j]
         return self.codes[:, j].astype(np.float64) if numbers is None else numbers[self.codes[:, j]]
 
-    def take(self, rows: Array) -> Design:
+    def take(self, rows: np.ndarray) -> Design:
         """Some rows, by mask or position."""
         return replace(self, codes=np.ascontiguousarray(self.codes[rows]))
 
@@ -80,7 +80,7 @@ class Design:
         """The rows of both, this one first."""
         return replace(self, codes=np.concatenate([self.codes, other.codes]))
 
-    def unseen_by(self, training: Design) -> Array:
+    def unseen_by(self, training: Design) -> np.ndarray:
         """Which records hold, in some categorical key, a level that no training record holds."""
         found = np.zeros(self.n, np.bool_)
         for j, kind in enumerate(self.kinds):
@@ -91,47 +91,65 @@ class Design:
         return found
 
 
-def joint_designs(
-    columns: Mapping[str, Sequence[Array]],
-    levels: Mapping[str, Sequence[Any]] | None = None,
-    ordinal: Sequence[str] = (),
-) -> list[Design]:
-    """Designs of several tables from plain arrays: ``columns[name]`` lists that column in each table.
+def distinct_rows(codes: np.ndarray, labels: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray]:
+    """Equal rows of codes as one.
 
-    Number arrays become numeric keys; anything else becomes categorical with the given ``levels`` first (then the
-    others, sorted) and None or NaN as a last level "missing". For use without a Pair, in tests and studies.
+    Parameters
+    ----------
+    codes
+        Codes [n, p], not negative.
+    labels
+        Further codes [n] that must agree, too.
+
+    Returns
+    -------
+    first : ndarray
+        First record of each distinct row, rows in lexicographic order.
+    row_of : ndarray
+        For each record, the number of its row.
     """
-    names = tuple(columns)
-    kinds: list[str] = []
-    all_levels: list[Any] = []
-    tables: list[list[Array]] = [[] for _ in next(iter(columns.values()))]
-    for name in names:
-        parts = [np.asarray(part) for part in columns[name]]
-        if all(part.dtype.kind in "iuf" for part in parts):
-            union = np.unique(np.concatenate(parts).astype(np.float64))
-            if np.isnan(union).any():
-                raise InputError(_numeric_missing(name))
-            kinds.append("numeric")
-            coded = [np.searchsorted(union, part.astype(np.float64)) for part in parts]
-            all_levels.append(union)
+    n = len(codes)
+    ranks = np.zeros(n, np.uint64)
+    span = 1
+    columns = [*(codes[:, j] for j in range(codes.shape[1])), *(() if labels is None else (labels,))]
+    for column in columns:
+        size = int(column.max()) + 1 if n else 1
+        if span * size >= 2**63:  # the mixed-radix number would not fit: rank what there is so far
+            ranks = np.unique(ranks, return_inverse=True)[1].astype(np.uint64)
+            span = int(ranks.max()) + 1
+        ranks = ranks * np.uint64(size) + column.astype(np.uint64)
+        span *= size
+    _, first, row_of = np.unique(ranks, return_index=True, return_inverse=True)
+    return first, row_of
+
+
+def dummies(table: Design, *, first_dropped: bool) -> tuple[np.ndarray, np.ndarray]:
+    """A dense matrix for libraries that want one.
+
+    Parameters
+    ----------
+    table
+        Coded keys.
+    first_dropped
+        Leave out the column of each category's first level.
+
+    Returns
+    -------
+    key_of : ndarray
+        Key behind each column.
+    matrix : ndarray
+        float32: numbers as they are, one 0/1 column per level.
+    """
+    blocks, key_of = [], []
+    for j, kind in enumerate(table.kinds):
+        if kind == "numeric":
+            block = table.column(j)[:, None].astype(np.float32)
         else:
-            texts = [[None if v is None or v != v else v for v in part.tolist()] for part in parts]
-            known = list((levels or {}).get(name, ()))
-            found = {v for part in texts for v in part if v is not None}
-            labels = known + sorted(found - set(known))
-            if any(v is None for part in texts for v in part):
-                labels = [*labels, MISSING]
-            where: dict[Any, int] = {label: i for i, label in enumerate(labels)}
-            where[None] = len(labels) - 1
-            coded = [np.array([where[v] for v in part], np.int64) for part in texts]
-            kinds.append("ordinal" if name in ordinal else "categorical")
-            all_levels.append(labels)
-        for table, part in zip(tables, coded, strict=True):
-            table.append(part)
-    return [
-        Design(names, tuple(kinds), np.ascontiguousarray(np.column_stack(table), dtype=np.int32), tuple(all_levels))
-        for table in tables
-    ]
+            levels = np.arange(1 if first_dropped else 0, len(table.levels[j]))
+            block = (table.codes[:, j][:, None] == levels[None, :]).astype(np.float32)
+        blocks.append(block)
+        key_of += [j] * block.shape[1]
+    return np.array(key_of, np.int64), np.concatenate(blocks, axis=1)
 
 
 def design(pair: Pair, columns: Sequence[str], table: str = "original", *, numeric_key_na: str = "error") -> Design:
@@ -152,8 +170,8 @@ def design(pair: Pair, columns: Sequence[str], table: str = "original", *, numer
 def _design(pair: Pair, columns: tuple[str, ...], table: str, numeric_key_na: str) -> Design:
     names: list[str] = []
     kinds: list[str] = []
-    arrays: list[Array] = []
-    all_levels: list[Any] = []
+    arrays: list[np.ndarray] = []
+    all_levels: list[Levels] = []
     for name in columns:
         codes = pair.codes(name)
         array = codes.of(table)
@@ -185,21 +203,21 @@ def _design(pair: Pair, columns: tuple[str, ...], table: str, numeric_key_na: st
     )
 
 
-def as_numbers(levels: Sequence[Any]) -> Array:
+def as_numbers(levels: Sequence[object]) -> np.ndarray:
     """Levels of a numeric column as float64; dates as days since 1970."""
-    if levels and isinstance(levels[0], (date, datetime)):
-        return np.array([_days(moment) for moment in levels])
+    if levels and isinstance(levels[0], date):  # a datetime is a date, too
+        return np.array([_days(moment) for moment in cast("Sequence[date]", levels)])
     return np.asarray(levels, np.float64)
 
 
-def _days(moment: date | datetime) -> float:
+def _days(moment: date) -> float:
     if not isinstance(moment, datetime):
         return float((moment - date(1970, 1, 1)).days)
     aware = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
     return (aware - datetime(1970, 1, 1, tzinfo=UTC)).total_seconds() / 86_400
 
 
-def _median_code(codes: Array, name: str) -> int:
+def _median_code(codes: np.ndarray, name: str) -> int:
     """The middle value of the release (the lower one of two, so that it is a value of the column)."""
     known = np.sort(codes[codes >= 0])
     if not len(known):

@@ -12,9 +12,9 @@ from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit, prange
 
 from glasshouse.data.arrays import Floats, Ints
+from glasshouse.engines.compiled import njit, prange
 
 LEVEL, MISMATCH, MATCH, IGNORE = 0, 1, 2, 3
 TOL = 1e-9
@@ -47,7 +47,7 @@ class Tree(NamedTuple):
     code_gone: Ints
 
 
-@njit(cache=True)
+@njit()
 def _exact(tree: Tree, i: int, numbers: Floats, codes: Ints, rule: int) -> float:
     """Gower distance between a query and record ``i`` of the tree, float64, columns in order."""
     n_numbers = numbers.shape[0]
@@ -80,7 +80,7 @@ def _exact(tree: Tree, i: int, numbers: Floats, codes: Ints, rule: int) -> float
     return total
 
 
-@njit(cache=True)
+@njit()
 def _box_distance(tree: Tree, node: int, numbers: Floats, codes: Ints, rule: int) -> float:
     """A lower bound on the distance from a query to any record of the node."""
     n_numbers = numbers.shape[0]
@@ -125,7 +125,7 @@ def _box_distance(tree: Tree, node: int, numbers: Floats, codes: Ints, rule: int
     return total
 
 
-@njit(cache=True)
+@njit()
 def _scan(
     tree: Tree,
     node: int,
@@ -200,7 +200,7 @@ def _scan(
             sums[i] += base
 
 
-@njit(cache=True)
+@njit()
 def _push_children(
     tree: Tree, node: int, numbers: Floats, codes: Ints, rule: int, limit: float, nodes: Ints, bounds: Floats, top: int
 ) -> int:
@@ -223,7 +223,7 @@ def _push_children(
     return top
 
 
-@njit(cache=True, parallel=True)
+@njit(parallel=True)
 def nearest(tree: Tree, numbers: Floats, codes: Ints, own: Ints, k: int, rule: int) -> tuple[Floats, Ints]:
     """The k nearest distinct records of each query, ordered by distance and then by record number.
 
@@ -281,7 +281,7 @@ def nearest(tree: Tree, numbers: Floats, codes: Ints, own: Ints, k: int, rule: i
     return distance, position
 
 
-@njit(cache=True, parallel=True)
+@njit(parallel=True)
 def within(
     tree: Tree, numbers: Floats, codes: Ints, own: Ints, radius: Floats, rule: int, offsets: Ints, found: Ints
 ) -> tuple[Ints, Ints]:

@@ -9,9 +9,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numba import njit, prange
 
 from glasshouse.data.arrays import Ints
+from glasshouse.engines.compiled import njit, prange
 
 BLOCK = 256
 
@@ -110,7 +110,7 @@ def most_shared(asked: Ints, lists: Lists, n_first: int, with_ties: bool = True)
     return Shared(first, rest, index, offsets, ties)
 
 
-@njit(cache=True, parallel=True)
+@njit(parallel=True)
 def _count(
     asked: Ints, offset: Ints, starts: Ints, members: Ints, n: int, n_first: int, tie_offsets: Ints, ties: Ints
 ) -> tuple[Ints, Ints, Ints, Ints]:

@@ -9,15 +9,15 @@ so far. Nothing here needs the triangle inequality, so the four missing-value ru
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
 from glasshouse.data.arrays import Floats, Ints
+from glasshouse.engines.compiled import njit
 
 LEAF = 96
 SAMPLE = 256
 
 
-@njit(cache=True)
+@njit()
 def _mean_gap(numbers: Floats, codes: Ints, order: Ints, start: int, end: int, column: int, weights: Floats) -> float:
     """Mean distance in one column between pairs of records of the node: how much a split there can separate."""
     size = end - start
@@ -39,7 +39,7 @@ def _mean_gap(numbers: Floats, codes: Ints, order: Ints, start: int, end: int, c
     return total / count
 
 
-@njit(cache=True)
+@njit()
 def _split_number(numbers: Floats, order: Ints, start: int, end: int, column: int, scratch: Ints) -> int:
     """Partition around the sampled median; returns the boundary, or ``start`` when the column cannot split the node."""
     size = end - start
@@ -69,7 +69,7 @@ def _split_number(numbers: Floats, order: Ints, start: int, end: int, column: in
     return start
 
 
-@njit(cache=True)
+@njit()
 def _split_code(codes: Ints, order: Ints, start: int, end: int, column: int, scratch: Ints) -> int:
     """Most frequent code against the rest when it is frequent, else low codes against high codes."""
     size = end - start
@@ -114,7 +114,7 @@ def _split_code(codes: Ints, order: Ints, start: int, end: int, column: int, scr
     return start
 
 
-@njit(cache=True)
+@njit()
 def grow(numbers: Floats, codes: Ints, weights: Floats) -> tuple[Ints, Ints, Ints, Ints, Ints]:
     """Order of the records and the nodes (left child or -1, right child, first and last record) of the box tree."""
     n = numbers.shape[0]
@@ -163,7 +163,7 @@ def grow(numbers: Floats, codes: Ints, weights: Floats) -> tuple[Ints, Ints, Int
     return order, left[:n_nodes].copy(), right[:n_nodes].copy(), first[:n_nodes].copy(), last[:n_nodes].copy()
 
 
-@njit(cache=True)
+@njit()
 def boxes(
     numbers: Floats, codes: Ints, weights: Floats, left: Ints, right: Ints, first: Ints, last: Ints
 ) -> tuple[Floats, Floats, Ints, Ints, Ints, Ints, Ints]:

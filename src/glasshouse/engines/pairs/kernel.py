@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit, prange
 
 from glasshouse.data.arrays import Bools, Floats, Ints
+from glasshouse.engines.compiled import njit, prange
 
 LEVEL, MISMATCH, MATCH, IGNORE = 0, 1, 2, 3
 TOL = 1e-9
 UNIFORM, SOFTMAX, GAUSSIAN, EPANECHNIKOV, TRICUBE = 0, 1, 2, 3, 4
 
 
-@njit(cache=True, parallel=True)
+@njit(parallel=True)
 def mixed(numbers: Floats, codes: Ints, other_numbers: Floats, other_codes: Ints, weights: Floats, rule: int) -> Floats:
     """Weighted mean of |a - b| over numbers (NaN missing) and of a != b over codes (negative missing), for all
     pairs.
@@ -56,7 +56,7 @@ def mixed(numbers: Floats, codes: Ints, other_numbers: Floats, other_codes: Ints
     return out
 
 
-@njit(cache=True)
+@njit()
 def _level(gap: float, cuts: Floats) -> int:
     """The first level whose largest difference covers this one."""
     for c in range(cuts.shape[0]):
@@ -65,7 +65,7 @@ def _level(gap: float, cuts: Floats) -> int:
     return cuts.shape[0]
 
 
-@njit(cache=True)
+@njit()
 def _agreement(a: float, b: float, is_code: bool, cuts: Floats, rule: int) -> int:
     """Level of agreement of one column: 0 best; number of cuts: none; one more: not comparable (missing, ignored)."""
     if np.isnan(a) or np.isnan(b):
@@ -78,7 +78,7 @@ def _agreement(a: float, b: float, is_code: bool, cuts: Floats, rule: int) -> in
     return _level(abs(a - b), cuts)
 
 
-@njit(cache=True, parallel=True)
+@njit(parallel=True)
 def agreement_score(
     values: Floats, other: Floats, is_code: Bools, cuts: Floats, n_cuts: Ints, table: Floats, rule: int
 ) -> Floats:
@@ -96,7 +96,7 @@ def agreement_score(
     return out
 
 
-@njit(cache=True)
+@njit()
 def pattern_counts(
     values: Floats, other: Floats, is_code: Bools, cuts: Floats, n_cuts: Ints, rule: int, size: int
 ) -> Ints:
@@ -133,7 +133,7 @@ def pattern_counts(
     return counts
 
 
-@njit(cache=True, parallel=True)
+@njit(parallel=True)
 def row_figures(block: Floats, true: Ints, k: int) -> Floats:
     """What is read off each query's scores.
 
@@ -195,7 +195,7 @@ def row_figures(block: Floats, true: Ints, k: int) -> Floats:
     return out
 
 
-@njit(cache=True)
+@njit()
 def _quantile(ordered: Floats, p: float) -> float:
     """Linear-interpolation quantile of sorted numbers."""
     at = p * (ordered.shape[0] - 1)
@@ -204,7 +204,7 @@ def _quantile(ordered: Floats, p: float) -> float:
     return ordered[low] + (at - low) * (ordered[high] - ordered[low])
 
 
-@njit(cache=True)
+@njit()
 def _kernel_weight(u: float, shape: int) -> float:
     """Weight of a candidate at u bandwidths."""
     if shape == GAUSSIAN:
@@ -216,7 +216,7 @@ def _kernel_weight(u: float, shape: int) -> float:
     return 70.0 / 81.0 * (1.0 - abs(u) ** 3) ** 3
 
 
-@njit(cache=True, parallel=True)
+@njit(parallel=True)
 def true_weights(
     block: Floats, radius: Floats, true: Ints, shape: int, kappa: float, bandwidth: float, from_best: bool
 ) -> tuple[Ints, Floats]:

@@ -16,8 +16,9 @@
     fail = 0.20
     why = "nobody's income may be read off beyond what anyone could guess"
 
-A rule looks at the upper end of the interval unless it names another statistic. Unknown keys are errors: a limit that
-is silently not applied is worse than none.
+A rule looks at the upper end of the interval unless it names another statistic, and asks for the evidence that the
+measure declares unless it names its own (``evidence = {}`` asks for none). Unknown keys are errors: a limit that is
+silently not applied is worse than none.
 """
 
 from __future__ import annotations
@@ -30,12 +31,13 @@ from pathlib import Path
 from typing import Any
 
 from glasshouse.core.errors import InputError, closest, listed
+from glasshouse.core.limits import STATISTICS, Limit
 from glasshouse.core.measure import Measure
 from glasshouse.core.result import Result
+from glasshouse.core.words import THREATS
 from glasshouse.judgement.policy.outcomes import PolicyReport
-from glasshouse.judgement.policy.rules import Rule, check_keys, one_of, parse_rule, warns_too_late
+from glasshouse.judgement.policy.parsing import check_keys, one_of, parse_limit
 
-THREATS = ("identity", "attribute", "membership", "copying")
 PRESETS = ("public", "research", "secure")
 FORMAT = 1
 _TOP = ("format", "name", "title", "why", "require", "others", "verdict_rule", "min_count", "run", "rule")
@@ -52,7 +54,7 @@ class Policy:
     """
 
     name: str
-    rules: tuple[Rule, ...] = ()
+    rules: tuple[Limit, ...] = ()
     title: str = ""
     why: str = ""
     require: tuple[str, ...] | None = None
@@ -132,7 +134,7 @@ class Policy:
         entries = content.get("rule", [])
         if not isinstance(entries, list):
             raise InputError(f"{where}: rules are written as [[rule]] with double brackets")
-        rules = tuple(parse_rule(entry, f"{where}, rule {i}") for i, entry in enumerate(entries, 1))
+        rules = tuple(parse_limit(entry, f"{where}, rule {i}") for i, entry in enumerate(entries, 1))
         if not rules and others == "inform" and not require:
             raise InputError(f'{where} has no rule, so nothing could be judged; add a [[rule]] or others = "declared"')
         min_count = content.get("min_count", 5)
@@ -158,7 +160,7 @@ class Policy:
         """Names of the measures the rules look at, in order, each once."""
         return tuple(dict.fromkeys(rule.measure for rule in self.rules))
 
-    def rules_for(self, measure: str) -> tuple[Rule, ...]:
+    def rules_for(self, measure: str) -> tuple[Limit, ...]:
         return tuple(rule for rule in self.rules if rule.measure == measure)
 
     def options_for(self, measure: str) -> dict[str, Any]:
@@ -176,11 +178,15 @@ class Policy:
                 found.append(f"there is no measure {rule.measure!r}{closest(rule.measure, known)}")
                 continue
             declared = known[rule.measure]
+            known_statistics = [*STATISTICS, *declared.figures]
+            if rule.statistic and rule.statistic not in known_statistics:
+                found.append(
+                    f"{rule.measure} has no statistic {rule.statistic!r}{closest(rule.statistic, known_statistics)}"
+                )
             unknown = [name for name in rule.options if name not in declared.options]
             if unknown:
                 found.append(f"{rule.measure} has no option {unknown[0]!r}{closest(unknown[0], declared.options)}")
-            filled = rule.resolved(declared.better)
-            if warns_too_late(filled):
+            if rule.resolved(declared.better).warns_too_late:
                 found.append(f"{rule.measure}: the warn limit lies beyond the fail limit, so it could never warn")
             if rule.operator and (declared.better == "lower") != rule.operator.startswith("<"):
                 found.append(
@@ -200,7 +206,7 @@ class Policy:
         found = self.problems(known)
         if found:
             raise InputError(f"policy {self.name!r}: " + "; ".join(found))
-        return replace(self, rules=tuple(rule.resolved(known[rule.measure].better) for rule in self.rules))
+        return replace(self, rules=tuple(_filled(rule, known[rule.measure]) for rule in self.rules))
 
     def evaluate(self, results: Any) -> PolicyReport:
         """Judge results by the rules.
@@ -241,6 +247,11 @@ DECLARED = Policy(
 def preset_text(name: str) -> str:
     """The commented TOML text of a preset, as ``glasshouse policy init`` writes it."""
     return (files("glasshouse.judgement.policy") / "presets" / f"{name}.toml").read_text(encoding="utf-8")
+
+
+def _filled(rule: Limit, measure: Measure[Result]) -> Limit:
+    """The rule with what it leaves open taken from the measure, its evidence included."""
+    return rule.resolved(measure.better, measure.limits)
 
 
 def _several(results: Any) -> Iterable[Result]:

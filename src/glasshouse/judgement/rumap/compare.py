@@ -8,39 +8,41 @@ from typing import Any
 import numpy as np
 
 from glasshouse.catalogue import all_measures
-from glasshouse.core.errors import GlasshouseError, InputError, closest, listed
-from glasshouse.core.measure import Measure
+from glasshouse.core.errors import InputError, closest, listed
+from glasshouse.core.measure import Measure, Side
 from glasshouse.core.result import Result
 from glasshouse.core.streams import RandomState
 from glasshouse.data.pair import Pair
 from glasshouse.judgement.rumap import words as rumap_words
 from glasshouse.judgement.rumap.map import RUMap, checked_names
 from glasshouse.judgement.rumap.scales import GHOSTS, SCALES, Anchor, ghost_pair, ghosts, risk_anchor, utility_anchor
-from glasshouse.utility.defaults import DEFAULT_UTILITY
+from glasshouse.judgement.run import Options, Progress, known_options, printable_seed, run
 
-DEFAULT_RISK = ("disco", "tcap", "rapid", "inference", "identical", "epsilon_identifiability", "dcr", "uniques")
-
-__all__ = ["DEFAULT_RISK", "RUMap", "compare"]
+__all__ = ["RUMap", "compare"]
 
 
 def compare(
     original: Any,
     releases: Mapping[str, Any] | Sequence[Any],
     *,
-    risk: Sequence[str | Measure] | None = None,
-    utility: Sequence[str | Measure] | None = None,
-    measures: Sequence[str | Measure] | None = None,
-    options: Mapping[str, Mapping[str, Any]] | None = None,
+    risk: Sequence[str | Measure[Any]] | None = None,
+    utility: Sequence[str | Measure[Any]] | None = None,
+    measures: Sequence[str | Measure[Any]] | None = None,
+    options: Options | None = None,
     scale: str = "anchored",
     composite: str = "family",
     weights: Mapping[str, float] | None = None,
     random_state: RandomState = 0,
+    n_jobs: int | None = None,
+    progress: Progress | None = None,
     **roles: Any,
 ) -> RUMap:
     """Measure candidate releases of one original and put them on a risk-utility map.
 
     Parameters
     ----------
+    original
+        The confidential table.
     releases
         ``{"A": frame, "B": [first, second]}``; a list holds replicates of one generator: utility is their mean, risk
         their worst.
@@ -58,9 +60,28 @@ def compare(
         "family": mean within each family, then over families. "worst": the worst family. "mean": all measures alike.
     weights
         Factors for measures or families.
+    random_state
+        Seed of everything random; the same figures as alone and in ``gh.assess``. None draws.
+    n_jobs
+        Threads for the measures that can use them; it never changes a figure.
+    progress
+        Called as ``progress(done, total, name)`` before each release.
     **roles
         What a Pair takes: keys, target, holdout, weights column as ``weights_column``, schema, ...
 
+    Returns
+    -------
+    RUMap
+        Releases with their scores, the front, and what can be said about their order.
+
+    Examples
+    --------
+    >>> import glasshouse as gh
+    >>> example = gh.data.load("case_study")
+    >>> ru = gh.compare(example.original, example.releases, keys=example.keys, target=example.target,
+    ...                 risk=["disco", "identical"], utility=["hellinger"])
+    >>> sorted(ru.releases)
+    ['A', 'B', 'C']
     """
     if scale not in SCALES:
         raise InputError(f"scale={scale!r} is not known; use one of {listed(SCALES)}")
@@ -74,19 +95,35 @@ def compare(
     chosen = _chosen(risk, utility, measures)
     pairs = {name: [Pair(original, table, **roles) for table in tables] for name, tables in candidates.items()}
     base = next(iter(pairs.values()))[0]
-    found = {name: [_run(chosen, p, options, random_state) for p in own] for name, own in pairs.items()}
+    seed = printable_seed(random_state)
+    asked = known_options(chosen.values(), options)
+
+    def measured(pair: Pair) -> dict[str, Result]:
+        return run(chosen.values(), pair, seed=seed, options=asked, n_jobs=n_jobs).results
+
+    steps = sum(len(own) for own in pairs.values()) + (len(GHOSTS) if scale == "anchored" else 0)
+    found: dict[str, list[dict[str, Result]]] = {}
+    for name, own in pairs.items():
+        found[name] = []
+        for p in own:
+            if progress is not None:
+                progress(sum(map(len, found.values())), steps, name)
+            found[name].append(measured(p))
     ghost_results: dict[str, dict[str, Result]] = {}
     anchors: dict[str, Anchor] = {}
     left_out: dict[str, str] = {}
     if scale == "anchored":
         tables = ghosts(base, random_state)
-        ghost_results = {g: _run(chosen, ghost_pair(base, tables[g], g), options, random_state) for g in GHOSTS}
+        for g in GHOSTS:
+            if progress is not None:
+                progress(steps - len(GHOSTS) + len(ghost_results), steps, f"ghost: {g}")
+            ghost_results[g] = measured(ghost_pair(base, tables[g], g))
         for name, measure in chosen.items():
-            own = {g: ghost_results[g][name] for g in GHOSTS}
+            anchoring = {g: ghost_results[g][name] for g in GHOSTS}
             anchor = (
-                risk_anchor(own, base.has_holdout, measure.range[0])
+                risk_anchor(anchoring, base.has_holdout, measure.range[0])
                 if measure.side == "disclosure"
-                else utility_anchor(own, measure.better)
+                else utility_anchor(anchoring, measure.better)
             )
             anchors[name] = anchor
             if anchor.reason:
@@ -110,7 +147,7 @@ def compare(
                 f"{spoken}=[...]"
             )
     alarms = {
-        name: sorted({m for r in runs for m, result in r.items() if result.details.get("copy_alarm")})
+        name: sorted({m for r in runs for m, result in r.items() if result.null is not None and result.null.copied})
         for name, runs in found.items()
     }
     made = RUMap(
@@ -137,16 +174,16 @@ def compare(
 
 
 def _chosen(
-    risk: Sequence[str | Measure] | None,
-    utility: Sequence[str | Measure] | None,
-    measures: Sequence[str | Measure] | None,
-) -> dict[str, Measure]:
+    risk: Sequence[str | Measure[Any]] | None,
+    utility: Sequence[str | Measure[Any]] | None,
+    measures: Sequence[str | Measure[Any]] | None,
+) -> dict[str, Measure[Any]]:
     known = all_measures()
-    wanted: list[str | Measure] = list(measures or ())
+    wanted: list[str | Measure[Any]] = list(measures or ())
     if measures is None or risk is not None:
-        wanted += list(risk if risk is not None else [n for n in DEFAULT_RISK if n in known])
+        wanted += list(risk if risk is not None else _by_default(known, "disclosure"))
     if measures is None or utility is not None:
-        wanted += list(utility if utility is not None else DEFAULT_UTILITY)
+        wanted += list(utility if utility is not None else _by_default(known, "utility"))
     made = {}
     for name in wanted:
         measure = name if isinstance(name, Measure) else known.get(name)
@@ -164,28 +201,12 @@ def _chosen(
     return made
 
 
-def _run(
-    chosen: Mapping[str, Measure],
-    pair: Pair,
-    options: Mapping[str, Mapping[str, Any]] | None,
-    random_state: RandomState,
-) -> dict[str, Result]:
-    made = {}
-    for name, measure in chosen.items():
-        own = dict((options or {}).get(name, {}))
-        if "random_state" in measure.options and "random_state" not in own:
-            own["random_state"] = random_state
-        try:
-            made[name] = measure.run(pair, **own)
-        except GlasshouseError as problem:
-            # one measure that cannot run must not hide the others; the map shows the release as incomplete
-            failed = Result(status="failed", reason=str(problem))
-            failed._set(name=name, measure=measure)
-            made[name] = failed
-    return made
+def _by_default(known: Mapping[str, Measure[Any]], side: Side) -> list[str]:
+    """The measures of one side that declare a place on the map."""
+    return [name for name, measure in known.items() if measure.side == side and measure.on_map]
 
 
-def _point(results: Sequence[Result], measure: Measure) -> float | None:
+def _point(results: Sequence[Result], measure: Measure[Any]) -> float | None:
     """Over replicates: the mean of a utility, the worst of a risk; None as soon as one replicate has no value."""
     found = [r.value for r in results]
     if any(v is None for v in found):
@@ -207,13 +228,13 @@ def _interval(results: Sequence[Result]) -> tuple[float, float] | None:
         return None
     if results[0].interval is not None:
         return results[0].interval
-    low, high = results[0].details.get("null_low"), results[0].details.get("null_high")
-    if low is None or high is None:
+    null = results[0].null
+    if null is None or null.low is None or null.high is None:
         return None
-    return values[0] - (high - low) / 2, values[0] + (high - low) / 2
+    return values[0] - (null.high - null.low) / 2, values[0] + (null.high - null.low) / 2
 
 
-def _shown(runs: Sequence[Mapping[str, Result]], chosen: Mapping[str, Measure]) -> dict[str, Result]:
+def _shown(runs: Sequence[Mapping[str, Result]], chosen: Mapping[str, Measure[Any]]) -> dict[str, Result]:
     """The result that stands for a release: the only one, or the worst replicate with all of them beside it."""
     made = {}
     for name, measure in chosen.items():

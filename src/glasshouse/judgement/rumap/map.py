@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from glasshouse.core.errors import InputError, listed
+from glasshouse.core.plain import to_json
 from glasshouse.core.result import Result
 from glasshouse.core.streams import RandomState
 from glasshouse.data.pair import Pair
@@ -285,14 +286,24 @@ class RUMap:
 
         return draw(self, kind, **options)  # type: ignore[arg-type]
 
-    def to_dict(self) -> dict[str, Any]:
-        """Everything as plain objects, no record and no data value in it."""
-        return rumap_words.as_dict(self)
+    @property
+    def source(self) -> Pair | None:
+        """The pair the releases were measured on; None for a map of figures computed elsewhere."""
+        return self._source
 
-    def to_json(self) -> str:
-        from glasshouse.core.plain import to_json
+    def content(self, audience: str = "internal") -> dict[str, Any]:
+        """Everything a reader may see, as plain data with a versioned schema; what every output draws."""
+        from glasshouse.judgement.rumap.content import content
 
-        return to_json(self.to_dict())
+        return content(self, audience)
+
+    def to_dict(self, audience: str = "internal") -> dict[str, Any]:
+        """The content: no record and no data value in it."""
+        return self.content(audience)
+
+    def to_json(self, audience: str = "internal") -> str:
+        """The content as deterministic JSON text."""
+        return to_json(self.content(audience))
 
     def __repr__(self) -> str:
         return rumap_words.block(self)

@@ -121,7 +121,7 @@ def utility_anchor(found: Mapping[str, Result], better: str) -> Anchor:
 def _clearly_worse(ghost: Result, zero: float, one: float, better: str) -> bool:
     worse = zero > one if better == "lower" else zero < one
     # inside its own null band a ghost cannot serve as an end of the scale: the scale would be sampling noise
-    return worse and abs(zero - one) > 1e-9 and bool(ghost.details.get("lost", True))
+    return worse and abs(zero - one) > 1e-9 and (ghost.null is None or ghost.null.lost)
 
 
 def minmax(values: Sequence[float | None]) -> list[float | None]:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from glasshouse.core.plain import number, plain
+from glasshouse.core.plain import number
 from glasshouse.core.streams import RandomState, generator
 from glasshouse.judgement.rumap import consistency as rumap_consistency
 from glasshouse.judgement.rumap import order as rumap_order
@@ -155,44 +155,6 @@ def block(ru: RUMap) -> str:
         )
         lines.append(f"  {name:<{width}}  {shown}{marks}")
     return "\n".join([*lines, "", text(ru, 0.5, None)])
-
-
-def as_dict(ru: RUMap) -> dict[str, Any]:
-    columns = score_columns(ru)
-    found: dict[str, Any] = plain(
-        {
-            "releases": [{k: v[i] for k, v in columns.items()} for i in range(len(ru.releases))],
-            "pareto": ru.pareto,
-            "pareto_all_measures": ru.pareto_all_measures,
-            "scale": ru.scale,
-            "composite": ru.composite,
-            "weights": ru.measure_weights,
-            "measures": {
-                n: {
-                    "side": s,
-                    "family": ru.families[n],
-                    "better": ru.better[n],
-                    "anchor": _anchor(ru, n),
-                    "raw": ru._raw[s][:, k],
-                    "scaled": ru._scaled[s][:, k],
-                }
-                for s in ru._sides
-                for k, n in enumerate(ru._sides[s])
-            },
-            "ghosts": ru.ghosts,
-            "alpha": ru.alpha,
-            "omega": ru.omega,
-            "left_out": ru.left_out,
-            "copy_alarms": ru.alarms,
-            "text": text(ru, 0.5, None),
-        }
-    )
-    return found
-
-
-def _anchor(ru: RUMap, name: str) -> dict[str, Any] | None:
-    anchor = ru.anchors.get(name)
-    return None if anchor is None else {"zero": anchor.zero, "one": anchor.one, "source": anchor.source}
 
 
 def replicate_shares(

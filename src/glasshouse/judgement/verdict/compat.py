@@ -14,11 +14,6 @@ from glasshouse.core.result import Result
 
 LEVEL = {"pass": "LOW", "warn": "MEDIUM", "fail": "HIGH", "incomplete": "INCOMPLETE"}
 VERDICT = {level: verdict for verdict, level in LEVEL.items()}
-SENTENCE = {
-    "LOW": "riskutility's rule: no warning was counted.",
-    "MEDIUM": "riskutility's rule: one or two warnings, no error.",
-    "HIGH": "riskutility's rule: three or more warnings, or an error.",
-}
 
 
 def status(metric: str, **figures: Any) -> str:
@@ -73,89 +68,23 @@ def level(statuses: Sequence[str]) -> str:
     return "MEDIUM" if errors == 0 and warnings <= 2 else "HIGH"
 
 
-def threat_level(threats: Mapping[str, str]) -> str:
-    """The rule of this house in that package's words: LOW, MEDIUM, HIGH or INCOMPLETE from PASS, WARN, FAIL,
-    NOT_ASSESSABLE.
-    """
-    from glasshouse.judgement.verdict.threats import overall
-
-    words = {"PASS": "pass", "WARN": "warn", "FAIL": "fail", "NOT_ASSESSABLE": "not_assessed", "ERROR": "not_assessed"}
-    return LEVEL[overall({name: words[s] for name, s in threats.items()}, tuple(threats))]
-
-
 def statuses(results: Mapping[str, Result]) -> dict[str, str]:
     """Status of every metric of that report which has been measured here.
 
     A failed measure is an ERROR, what does not apply is SKIPPED.
     """
     found = {}
-    for metric, (name, read) in _READERS.items():
-        result = results.get(name)
-        if result is None:
+    for result in results.values():
+        if result.measure is None or result.measure.riskutility is None:
             continue
+        metric, read = result.measure.riskutility
         if result.status != "ok":
             found[metric] = "ERROR" if result.status == "failed" else "SKIPPED"
             continue
         figures = read(result)
-        found[metric] = (
-            "SKIPPED"
-            if any(v is None for v in figures.values()) and metric not in ("CAP", "TCAP", "DiSCO")
-            else status(metric, **figures)
-        )
+        undefined = any(v is None for v in figures.values()) and metric not in ("CAP", "TCAP", "DiSCO")
+        found[metric] = "SKIPPED" if undefined else status(metric, **figures)
     return found
-
-
-def _detail(result: Result, *names: str) -> Any:
-    return next((result.details[n] for n in names if result.details.get(n) is not None), None)
-
-
-def _nndr_ratio(result: Result) -> float | None:
-    """Mean distance ratio to training records over the one to holdout records; None without a holdout."""
-    train, holdout = _detail(result, "mean_train"), _detail(result, "mean_holdout")
-    return None if train is None or not holdout else float(train / holdout)
-
-
-def _percent(share: float | None) -> float | None:
-    return None if share is None else 100 * share
-
-
-_READERS: dict[str, tuple[str, Any]] = {
-    "CAP": ("cap", lambda r: {"cap": r.value, "baseline": r.baseline}),
-    "TCAP": ("tcap", lambda r: {"cap": r.value, "baseline": r.baseline}),
-    "WEAP": ("weap", lambda r: {"pct_disclosive": _percent(_detail(r, "pct_disclosive"))}),
-    "DiSCO": ("disco", lambda r: {"ratio": None if not r.baseline or r.value is None else r.value / r.baseline}),
-    "RAPID": ("rapid", lambda r: {"value": r.value}),
-    "DCR": ("dcr", lambda r: {"share": r.value, "wilcoxon_p": _detail(r, "wilcoxon_p", "wilcoxon_p_less")}),
-    "NNDR": ("nndr", lambda r: {"ratio": _nndr_ratio(r), "pct_suspicious": _percent(r.value)}),
-    "IMS": ("identical", lambda r: {"pct": _percent(r.value)}),
-    "dRisk": ("drisk", lambda r: {"value": r.value}),
-    "Hitting Rate": ("hitting_rate", lambda r: {"value": r.value}),
-    "Epsilon-Identifiability": ("epsilon_identifiability", lambda r: {"value": r.value}),
-    "k-Anonymity": ("k_anonymity", lambda r: {"k": r.value}),
-    "l-Diversity": ("l_diversity", lambda r: {"l": r.value}),
-    "t-Closeness": ("t_closeness", lambda r: {"t": r.value}),
-    "Individual Risk": (
-        "individual_risk",
-        lambda r: {"mean_risk": _detail(r, "mean", "global") if _detail(r, "mean", "global") is not None else r.value},
-    ),
-    "Population Uniqueness": ("population_uniqueness", lambda r: {"value": r.value}),
-    "Attacker Risk": (
-        "attacker_risk",
-        lambda r: {
-            "value": _detail(r, "prosecutor", "prosecutor_mean")
-            if _detail(r, "prosecutor", "prosecutor_mean") is not None
-            else r.value
-        },
-    ),
-    "delta-Presence": ("delta_presence", lambda r: {}),
-    "Singling Out": ("singling_out", lambda r: {"risk": r.value}),
-    "Linkability": ("linkability", lambda r: {"risk": r.value}),
-    "NNAA": (
-        "nnaa",
-        lambda r: {"privacy_loss": _detail(r, "privacy_loss") if _detail(r, "privacy_loss") is not None else r.value},
-    ),
-    "DOMIAS": ("domias", lambda r: {"auc": r.value}),
-}
 
 
 def _pass(met: bool) -> str:

@@ -2,26 +2,73 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
 
 import narwhals as nw
 
-from glasshouse.core.errors import GlasshouseError
 from glasshouse.core.result import Result
-from glasshouse.judgement.policy.outcomes import SEVERITY
-from glasshouse.judgement.verdict.threats import Judged
+from glasshouse.core.words import SEVERITY
+from glasshouse.data.pair import Pair
+from glasshouse.judgement.verdict.threats import Judged, rank
 
-if TYPE_CHECKING:
-    from glasshouse.data.pair import Pair
-
-PREFERRED = ("disco", "rapid", "tcap", "cap", "uniques")
 MOST_LEVELS = 12
 # records times keys up to which a model is refitted without each key; fixed, so that a report never depends on speed
 MODEL_WORK = 50_000
 
 
-def drivers(pair: Pair, judged: Sequence[Judged], options: Mapping[str, Mapping[str, Any]]) -> dict[str, Any] | None:
+@dataclass(frozen=True)
+class Dropped:
+    """The figure without one key, and how far it falls."""
+
+    column: str
+    without: float
+    falls_by: float
+
+
+@dataclass(frozen=True)
+class Drivers:
+    """Drop-one contributions of the keys to one measure, the largest first."""
+
+    measure: str
+    value: float
+    keys: tuple[Dropped, ...]
+
+    def to_dict(self) -> dict[str, Any]:
+        """The contributions as plain data."""
+        return asdict(self)
+
+
+@dataclass(frozen=True)
+class Group:
+    """A measure's figure inside one level of one column."""
+
+    column: str
+    level: object
+    n: int
+    value: float | None
+    low: float | None
+    high: float | None
+    small: bool
+
+
+@dataclass(frozen=True)
+class People:
+    """How many records a measure flags, of how many it could tell, and the share inside each subgroup."""
+
+    measure: str
+    flagged: int
+    known: int
+    of: int
+    groups: tuple[Group, ...]
+
+    def to_dict(self) -> dict[str, Any]:
+        """The counts as plain data."""
+        return asdict(self)
+
+
+def drivers(pair: Pair, judged: Sequence[Judged], options: Mapping[str, Mapping[str, Any]]) -> Drivers | None:
     """Drop-one contributions of the keys: how far a measure falls when the attacker does not know one of them.
 
     Takes the worst attribute measure that can be run again cheaply: one that counts cells, or a model on a small table.
@@ -29,87 +76,58 @@ def drivers(pair: Pair, judged: Sequence[Judged], options: Mapping[str, Mapping[
     """
     small = pair.n("original") * max(len(pair.keys), 1) <= MODEL_WORK
     again = ("cells", "rows", "attackers") if small else ("cells", "rows")
-    chosen = _choose(
-        [
-            j
-            for j in judged
-            if j.decides
-            and j.measure.cost in again
-            and "keys" in j.measure.needs
-            and j.measure.table == "pair"
-            and j.measure.threat == "attribute"
-        ]
-    )
+    chosen = _worst(judged, lambda j: j.measure.cost in again and "keys" in j.measure.needs and _is(j, "attribute"))
     if chosen is None or len(pair.keys) < 2 or not chosen.result.value:
         return None
-    measure, value = chosen.measure, chosen.result.value
-    assert value is not None
-    rows: list[dict[str, Any]] = []
+    measure, value = chosen.measure, float(chosen.result.value)
+    rows = []
     for key in pair.keys:
         without = measure.run(pair.replace(keys=[k for k in pair.keys if k != key]), **options.get(measure.name, {}))
         if without.value is not None:
-            rows.append({"column": key, "without": without.value, "falls_by": float(value) - float(without.value)})
-    rows.sort(key=lambda row: (-row["falls_by"], row["column"]))
-    return {"measure": measure.name, "value": value, "keys": rows} if rows else None
+            rows.append(Dropped(key, float(without.value), value - float(without.value)))
+    rows.sort(key=lambda row: (-row.falls_by, row.column))
+    return Drivers(measure.name, value, tuple(rows)) if rows else None
 
 
-def people(pair: Pair, judged: Sequence[Judged]) -> dict[str, Any] | None:
+def people(pair: Pair, judged: Sequence[Judged]) -> People | None:
     """How many original records the leading attribute (or identity) measure flags, and the share inside each
     subgroup.
     """
-    able = [j for j in judged if j.decides and j.measure.table == "pair" and j.result._flag is not None]
-    chosen = _choose([j for j in able if j.measure.threat == "attribute"]) or _choose(
-        [j for j in able if j.measure.threat == "identity"]
+    chosen = _worst(judged, lambda j: j.result.flag is not None and _is(j, "attribute")) or _worst(
+        judged, lambda j: j.result.flag is not None and _is(j, "identity")
     )
     if chosen is None:
         return None
     result = chosen.result
-    flags, known = result._flags()
-    groups: list[dict[str, Any]] = []
+    flags, known = result.flags()
+    groups: list[Group] = []
     for column in (*pair.keys, *pair.targets) if flags[known].any() else ():
         if len(pair.codes(column).levels) <= MOST_LEVELS:
             groups += _groups(result, column)
-    return {
-        "measure": result.name,
-        "flagged": round(float(flags[known].sum())),
-        "known": int(known.sum()),
-        "of": len(flags),
-        "groups": groups,
-    }
+    return People(result.name, round(float(flags[known].sum())), int(known.sum()), len(flags), tuple(groups))
 
 
-def _groups(result: Result, column: str) -> list[dict[str, Any]]:
+def _groups(result: Result, column: str) -> list[Group]:
     table: Mapping[str, list[Any]] = nw.from_native(result.by(column), eager_only=True).to_dict(as_series=False)
     names = list(table)
-    return [
-        {"column": column, "level": level, "n": n, "value": value, "low": low, "high": high, "small": small}
-        for level, n, value, low, high, small in zip(*(table[name] for name in names[:6]), strict=True)
-        if n
-    ]
+    rows = zip(*(table[name] for name in names[:6]), strict=True)
+    return [Group(column, level, n, value, low, high, small) for level, n, value, low, high, small in rows if n]
 
 
-def _choose(members: Sequence[Judged]) -> Judged | None:
-    """The worst judged member; among equals the one whose figure people know best."""
+def _is(j: Judged, threat: str) -> bool:
+    return j.measure.table == "pair" and j.measure.threat == threat
+
+
+def _worst(judged: Sequence[Judged], wanted: Callable[[Judged], bool]) -> Judged | None:
+    """The gravest of the wanted measures that have a figure; among equals the one with the largest excess, and what
+    counts cells before what fits a model, because its answer can be checked by hand."""
     usable = [
         j
-        for j in members
-        if j.result.status == "ok" and j.result.value is not None and j.status in ("pass", "warn", "fail")
+        for j in judged
+        if j.decides and j.result.value is not None and j.status in ("pass", "warn", "fail") and wanted(j)
     ]
-    order = {name: i for i, name in enumerate(PREFERRED)}
-    return min(
+    return max(
         usable,
-        key=lambda j: (-SEVERITY[j.status], not j.result.value, order.get(j.name, len(order)), j.name),
+        key=lambda j: (SEVERITY[j.status], bool(j.result.value), j.measure.cost == "cells", rank(j)),
         default=None,
     )
-
-
-def safely(compute: Any, *arguments: Any) -> tuple[Any, str | None]:
-    """The answer, or None and a sentence without any data value: an explanation that fails must not cost the
-    verdict.
-    """
-    try:
-        return compute(*arguments), None
-    except GlasshouseError as problem:
-        return None, str(problem)
-    except Exception as problem:
-        return None, f"stopped with {type(problem).__name__}"

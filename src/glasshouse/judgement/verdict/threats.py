@@ -8,55 +8,76 @@ from typing import Any
 
 import numpy as np
 
+from glasshouse.core.limits import Outcome, deciding, status_of
 from glasshouse.core.measure import Measure
 from glasshouse.core.result import Result
-from glasshouse.judgement.policy.outcomes import SEVERITY, Outcome
-from glasshouse.judgement.policy.policy import THREATS, Policy
+from glasshouse.core.words import HOLDOUT_ADVICE, QUESTIONS, SEVERITY, THREATS
+from glasshouse.data.pair import Pair
+from glasshouse.judgement.policy.policy import Policy
 
-QUESTIONS = {
-    "identity": "Can a released record be tied to a real person?",
-    "attribute": "Does the release tell an attacker something about a real person?",
-    "membership": "Can an attacker tell who was in the data?",
-    "copying": "Does the release contain the original records, or near copies of them?",
+# What to say about a threat that could not be assessed, by the input that was missing.
+WAYS_OUT: Mapping[str, str] = {
+    "holdout": f"No holdout was supplied. {HOLDOUT_ADVICE}",
+    "keys": "No keys were named: say what an attacker may know, e.g. keys=['age', 'sex'].",
+    "target": "No target was named: say what an attacker wants to learn, e.g. target='income'.",
 }
-STRUCTURE = (
-    "counts classes in the released file alone. Records of a fully synthetic file belong to nobody, so this "
-    "describes the file and does "
-    "not decide; declare row_paired=True, or name the measure in the policy, if released records are real people"
-)
 
 
 @dataclass(frozen=True)
 class Judged:
-    """One result under one policy: its status, and whether it takes part in the verdict."""
+    """One result under one policy: its status, the limits behind it, and whether it takes part in the verdict.
+
+    ``role`` is "decides", "informs" (no limit counts), "structure" (describes the released file alone) or "utility".
+    """
 
     result: Result
+    measure: Measure[Any]
     status: str
-    decides: bool
     role: str
     outcomes: tuple[Outcome, ...] = ()
 
     @property
     def name(self) -> str:
-        return self.result.name
+        """The measure's name."""
+        return self.measure.name
 
     @property
-    def measure(self) -> Measure:
-        assert self.result.measure is not None
-        return self.result.measure
+    def decides(self) -> bool:
+        """Whether the result takes part in the verdict."""
+        return self.role == "decides" or (self.role == "utility" and any(o.limit.measure for o in self.outcomes))
+
+    @property
+    def decided_by(self) -> Outcome | None:
+        """The limit that gave the status."""
+        return deciding(self.outcomes)
 
     @property
     def limits(self) -> str:
-        """The limits in force, as a phrase."""
-        if self.outcomes:
-            return "; ".join(o.rule.text() for o in self.outcomes)
-        bands = self.result.bands
-        if bands is None:
-            return ""
-        sign = "<=" if bands.better == "lower" else ">="
-        ends = {"high": "upper end", "low": "lower end"}
-        limits = [f"{v:g} ({k})" for k, v in (("warn", bands.warn), ("fail", bands.fail)) if v is not None]
-        return f"{ends.get(bands.on, bands.on)} {sign} {', '.join(limits)}" if limits else ""
+        """The limit that decided, as a phrase; the limits that were not met by any figure when none did."""
+        found = self.decided_by
+        limits = [o.limit for o in self.outcomes] if found is None else [found.limit]
+        return "; ".join(limit.text() for limit in limits or self.result.limits)
+
+    @property
+    def comparison(self) -> str:
+        """What the deciding limit saw, in words."""
+        return "" if self.decided_by is None else self.decided_by.comparison
+
+    @property
+    def missing(self) -> str | None:
+        """The input that was missing where the measure or its limit needed one: "holdout", "keys", "target"."""
+        if self.result.needs is not None:
+            return "target" if self.result.needs == "targets" else self.result.needs
+        open_ = [o for o in self.outcomes if o.status == "not_assessed"]
+        if open_ and self.result.status == "ok" and self.result.holdout is None:
+            return "holdout" if any(o.statistic.startswith("difference") for o in open_) else None
+        return None
+
+    @property
+    def why_open(self) -> str:
+        """Why a measure decides nothing: it did not apply, or the limit's statistic does not exist for it here."""
+        ruled = next((o.comparison for o in self.outcomes if o.status == "not_assessed"), None)
+        return str(self.result.reason or ruled or "no figure")
 
 
 @dataclass(frozen=True)
@@ -74,18 +95,8 @@ class Threat:
 
     @property
     def question(self) -> str:
+        """The question behind the threat."""
         return QUESTIONS[self.name]
-
-    def to_dict(self) -> dict[str, Any]:
-        return {
-            "status": self.status,
-            "worst": self.worst,
-            "sentence": self.sentence,
-            "required": self.required,
-            "deciding": list(self.deciding),
-            "findings": list(self.findings),
-            "missing": list(self.missing),
-        }
 
     def __str__(self) -> str:
         return f"{self.name}: {self.status.replace('_', ' ')}. {self.sentence}"
@@ -97,31 +108,30 @@ def judge(result: Result, policy: Policy, row_paired: bool) -> Judged:
     Rules come first, then the limits the measure declares, if the policy lets them count.
     """
     measure = result.measure
-    assert measure is not None
-    outcomes = tuple(rule.judge(result) for rule in policy.rules_for(result.name))
+    if measure is None:
+        raise ValueError("a result is judged after its measure made it")
+    ruled = tuple(rule.judge(result) for rule in policy.rules_for(result.name))
+    outcomes = ruled or result.outcomes
+    status = _status(result, outcomes, bool(ruled))
     if measure.side == "utility":
-        status = _worst(o.status for o in outcomes) if outcomes else _declared(result)
-        return Judged(result, status, bool(outcomes), "utility", outcomes)
-    if outcomes:
-        return Judged(result, _worst(o.status for o in outcomes), True, "decides", outcomes)
-    if measure.table == "single" and not row_paired:
-        return Judged(result, _declared(result), False, "structure")
-    judged = _declared(result) != "no_limit" and (result.status == "ok" or result.bands is not None)
-    decides = policy.others == "declared" and measure.threat is not None and judged
-    return Judged(result, _declared(result), decides, "decides" if decides else "informs")
+        role = "utility"
+    elif ruled:
+        role = "decides"
+    elif measure.table == "single" and not row_paired:
+        role = "structure"
+    else:
+        counts = policy.others == "declared" and measure.threat is not None and status != "no_limit"
+        role = "decides" if counts and (result.status == "ok" or result.limits) else "informs"
+    return Judged(result, measure, status, role, outcomes)
 
 
-def _declared(result: Result) -> str:
+def _status(result: Result, outcomes: Sequence[Outcome], ruled: bool) -> str:
+    """The gravest outcome. A declared limit without a figure leaves nothing to judge; a policy's leaves it open."""
     if result.status != "ok":
         return "failed" if result.status == "failed" else "not_assessed"
-    bands = result.bands
-    if result._verdict is None and bands is not None and bands.warn is None and bands.fail is None:
-        return "no_limit"  # a measure that could not fail has not passed anything
-    return result.verdict or "no_limit"
-
-
-def _worst(statuses: Any) -> str:
-    return max(statuses, key=lambda status: SEVERITY[status])  # type: ignore[no-any-return]
+    limited = [o for o in outcomes if o.limit.warn is not None or o.limit.fail is not None]
+    status = status_of(limited)
+    return "no_limit" if status == "not_assessed" and not ruled else status
 
 
 def assess_threats(
@@ -143,7 +153,7 @@ def assess_threats(
     }
 
 
-def nothing_to_learn(pair: Any) -> str | None:
+def nothing_to_learn(pair: Pair) -> str | None:
     """Why attribute disclosure cannot be tested on this pair: everybody has the same target value, or nobody has one.
 
     An attacker who is right because there is one answer learns nothing, and that is no sign of a safe release.
@@ -160,37 +170,37 @@ def nothing_to_learn(pair: Any) -> str | None:
 
 
 def _threat(name: str, members: list[Judged], required: bool, untestable: str | None = None) -> Threat:
-    deciding = [j for j in members if j.decides and j.status in ("pass", "warn", "fail")]
+    found = [j for j in members if j.decides and j.status in ("pass", "warn", "fail")]
     open_ = [j for j in members if j.decides and j.status in ("not_assessed", "failed")]
     missing = tuple(dict.fromkeys(_reason(j) for j in open_))
-    if untestable is not None and not any(j.status in ("warn", "fail") for j in deciding):
+    if untestable is not None and not any(j.status in ("warn", "fail") for j in found):
         return Threat(
             name, "not_assessed", None, f"Not assessed: {untestable}.", (), (), (untestable, *missing), required
         )
-    if not deciding:
+    if not found:
         return Threat(name, "not_assessed", None, _not_assessed(members, open_), (), (), missing, required)
     # Measures of one group are functions of the same counts: the group speaks once, through its worst member.
     groups: dict[str, Judged] = {}
-    for j in deciding:
+    for j in found:
         held = groups.get(j.measure.group)
-        if held is None or _rank(j) > _rank(held):
+        if held is None or rank(j) > rank(held):
             groups[j.measure.group] = j
-    ordered = sorted(groups.values(), key=_rank, reverse=True)
+    ordered = sorted(groups.values(), key=rank, reverse=True)
     worst = ordered[0]
-    findings = tuple(j.name for j in ordered if j.status in ("warn", "fail"))
     return Threat(
         name,
         worst.status,
         worst.name,
         worst.result.sentence,
-        tuple(j.name for j in deciding),
-        findings,
+        tuple(j.name for j in found),
+        tuple(j.name for j in ordered if j.status in ("warn", "fail")),
         missing,
         required,
     )
 
 
-def _rank(j: Judged) -> tuple[int, bool, float, str]:
+def rank(j: Judged) -> tuple[int, bool, float, str]:
+    """Order of judged measures: severity, then what is established, then the size of the figure."""
     excess = j.result.excess
     figure = (
         excess
@@ -206,37 +216,23 @@ def established(result: Result) -> bool:
     """Whether the release does worse than its reference beyond doubt; a limit may also be broken because too little
     was seen to rule it out.
     """
-    difference = result.details.get("difference_interval")
-    if difference:
-        return bool(difference[0] > 0)
-    reference = result.baseline
-    return result.interval is None or reference is None or result.interval[0] is None or result.interval[0] > reference
+    if result.difference_interval is not None:
+        return result.difference_interval[0] > 0
+    return result.excess_interval is None or result.excess_interval[0] > 0
 
 
 def _reason(j: Judged) -> str:
-    text = why_open(j)
-    return text if text.startswith(j.name) else f"{j.name}: {text}"
-
-
-def why_open(j: Judged) -> str:
-    """Why a measure decides nothing: it did not apply, or the policy's statistic does not exist for it here."""
-    ruled = next((o.comparison for o in j.outcomes if o.status == "not_assessed"), None)
-    return str(j.result.reason or ruled or "no figure")
+    return j.why_open if j.why_open.startswith(j.name) else f"{j.name}: {j.why_open}"
 
 
 def _not_assessed(members: list[Judged], open_: list[Judged]) -> str:
     if not members:
         return 'Not assessed: no measure of this threat was among those run; measures="default" has some.'
-    reasons = " ".join(why_open(j) for j in open_)
-    ways = []
-    if "holdout" in reasons:
-        ways.append("No holdout was supplied. Withhold 20 to 50 % of the records before synthesis and run again.")
-    if "needs keys" in reasons:
-        ways.append("No keys were named: say what an attacker may know, e.g. keys=['age', 'sex'].")
-    if "needs a target" in reasons:
-        ways.append("No target was named: say what an attacker wants to learn.")
-    if any(j.status == "failed" for j in open_):
-        ways.append(f"{sum(j.status == 'failed' for j in open_)} measure(s) failed; the reasons are in the table.")
+    lacking = {j.missing for j in open_}
+    ways = [text for need, text in WAYS_OUT.items() if need in lacking]
+    stopped = sum(j.status == "failed" for j in open_)
+    if stopped:
+        ways.append(f"{stopped} measure(s) failed; the reasons are in the table.")
     if not ways and open_:
         ways.append(" ".join(dict.fromkeys(_reason(j).rstrip(".") + "." for j in open_)))
     if not open_:

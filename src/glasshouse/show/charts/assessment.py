@@ -4,28 +4,21 @@ from __future__ import annotations
 
 from typing import Any
 
-from glasshouse.judgement.figures import title
-from glasshouse.judgement.verdict.assessment import Assessment
+from glasshouse.core.words import SEVERITY
 from glasshouse.show.charts.generic import layered, marks
 
 
-def threats(assessment: Assessment) -> Any:
+def threats(content: dict[str, Any]) -> Any:
     """Every disclosure measure whose figure is a share or a chance, grouped by threat, worst threat first."""
-    order = {"fail": 0, "warn": 1, "not_assessed": 2, "pass": 3}
     rows: list[dict[str, Any]] = []
     spans: list[dict[str, Any]] = []
-    for threat in sorted(assessment.threats.values(), key=lambda t: (order[t.status], t.name)):
-        for judged in assessment.judged:
-            result, measure = judged.result, judged.measure
-            if (
-                measure.threat != threat.name
-                or result.status != "ok"
-                or measure.range != (0, 1)
-                or judged.role == "structure"
-            ):
+    for name in sorted(content["threats"], key=lambda name: (-SEVERITY[content["threats"][name]["status"]], name)):
+        for shown in content["results"].values():
+            told = shown["value"] is not None and shown["range"] == [0, 1] and shown["role"] != "structure"
+            if shown["threat"] != name or not told:
                 continue
-            label = f"{threat.name}: {title(judged.name)}"
-            rows += marks(result, label)
-            if result.interval is not None and None not in result.interval:
-                spans.append({"measure": label, "low": result.interval[0], "high": result.interval[1]})
+            label = f"{name}: {shown['title']}"
+            rows += marks(label, shown["value"], shown["baseline"], shown["holdout"])
+            if shown["interval"] is not None and None not in shown["interval"]:
+                spans.append({"measure": label, "low": shown["interval"][0], "high": shown["interval"][1]})
     return layered(rows, spans, "share or chance", order=list(dict.fromkeys(row["measure"] for row in rows)))

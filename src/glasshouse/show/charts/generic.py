@@ -9,13 +9,13 @@ from typing import Any
 from glasshouse.core.charts import chart
 from glasshouse.core.result import Result
 
-ORDER = ("with the release", "without the release", "people never seen")
+ORDER = ("with the release", "without the release", "people never in the data")
 SHAPES = ("circle", "stroke", "square")
 
 
-def marks(result: Result, label: str) -> list[dict[str, Any]]:
-    """One row per figure of a result."""
-    figures = zip(ORDER, (result.value, result.baseline, result.holdout), strict=True)
+def marks(label: str, value: float | None, baseline: float | None, holdout: float | None) -> list[dict[str, Any]]:
+    """One row per figure that is there."""
+    figures = zip(ORDER, (value, baseline, holdout), strict=True)
     return [{"measure": label, "figure": name, "value": float(value)} for name, value in figures if value is not None]
 
 
@@ -63,4 +63,4 @@ def figures(result: Result) -> Any:
     if result.interval is not None and None not in result.interval:
         spans = [{"measure": result.name, "low": result.interval[0], "high": result.interval[1]}]
     unit = result.measure.unit if result.measure is not None else ""
-    return layered(marks(result, result.name), spans, unit)
+    return layered(marks(result.name, result.value, result.baseline, result.holdout), spans, unit)

@@ -152,7 +152,7 @@ def distribution(result: Result, bins: int = 30) -> Any:
 def classes(result: Result) -> Any:
     """Risk inside each true class, with interval; the dash is the share the class has anyway."""
     result = _only(result)
-    classes = result.assaults[0].classes
+    classes = result.attacks[0].classes
     if classes is None:
         raise InputError("the target is a number, so there are no classes; use plot('subgroups', column=...)")
     table = _table(result.by_class())
@@ -264,7 +264,7 @@ def predicted(result: Result, bins: int = 30) -> Any:
         alt.Chart(_data(rows))
         .mark_rect()
         .encode(
-            x=alt.X("x:Q", title=f"true {result.assaults[0].target}"),
+            x=alt.X("x:Q", title=f"true {result.attacks[0].target}"),
             x2="x2:Q",
             y=alt.Y("y:Q", title="predicted"),
             y2="y2:Q",
@@ -346,7 +346,7 @@ def folds(result: Result) -> Any:
 def _confusion(result: RapidResult, answers: ClassAnswers) -> Any:
     import altair as alt
 
-    labels = [str(c) for c in result.assaults[0].classes or []]
+    labels = [str(c) for c in result.attacks[0].classes or []]
     common = np.argsort(-np.bincount(answers.y, minlength=len(labels)), kind="stable")[:12]
     rows = []
     for i in sorted(common):

@@ -205,7 +205,7 @@ def _measures(measures: str | None) -> Any:
 
 def _check_audience(audience: str) -> None:
     from glasshouse.core.errors import InputError
-    from glasshouse.judgement.verdict.assessment import AUDIENCES
+    from glasshouse.judgement.content import AUDIENCES
 
     if audience not in AUDIENCES:
         raise InputError(f"--audience {audience!r} is not known; it is internal or external")

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from glasshouse.show.cli import options as o
 from glasshouse.show.cli.terminal import bar, check_format, deliver, out
+
+if TYPE_CHECKING:
+    from glasshouse.judgement.rumap.map import RUMap
 
 
 def compare(
@@ -40,11 +43,11 @@ def compare(
         "target": target,
         "holdout": None if holdout is None else str(holdout),
     }
+    given = {k: v for k, v in roles.items() if v is not None}
+    first = seed if seed is not None else 0
     with bar(quiet, no_progress) as progress:
-        if progress is not None:
-            progress(0, 1, "comparing")
-        ru = _call(gh.compare, str(original), named, {k: v for k, v in roles.items() if v is not None}, seed, jobs)
-    deliver(output, format, quiet, lambda form: _render(ru, form), lambda: out().print(_text(ru)))
+        ru = gh.compare(str(original), named, random_state=first, n_jobs=jobs, progress=progress, **given)
+    deliver(output, format, quiet, lambda form: _render(ru, form), lambda: out().print(ru.text()))
     return 0
 
 
@@ -61,25 +64,9 @@ def _names(releases: list[Path]) -> dict[str, str]:
     return named
 
 
-def _call(
-    compare: Any, original: str, named: dict[str, str], roles: dict[str, Any], seed: int | None, jobs: int | None
-) -> Any:
-    import inspect
-
-    accepted = inspect.signature(compare).parameters
-    run = {"random_state": seed if seed is not None else 0, "n_jobs": jobs}
-    return compare(original, named, **roles, **{k: v for k, v in run.items() if k in accepted and v is not None})
-
-
-def _text(ru: Any) -> str:
-    return str(ru.text())
-
-
-def _render(ru: Any, form: str) -> str:
-    from glasshouse.core.plain import to_json
-
+def _render(ru: RUMap, form: str) -> str:
     if form == "json":
-        return (ru.to_json() if hasattr(ru, "to_json") else to_json(ru.to_dict())).rstrip("\n") + "\n"
+        return ru.to_json() + "\n"
     if form == "html":
         from glasshouse.show.report.comparison import render
 
@@ -88,4 +75,4 @@ def _render(ru: Any, form: str) -> str:
         from glasshouse.show.report.comparison import markdown
 
         return markdown(ru)
-    return _text(ru) + "\n"
+    return ru.text() + "\n"

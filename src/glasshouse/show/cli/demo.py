@@ -25,7 +25,7 @@ def demo(
     from rich.text import Text
 
     import glasshouse as gh
-    from glasshouse.judgement.verdict.assessment import MARKS
+    from glasshouse.core.words import MARKS
 
     started = time.perf_counter()
     example = gh.data.load("health")

@@ -59,7 +59,8 @@ def check(
 ) -> int:
     """Validate a policy against the measures there are, without any data."""
     from glasshouse.catalogue import all_measures
-    from glasshouse.judgement.policy.policy import THREATS, Policy
+    from glasshouse.core.words import THREATS
+    from glasshouse.judgement.policy.policy import Policy
 
     found = Policy.of(policy).validated(all_measures())
     console = out()

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from glasshouse.core.errors import InputError, closest
+from glasshouse.core.words import MARKS, SEVERITY
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -134,13 +135,11 @@ def show(assessment: Assessment, console: Console, audience: str = "internal") -
     """The verdict, the four threats, the rules and what to do."""
     from rich.text import Text
 
-    from glasshouse.judgement.verdict.assessment import MARKS
-
-    external = audience == "external"
-    content = assessment.to_dict(audience)
-    line = Text(f"{MARKS[assessment.verdict]} {assessment.verdict.upper()}", style=STYLES[assessment.verdict])
-    console.print(line.append(f"  {assessment.headline}", style="default not bold"))
-    console.print(f"policy: {assessment.policy}\n")
+    content = assessment.content(audience)
+    verdict, policy = content["verdict"], content["policy"]
+    line = Text(f"{MARKS[verdict]} {verdict.upper()}", style=STYLES[verdict])
+    console.print(line.append(f"  {content['headline']}", style="default not bold"))
+    console.print(f"policy: {policy['name']}{': ' + policy['title'] if policy['title'] else ''}\n")
     for name, threat in content["threats"].items():
         head = Text(f"{MARKS[threat['status']]} {name:<11}", style=STYLES[threat["status"]])
         console.print(
@@ -150,19 +149,20 @@ def show(assessment: Assessment, console: Console, audience: str = "internal") -
             )
         )
         console.print(f"  {threat['sentence']}")
-    if assessment.outcomes.outcomes and not external:
+    if content["outcomes"]:
         console.print("\nrules")
-        for rule in assessment.outcomes.lines():
-            console.print(f"  {rule}")
+        for o in sorted(content["outcomes"], key=lambda o: -SEVERITY[o["status"]]):
+            word = "NONE" if o["status"] == "not_assessed" else o["status"].upper()
+            console.print(f"  {word}  {o['measure']}.{o['statistic']}  {o['comparison']}")
     if content["recommendations"]:
         console.print("\nwhat to do")
         for item in content["recommendations"][:4]:
             console.print(f"  - {item['text']}")
-    failed = [j.name for j in assessment.judged if j.status == "failed"]
+    failed = [shown for shown in content["results"].values() if shown["judgement"] == "failed"]
     if failed:
-        console.print(f"\n{len(failed)} measure(s) failed: {', '.join(failed)}")
-        for name in failed:
-            console.print(f"  {content['results'][name]['reason']}")
+        console.print(f"\n{len(failed)} measure(s) failed: {', '.join(shown['name'] for shown in failed)}")
+        for shown in failed:
+            console.print(f"  {shown['reason']}")
 
 
 def table(rows: Sequence[dict[str, Any]], columns: Sequence[str]) -> str:

@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
-from typing import Any
-
+from glasshouse.judgement.rumap.map import RUMap
 from glasshouse.show.report.drawing import map_of
 from glasshouse.show.report.markdown import plain_text
 from glasshouse.show.report.templating import environment
 
 
-def render(ru_map: Any) -> str:
+def render(ru_map: RUMap, audience: str = "internal") -> str:
     """One self-contained page with the risk-utility map."""
-    text: str = environment().get_template("comparison.html.j2").render(ru=map_of(ru_map))
+    text: str = environment().get_template("comparison.html.j2").render(ru=map_of(ru_map, audience))
     return text
 
 
-def markdown(ru_map: Any) -> str:
+def markdown(ru_map: RUMap, audience: str = "internal") -> str:
     """The scores as a table, and the same in words."""
-    found = map_of(ru_map)
+    found = map_of(ru_map, audience)
     lines = ["# Risk and utility of the compared releases", ""]
     lines += ["| release | risk | utility | among the others | copying |", "|---|---|---|---|---|"]
     lines += ["| " + " | ".join(plain_text(cell) for cell in row.values()) + " |" for row in found["rows"]]

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from typing import Any
 
 from glasshouse.core.charts import kinds
-from glasshouse.judgement.verdict.assessment import Assessment
-from glasshouse.judgement.verdict.drivers import safely
+from glasshouse.core.result import Result
+from glasshouse.core.words import SEVERITY
+from glasshouse.judgement.rumap.map import RUMap
+from glasshouse.judgement.run import safely
 
 MOST_BYTES = 60_000
 MOST_PICTURES = 12
@@ -16,42 +19,42 @@ _FAINT = "#040506"
 FONT = "system-ui, sans-serif"
 
 
-def pictures(assessment: Assessment) -> dict[str, str]:
+def pictures(content: dict[str, Any], results: Mapping[str, Result]) -> dict[str, str]:
     """The default chart of the measures that decide, worst first, as SVG text; a chart that cannot be drawn is left
-    out.
+    out. Charts are drawn from results, which an external page does not get.
     """
-    order = {"fail": 0, "warn": 1, "pass": 2}
     wanted = sorted(
-        (j for j in assessment.judged if j.decides and j.status in order and kinds(j.name)),
-        key=lambda j: (order[j.status], j.name),
+        (
+            shown
+            for name, shown in content["results"].items()
+            if name in results and shown["decides"] and shown["verdict"] is not None and kinds(name)
+        ),
+        key=lambda shown: (-SEVERITY[shown["judgement"]], shown["name"]),
     )
     drawn: dict[str, str] = {}
-    for judged in wanted[:MOST_PICTURES]:
-        svg, _ = safely(lambda result=judged.result: svg_of(result.plot()))
+    for shown in wanted[:MOST_PICTURES]:
+        svg, _ = safely(lambda result=results[shown["name"]]: svg_of(result.plot()))  # type: ignore[misc]  # bound now
         if svg is not None and len(svg) <= MOST_BYTES:
-            drawn[judged.name] = _markup(svg)
+            drawn[shown["name"]] = _markup(svg)
     return drawn
 
 
-def map_of(ru_map: Any) -> dict[str, Any]:
+def map_of(ru_map: RUMap, audience: str = "internal") -> dict[str, Any]:
     """The risk-utility map as a picture, the figures behind it, and what can be said about their order."""
     svg, problem = safely(lambda: svg_of(ru_map.plot("map").properties(width=560, height=400)))
-    rows, _ = safely(lambda: _rows(ru_map))
-    words = ru_map.text() if hasattr(ru_map, "text") else str(ru_map)
+    content = ru_map.content(audience)
     return {
         "svg": None if svg is None else _markup(svg),
         "problem": problem,
-        "rows": rows or [],
-        "words": words.splitlines(),
+        "rows": _rows(content),
+        "words": content["text"],
     }
 
 
-def _rows(ru_map: Any) -> list[dict[str, str]]:
+def _rows(content: dict[str, Any]) -> list[dict[str, str]]:
     """One row per release: composite risk and utility with intervals, and where it stands among the others."""
-    import narwhals as nw
-
     shown = []
-    for row in nw.from_native(ru_map.scores, eager_only=True).rows(named=True):
+    for row in content["releases"]:
         beaten, tied = row.get("dominated_by"), row.get("tied_with")
         place = "on the front" if row.get("pareto") else f"dominated by {beaten}" if beaten else "not on the front"
         alarms = row.get("copy_alarms") or 0

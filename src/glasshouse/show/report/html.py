@@ -6,99 +6,92 @@ Every label from the data is escaped by the template engine.
 from __future__ import annotations
 
 import datetime as dt
+from collections.abc import Mapping
 from typing import Any
 
-from glasshouse.judgement.policy.policy import THREATS
-from glasshouse.judgement.verdict.assessment import MARKS, NOT_COVERED, Assessment
+from glasshouse.core.result import Result
+from glasshouse.core.words import MARKS, THREATS
+from glasshouse.judgement.rumap.map import RUMap
 from glasshouse.show.report import drawing, sections
 from glasshouse.show.report.templating import environment
-from glasshouse.show.report.view import CAVEAT, VERDICT_WORDS, WORDS, MeasureView, ThreatView, clip
+from glasshouse.show.report.view import VERDICT_WORDS, WORDS, MeasureView, ThreatView, clip, views_of
 
 FAMILY_ORDER = ("identity", "linkage", "gdpr", "attribution", "prediction", "information", "membership", "copying")
 
 
-def render(assessment: Assessment, *, audience: str = "internal", ru_map: Any = None, title: str | None = None) -> str:
-    """The page as text."""
-    external = audience == "external"
-    views = {j.name: MeasureView(assessment, j, external) for j in assessment.judged}
-    threats = [ThreatView(assessment, name, views, external) for name in THREATS]
-    lead = next(t for t in threats if t.name == assessment.leading.name)
-    page = environment().get_template("page.html.j2")
-    advice = [r for r in assessment.recommendations if not external or assessment.safe(r.text)]
-    return page.render(
-        title=clip(title or _title(assessment, external), 120),
-        date=dt.datetime.now(dt.UTC).strftime("%d %B %Y, %H:%M UTC").lstrip("0"),
-        external=external,
-        audience=audience,
-        a=assessment,
-        verdict=assessment.verdict,
-        verdict_word=VERDICT_WORDS[assessment.verdict],
-        headline=assessment.headline,
-        covers=NOT_COVERED,
-        caveat=CAVEAT,
-        marks=MARKS,
-        words=WORDS,
-        threats=threats,
-        lead=lead,
-        advice=[{"status": r.status, "text": clip(r.text), "measure": r.measure} for r in advice],
-        outcomes=[] if external else assessment.outcomes.outcomes,
-        views=views,
-        people=sections.people(assessment, views, external),
-        utility=sections.utility(assessment, views),
-        distributions=[] if external else sections.distributions(assessment),
-        copying=[v for v in views.values() if v.measure.threat == "copying"],
-        structure=[v for v in views.values() if v.role == "structure"],
-        families=_families(views),
-        pictures={} if external else drawing.pictures(assessment),
-        ru=None if ru_map is None else drawing.map_of(ru_map),
-        data=sections.data(assessment, external),
-        versions=assessment.pair.describe()["versions"],
-        call=clip(assessment.call, 2000),
-        seconds=sum(assessment.timing.values()),
-        counts=_counts(assessment),
-        min_count=assessment.policy.min_count,
+def render(
+    content: dict[str, Any],
+    *,
+    results: Mapping[str, Result],
+    ru_map: RUMap | None = None,
+    title: str | None = None,
+    timing: dict[str, float] | None = None,
+) -> str:
+    """The page as text.
+
+    Parameters
+    ----------
+    content
+        What the gate lets through for the audience of this page.
+    results
+        The results behind it, for their charts; empty for an external page, which has none.
+    ru_map
+        A comparison of releases to show beside the verdict.
+    title
+        The heading; by default the released file's name inside the house.
+    timing
+        Seconds per measure.
+    """
+    views = views_of(content, timing)
+    threats = [ThreatView(name, content["threats"][name], views) for name in THREATS]
+    external = content["audience"] == "external"
+    return (
+        environment()
+        .get_template("page.html.j2")
+        .render(
+            title=clip(title or _title(content), 120),
+            date=dt.datetime.now(dt.UTC).strftime("%d %B %Y, %H:%M UTC").lstrip("0"),
+            content=content,
+            external=external,
+            verdict=content["verdict"],
+            verdict_word=VERDICT_WORDS[content["verdict"]],
+            policy=content["policy"],
+            marks=MARKS,
+            words=WORDS,
+            threats=threats,
+            lead=next(t for t in threats if t.name == content["leading"]),
+            advice=[{**r, "text": clip(r["text"])} for r in content["recommendations"]],
+            outcomes=content["outcomes"],
+            views=views,
+            people=sections.people(content, views),
+            utility=sections.utility(views),
+            distributions=sections.distributions(content),
+            copying=[v for v in views.values() if v.threat == "copying"],
+            structure=[v for v in views.values() if v.role == "structure"],
+            families=_families(views),
+            pictures=drawing.pictures(content, results),
+            ru=None if ru_map is None else drawing.map_of(ru_map, content["audience"]),
+            data=sections.data(content),
+            run=content["run"],
+            call=clip(content["run"]["call"], 2000),
+            seconds=sum((timing or {}).values()),
+            counts=content["counts"],
+        )
     )
 
 
-def _title(assessment: Assessment, external: bool) -> str:
-    source = assessment.overview["tables"][1]["source"]
-    generic = source.endswith("frame") or source in ("pandas", "polars")
-    return "Disclosure report" if external or generic else source
+def _title(content: dict[str, Any]) -> str:
+    source = content["data"]["tables"][1]["source"]
+    generic = source is None or source.endswith("frame") or source in ("pandas", "polars")
+    return "Disclosure report" if generic else str(source)
 
 
 def _families(views: dict[str, MeasureView]) -> list[tuple[str, list[MeasureView]]]:
     """All disclosure measures by family, then utility; within a family by name."""
-    names = {v.measure.family for v in views.values() if v.measure.side == "disclosure"}
-    ordered = [f for f in FAMILY_ORDER if f in names] + sorted(names - set(FAMILY_ORDER))
-    groups = [
-        (
-            f,
-            sorted(
-                (v for v in views.values() if v.measure.family == f and v.measure.side == "disclosure"),
-                key=lambda v: v.name,
-            ),
-        )
-        for f in ordered
-    ]
-    useful = sorted({v.measure.family for v in views.values() if v.measure.side == "utility"})
-    groups += [
-        (
-            f,
-            sorted(
-                (v for v in views.values() if v.measure.family == f and v.measure.side == "utility"),
-                key=lambda v: v.name,
-            ),
-        )
-        for f in useful
-    ]
-    return [(f, g) for f, g in groups if g]
-
-
-def _counts(assessment: Assessment) -> dict[str, int]:
-    statuses = [j.status for j in assessment.judged]
-    return {
-        "run": len(statuses),
-        "assessed": sum(s in ("pass", "warn", "fail", "no_limit") for s in statuses),
-        "open": statuses.count("not_assessed"),
-        "failed": statuses.count("failed"),
-    }
+    groups = []
+    for side in ("disclosure", "utility"):
+        own = [v for v in views.values() if v.side == side]
+        names = sorted({v.family for v in own})
+        ordered = [f for f in FAMILY_ORDER if f in names] + [f for f in names if f not in FAMILY_ORDER]
+        groups += [(f, sorted((v for v in own if v.family == f), key=lambda v: v.name)) for f in ordered]
+    return groups

@@ -3,23 +3,24 @@
 from __future__ import annotations
 
 import re
+from typing import Any
 from xml.sax.saxutils import escape, quoteattr
 
-from glasshouse.judgement.verdict.assessment import Assessment
 from glasshouse.show.report.view import clip
 
 
-def render(assessment: Assessment, *, audience: str = "internal") -> str:
-    content = assessment.to_dict(audience)
+def render(content: dict[str, Any]) -> str:
+    """The content that passed the gate, as JUnit XML."""
+    policy = content["policy"]
     cases = [_case("rule", o["rule"], o["status"], o["comparison"], o["why"]) for o in content["outcomes"]]
     # a policy that names no threats is judged by its rules alone; an open threat is then skipped, not an error
-    must = not assessment.explicit or assessment.policy.require is not None
+    must = not policy["explicit"] or policy["require"] is not None
     for name, t in content["threats"].items():
         status = "skipped" if t["status"] == "not_assessed" and not (must and t["required"]) else t["status"]
         cases.append(_case("threat", name, status, t["sentence"], t["worst"] or ""))
     failures = sum("<failure" in c for c in cases)
     errors = sum("<error" in c for c in cases)
-    name = quoteattr(_clean(f"glasshouse policy {assessment.policy.name}"))
+    name = quoteattr(_clean(f"glasshouse policy {policy['name']}"))
     body = "\n".join(cases)
     return (
         f'<?xml version="1.0" encoding="UTF-8"?>\n<testsuites name="glasshouse" tests="{len(cases)}" '

@@ -5,20 +5,20 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from glasshouse.judgement.verdict.assessment import MARKS, Assessment
-from glasshouse.show.report.view import VERDICT_WORDS, MeasureView, clip
+from glasshouse.core.words import MARKS
+from glasshouse.show.report.view import VERDICT_WORDS, clip, views_of
 
 
-def render(assessment: Assessment, *, audience: str = "internal") -> str:
-    external = audience == "external"
-    content = assessment.to_dict(audience)
-    views = {j.name: MeasureView(assessment, j, external) for j in assessment.judged}
+def render(content: dict[str, Any]) -> str:
+    """The content that passed the gate, as Markdown text."""
+    policy = content["policy"]
+    spoken = f"{policy['name']}: {policy['title']}" if policy["title"] else policy["name"]
     lines = [
-        f"# {MARKS[assessment.verdict]} {VERDICT_WORDS[assessment.verdict]}",
+        f"# {MARKS[content['verdict']]} {VERDICT_WORDS[content['verdict']]}",
         "",
-        plain_text(assessment.headline),
+        plain_text(content["headline"]),
         "",
-        f"Policy: {plain_text(str(assessment.policy))}. {content['covers']}",
+        f"Policy: {plain_text(spoken)}. {content['covers']}",
         "",
     ]
     lines += ["| threat | status | measure | what it means |", "|---|---|---|---|"]
@@ -40,10 +40,10 @@ def render(assessment: Assessment, *, audience: str = "internal") -> str:
         "",
         "## Measures",
         "",
-        "| measure | value | interval | baseline | unseen people | status |",
+        "| measure | value | interval | baseline | people never in the data | status |",
         "|---|---:|---|---:|---:|---|",
     ]
-    for view in views.values():
+    for view in views_of(content).values():
         status = f"{MARKS[view.status]} {view.word}" + (" (structure of the file)" if view.role == "structure" else "")
         value = view.value if view.ok else plain_text(view.reason)
         lines.append(
@@ -70,7 +70,7 @@ def _run(content: dict[str, Any]) -> list[str]:
     ]
 
 
-def plain_text(text: str) -> str:
+def plain_text(text: object) -> str:
     """Text that cannot break a table, start a tag or hide a link."""
-    text = re.sub(r"\s+", " ", clip(text, 600))
-    return re.sub(r"([\\`*_\[\]<>|#])", r"\\\1", text)
+    said = re.sub(r"\s+", " ", clip(text, 600))
+    return re.sub(r"([\\`*_\[\]<>|#])", r"\\\1", said)

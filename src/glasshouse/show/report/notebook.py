@@ -6,21 +6,24 @@ No script, no style sheet, every label escaped.
 from __future__ import annotations
 
 from html import escape
+from typing import Any
 
-from glasshouse.judgement.verdict.assessment import MARKS, Assessment
+from glasshouse.core.words import MARKS
 
 
-def render(assessment: Assessment) -> str:
+def render(content: dict[str, Any]) -> str:
+    """The content that passed the gate, as a small table."""
     rows = "".join(
-        f"<tr><td style='text-align:left'>{MARKS[t.status]} <b>{t.name}</b></td><td "
-        f"style='text-align:left'>{escape(t.status.replace('_', ' '))}</td>"
-        f"<td style='text-align:left'>{escape(t.sentence)}</td></tr>"
-        for t in assessment.threats.values()
+        f"<tr><td style='text-align:left'>{MARKS[t['status']]} <b>{name}</b></td><td "
+        f"style='text-align:left'>{escape(t['status'].replace('_', ' '))}</td>"
+        f"<td style='text-align:left'>{escape(str(t['sentence']))}</td></tr>"
+        for name, t in content["threats"].items()
     )
-    advice = "".join(f"<li>{escape(r.text)}</li>" for r in assessment.recommendations[:3])
+    advice = "".join(f"<li>{escape(r['text'])}</li>" for r in content["recommendations"][:3])
+    verdict = content["verdict"]
     return (
-        f"<div><p><b>{MARKS[assessment.verdict]} {assessment.verdict.upper()}</b> {escape(assessment.headline)}</p>"
-        f"<p>Policy: {escape(str(assessment.policy))}</p><table>{rows}</table>"
+        f"<div><p><b>{MARKS[verdict]} {verdict.upper()}</b> {escape(content['headline'])}</p>"
+        f"<p>Policy: {escape(content['policy']['name'])}</p><table>{rows}</table>"
         + (f"<ul>{advice}</ul>" if advice else "")
         + "</div>"
     )

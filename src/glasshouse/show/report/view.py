@@ -1,13 +1,15 @@
-"""What the page says about each measure and threat, ready to print: text, marks and positions on the shared axis."""
+"""What the page says about each measure and threat, ready to print: text, marks and positions on the shared axis.
+
+Views read the content that passed the gate and nothing else.
+"""
 
 from __future__ import annotations
 
 from typing import Any
 
 from glasshouse.core.plain import number, percent
-from glasshouse.judgement.figures import figure, is_share, title
-from glasshouse.judgement.verdict.assessment import Assessment
-from glasshouse.judgement.verdict.threats import Judged
+from glasshouse.core.words import SEVERITY, SIMILARITY
+from glasshouse.judgement.figures import figure
 
 WORDS = {
     "pass": "within limits",
@@ -18,6 +20,9 @@ WORDS = {
     "no_limit": "no limit set",
     "incomplete": "incomplete",
 }
+# A measure that does not decide breaks no limit of the policy, whatever its own declaration says.
+OWN_WORDS = {"pass": "within its own limits", "warn": "beyond its own limit", "fail": "far beyond its own limit"}
+UTILITY_WORDS = {"pass": "no loss seen", "warn": "beyond sampling noise"}
 VERDICT_WORDS = {
     "pass": "No limit broken",
     "warn": "Review before release",
@@ -32,152 +37,135 @@ BASELINE_WORDS = {
     "copying": "expected",
 }
 MOST_TEXT = 900
-# said once, at the head of the copying section, instead of after every sentence
-CAVEAT = " Similarity diagnostic: it finds copies, but finding none is no evidence that people are protected."
 
 
-def clip(text: str, most: int = MOST_TEXT) -> str:
+def clip(text: object, most: int = MOST_TEXT) -> str:
     """Long text cut with an ellipsis, so that one label cannot fill the page."""
-    return text if len(text) <= most else text[: most - 1].rstrip() + "…"
+    said = "" if text is None else str(text)
+    return said if len(said) <= most else said[: most - 1].rstrip() + "…"
+
+
+def worst_first(view: MeasureView) -> int:
+    """Sorting key: the gravest first; what gave no figure last."""
+    return -SEVERITY[view.status] if view.ok else 1
 
 
 class MeasureView:
-    """One measure as the page shows it. External pages pass through the redactor."""
+    """One measure as a page shows it."""
 
-    def __init__(self, assessment: Assessment, judged: Judged, external: bool) -> None:
-        self.judged, self.external = judged, external
-        self.result, self.measure = judged.result, judged.measure
-        self.name, self.title = judged.name, title(judged.name)
-        self.status, self.role = judged.status, judged.role
-        self.word = WORDS[judged.status]
-        if judged.status == "no_limit" and judged.limits:
-            self.word = "nothing to compare with"
-        red = assessment.redactor
-        value, instead = red.value(self.result) if external else (self.result.value, None)
-        self.hidden = instead is not None
-        self.value = instead if instead is not None else figure(self.measure, value)
-        self.baseline = self._figure(self.result.baseline)
-        self.baseline_word = BASELINE_WORDS.get(self.measure.threat or "", "expected")
-        self.holdout = None if self.hidden else self._figure(self.result.holdout)
-        self.excess = (
-            None
-            if self.hidden or self.result.excess is None
-            else percent(self.result.excess)
-            if is_share(self.measure)
-            else number(self.result.excess)
-        )
+    def __init__(self, shown: dict[str, Any], seconds: float | None = None) -> None:
+        self.shown, self.seconds = shown, seconds
+        self.name, self.title = str(shown["name"]), str(shown["title"])
+        self.status, self.role = str(shown["judgement"]), str(shown["role"])
+        self.threat, self.family, self.side = shown["threat"], shown["family"], shown["side"]
+        self.ok = shown["status"] == "ok"
+        self.word = self._word()
+        self.hidden = shown["shown"] is not None
+        self.value = shown["shown"] if self.hidden else self._figure(shown["value"]) or "–"
+        self.baseline, self.holdout = self._figure(shown["baseline"]), self._figure(shown["holdout"])
+        self.baseline_word = BASELINE_WORDS.get(str(self.threat), "expected")
+        self.excess = self._figure(shown["excess"])
+        interval = shown["interval"]
         self.interval = (
-            None if self.hidden or self.result.interval is None or None in self.result.interval else self._interval()
+            None if not interval or None in interval else " to ".join(str(self._figure(end)) for end in interval)
         )
-        own = red.sentence(self.result) if external else self.result.sentence
-        self.sentence = clip(own) if self.result.status == "ok" else ""
-        self.reason = clip(str(red.reason(self.result.reason) if external else self.result.reason or ""))
-        self.limits = judged.limits
-        self.warnings = [clip(str(red.reason(w) if external else w)) for w in self.result.warnings]
-        self.seconds = assessment.timing.get(self.name)
-        self.details = self._details(red.details(self.result) if external else self.result.details)
-        options = red.options(self.result) if external else self.result.settings.get("options", {})
+        # the page says this once, at the head of the copying section
+        self.sentence = clip(str(shown["sentence"]).removesuffix(f" {SIMILARITY}")) if self.ok else ""
+        self.reason = clip(shown["reason"])
+        self.limits, self.comparison = shown["limits"], clip(shown["comparison"])
+        self.warnings = [clip(w) for w in shown["warnings"]]
+        self.unit, self.cite = shown["unit"], shown["citation"]
+        self.attacker, self.caveats = shown["attacker"], shown["caveats"]
+        self.how = [p.replace("\n", " ") for p in str(shown["how"]).split("\n\n") if p.strip()]
+        self.details = _rows(shown["details"])
         self.options = ", ".join(
-            f"{k}={clip(repr(v), 80)}" for k, v in options.items() if k != "n_jobs" and v is not None
+            f"{k}={clip(repr(v), 80)}" for k, v in shown["settings"]["options"].items() if v is not None
         )
         self.releases = self._releases()
 
-    @property
-    def ok(self) -> bool:
-        return self.result.status == "ok"
+    def _word(self) -> str:
+        if self.status == "no_limit" and self.shown["limits"]:
+            return "nothing to compare with"
+        if self.role == "utility":
+            return UTILITY_WORDS.get(self.status, WORDS[self.status])
+        return WORDS[self.status] if self.shown["decides"] else OWN_WORDS.get(self.status, WORDS[self.status])
 
     def _figure(self, value: float | int | None) -> str | None:
-        return None if value is None else figure(self.measure, value)
-
-    def _interval(self) -> str:
-        assert self.result.interval is not None
-        low, high = self.result.interval
-        return f"{figure(self.measure, low)} to {figure(self.measure, high)}"
+        return None if value is None else figure(value, self.shown["is_share"])
 
     def _releases(self) -> str | None:
-        values = [r.value for r in self.result.replicates if r.value is not None]
-        if len(values) < 2 or self.external:
+        values = [r["value"] for r in self.shown["replicates"] if r["value"] is not None]
+        if len(values) < 2:
             return None
-        return f"{len(values)} releases, {figure(self.measure, min(values))} to {figure(self.measure, max(values))}"
-
-    def _details(self, details: dict[str, Any]) -> list[tuple[str, str]]:
-        rows = [
-            (str(k), v if isinstance(v, str) else number(v))
-            for k, v in details.items()
-            if isinstance(v, (int, float, str)) and not isinstance(v, bool)
-        ]
-        return [(clip(k, 60), clip(v, 80)) for k, v in rows[:40]]
+        return f"{len(values)} releases, {self._figure(min(values))} to {self._figure(max(values))}"
 
     @property
     def axis(self) -> dict[str, float] | None:
         """Positions in percent of the shared axis, for figures that are shares or chances between 0 and 1."""
-        if (
-            not self.ok
-            or self.hidden
-            or self.measure.range != (0, 1)
-            or self.result.value is None
-            or self.measure.better != "lower"
-        ):
+        shown = self.shown
+        bounded = shown["range"] == [0, 1] and shown["direction"].startswith("lower")
+        if not self.ok or self.hidden or not bounded or shown["value"] is None:
             return None
-        marks: dict[str, float] = {"value": _at(self.result.value)}
-        if self.result.interval is not None and None not in self.result.interval:
-            marks |= {"low": _at(self.result.interval[0]), "high": _at(self.result.interval[1])}
-        for name in ("baseline", "holdout"):
-            value = getattr(self.result, name)
-            if value is not None:
-                marks[name] = _at(value)
-        return marks
+        marks = {"value": at(shown["value"])}
+        if self.interval is not None:
+            marks |= {"low": at(shown["interval"][0]), "high": at(shown["interval"][1])}
+        return marks | {name: at(shown[name]) for name in ("baseline", "holdout") if shown[name] is not None}
 
     @property
     def spoken(self) -> str:
         """The row of the axis in words, for readers who do not see it."""
-        parts = [f"{self.title}: {self.value}"]
-        parts += [
-            f"{label} {text}"
-            for label, text in (
-                ("interval", self.interval),
-                (self.baseline_word, self.baseline),
-                ("unseen people", self.holdout),
-            )
-            if text
+        parts = [
+            ("interval", self.interval),
+            (self.baseline_word, self.baseline),
+            ("people never in the data", self.holdout),
         ]
-        return ", ".join([*parts, self.word])
-
-    @property
-    def how(self) -> list[str]:
-        """The docstring in paragraphs: what is counted, and the formula."""
-        return [p.replace("\n", " ") for p in (self.measure.__doc__ or "").split("\n\n") if p.strip()]
+        said = [f"{label} {text}" for label, text in parts if text]
+        return ", ".join([f"{self.title}: {self.value}", *said, self.word])
 
     @property
     def utility(self) -> dict[str, Any] | None:
-        """A utility figure on the common 0 to 1 scale, with the band that a perfect synthesiser would reach, where
-        the measure gives them.
-        """
-        share = self.result.details.get("utility")
-        if not self.ok or not isinstance(share, (int, float)):
-            return None
-        return {"share": _at(share), "text": number(share, 3)}
+        """A utility figure on the common 0 to 1 scale, where the measure gives one."""
+        share = self.shown["utility"]
+        return None if not self.ok or share is None else {"share": at(share), "text": number(share, 3)}
 
 
-def _at(value: float) -> float:
+def _rows(details: dict[str, Any]) -> list[tuple[str, str]]:
+    rows = [
+        (str(k), v if isinstance(v, str) else number(v))
+        for k, v in details.items()
+        if isinstance(v, (int, float, str)) and not isinstance(v, bool)
+    ]
+    return [(clip(k, 60), clip(v, 80)) for k, v in rows[:40]]
+
+
+def at(value: float) -> float:
+    """A share as a position in percent, held between 0 and 100."""
     return round(100 * min(max(float(value), 0.0), 1.0), 2)
 
 
 class ThreatView:
     """One threat as a card: the large figure, the reference value right under it, the sentence."""
 
-    def __init__(self, assessment: Assessment, name: str, views: dict[str, MeasureView], external: bool) -> None:
-        threat = assessment.threats[name]
-        self.name, self.title, self.question = name, THREAT_TITLES[name], threat.question
-        self.status, self.word = threat.status, WORDS[threat.status]
-        if not threat.required and threat.status == "not_assessed":
+    def __init__(self, name: str, shown: dict[str, Any], views: dict[str, MeasureView]) -> None:
+        self.name, self.title, self.question = name, THREAT_TITLES[name], shown["question"]
+        self.status, self.word = shown["status"], WORDS[shown["status"]]
+        if not shown["required"] and self.status == "not_assessed":
             self.word = "not asked by the policy"
-        self.worst = views[threat.worst] if threat.worst else None
-        sentence = self.worst.sentence.replace(CAVEAT, "") if self.worst is not None else threat.sentence
-        self.sentence = clip(str(assessment.redactor.reason(sentence) if external else sentence))
-        self.others = [views[n].title for n in threat.findings if n != threat.worst]
-        self.missing = [clip(str(assessment.redactor.reason(m) if external else m)) for m in threat.missing]
-        self.deciding = len(threat.deciding)
-        self.rows = [v for v in views.values() if v.measure.threat == name and v.role != "structure"]
-        order = {"fail": 0, "warn": 1, "pass": 2, "no_limit": 3, "failed": 4, "not_assessed": 5}
-        self.rows.sort(key=lambda v: (order[v.status], v.axis is None, -(v.result.excess or 0), v.name))
+        self.worst = views[shown["worst"]] if shown["worst"] else None
+        self.sentence = clip(str(shown["sentence"]).removesuffix(f" {SIMILARITY}"))
+        self.limit, self.comparison = clip(shown["limit"]), clip(shown["comparison"])
+        self.others = [views[n].title for n in shown["findings"] if n != shown["worst"]]
+        self.missing = [clip(m) for m in shown["missing"]]
+        self.deciding = len(shown["deciding"])
+        self.rows = [v for v in views.values() if v.threat == name and v.role != "structure"]
+        self.rows.sort(key=lambda v: (worst_first(v), v.axis is None, -(v.shown["excess"] or 0), v.name))
+
+
+def views_of(content: dict[str, Any], timing: dict[str, float] | None = None) -> dict[str, MeasureView]:
+    """Every measure of the content as a view, by name."""
+    return {name: MeasureView(shown, (timing or {}).get(name)) for name, shown in content["results"].items()}
+
+
+def percent_of(count: int, total: int) -> str:
+    """A count with its share: '12 (3.1 %)'."""
+    return f"{count:,} ({percent(count / total)})" if total else f"{count:,}"

@@ -141,7 +141,10 @@ def _correlations(sums: np.ndarray) -> np.ndarray:
     unit="correlation",
     group="joint",
     cite="Pearson (1895); Spearman (1904); Cramér (1946); Bergsma (2013) for the bias correction",
-    limits="pairs of columns only",
+    caveats="pairs of columns only",
+    tier="fast",
+    wide="columns",
+    on_map=True,
 )
 def association(
     pair: Pair,

@@ -14,7 +14,7 @@ from glasshouse.core.result import Result
 from glasshouse.core.streams import RandomState
 from glasshouse.data.pair import Pair
 from glasshouse.utility.figures import chosen, ignored_weights, require_numeric
-from glasshouse.utility.nulls import Null, Rows, affordable, canonical_rows, judged, resampled
+from glasshouse.utility.nulls import Band, Rows, affordable, canonical_rows, judged, resampled
 
 
 def numbers(pair: Pair, names: Sequence[str], table: str) -> tuple[np.ndarray, np.ndarray]:
@@ -43,7 +43,9 @@ def pseudo_observations(values: np.ndarray) -> np.ndarray:
     needs=("numeric",),
     group="joint",
     cite="Rémillard & Scaillet (2009), Cramér-von Mises distance of copulas",
-    limits="low contrast: independent columns can score 0.95; read it against its band",
+    caveats="low contrast: independent columns can score 0.95; read it against its band",
+    tier="fast",
+    wide="numeric",
 )
 def copula_fidelity(
     pair: Pair,
@@ -91,7 +93,7 @@ def copula_fidelity(
     null = None
     if raw is not None:
         low, high, centre = (1 / (1 + 100 * v) for v in (raw.high, raw.low, raw.centre))
-        null = Null(low, high, centre, raw.how)
+        null = Band(low, high, centre, raw.how)
     mean = float(found.mean())
     score = 1 / (1 + 100 * mean)
     named = {f"{names[a]}|{names[b]}": float(v) for (a, b), v in zip(pairs, found, strict=True)}

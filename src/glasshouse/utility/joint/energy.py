@@ -19,7 +19,7 @@ from glasshouse.core.streams import RandomState, generator
 from glasshouse.data.pair import Pair
 from glasshouse.utility.figures import chosen, ignored_weights, of_columns, require_numeric, small
 from glasshouse.utility.joint.copula import numbers
-from glasshouse.utility.nulls import Null, band, judged
+from glasshouse.utility.nulls import Band, band, judged
 
 TILE = 1024
 LARGE = 20_000  # pooled records above which exact pairs take minutes
@@ -97,7 +97,8 @@ def _ready(
     cost="pairs",
     group="joint",
     cite="Székely & Rizzo (2013), Energy statistics",
-    limits="numeric columns only; n^2 time; even independent columns score low: read it against its band",
+    caveats="numeric columns only; n^2 time; even independent columns score low: read it against its band",
+    tier="full",
 )
 def energy_distance(
     pair: Pair,
@@ -161,7 +162,9 @@ def energy_distance(
     cost="pairs",
     group="joint",
     cite="Gretton et al. (2012); random features: Rahimi & Recht (2007)",
-    limits="numeric columns only; n^2 time unless features= is given",
+    caveats="numeric columns only; n^2 time unless features= is given",
+    title="MMD",
+    tier="full",
 )
 def mmd(
     pair: Pair,
@@ -242,7 +245,7 @@ def _kernel(distance: np.ndarray, sigma: float, kind: str) -> np.ndarray:
     return np.exp(-square) if kind == "gaussian" else 1 / (1 + square)
 
 
-def _permutation_null(u: np.ndarray, v: np.ndarray, n: int, m: int) -> tuple[Null | None, float | None]:
+def _permutation_null(u: np.ndarray, v: np.ndarray, n: int, m: int) -> tuple[Band | None, float | None]:
     """Band and p-value (+1 correction) from the permuted labels behind the first value.
 
     Permuted labels give the fresh-sample law. In V form it is (1/n + 1/m) times a weighted sum of chi-squares, and

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from glasshouse.core.errors import InputError, NotApplicable
+from glasshouse.core.evidence import Null
 from glasshouse.core.measure import measure
 from glasshouse.core.plain import number
 from glasshouse.core.result import Result
@@ -36,7 +37,10 @@ def _axes(values: np.ndarray, mean: np.ndarray, sd: np.ndarray) -> tuple[np.ndar
     unit="cosine",
     group="joint",
     cite="Krzanowski (1979), Between-groups comparison of principal components",
-    limits="linear structure of numeric columns only",
+    caveats="linear structure of numeric columns only",
+    title="PCA",
+    tier="fast",
+    wide="numeric",
 )
 def pca(
     pair: Pair,
@@ -135,7 +139,8 @@ def _plane(projected: dict[str, np.ndarray], bins: int = 24) -> list[dict[str, A
     needs=("row_paired",),
     unit="Gower distance",
     cite="Gower (1971)",
-    limits="for perturbed records only; a small value means that records were hardly changed, which is a risk",
+    caveats="for perturbed records only; a small value means that records were hardly changed, which is a risk",
+    tier="fast",
 )
 def gower_paired(pair: Pair, *, columns: Sequence[str] | None = None) -> Result:
     """How far perturbation moved each record: mean Gower distance between row i of the original and row i of the
@@ -175,6 +180,8 @@ def gower_paired(pair: Pair, *, columns: Sequence[str] | None = None) -> Result:
             "unchanged": float((distance == 0).mean()),
             "copy_alarm": value == 0.0,
         },
+        utility=1 - value,
+        null=Null(None, None, None, "records that were not moved at all", copied=value == 0.0),
         sentence=f"Records were moved by a Gower distance of {small(value)} on average; "
         f"{100 * float((distance == 0).mean()):.1f} % were not changed at all.",
         warnings=notes,

@@ -72,8 +72,10 @@ def _figures(x: Coded, y: Coded, tables: Tables, ratio_only: bool) -> np.ndarray
             y.codes,
             which[small],
             levels,
-            *(np.ones(1) if side.weights is None else side.weights for side in (x, y)),
-            *(side.weights is not None for side in (x, y)),
+            np.ones(1) if x.weights is None else x.weights,
+            np.ones(1) if y.weights is None else y.weights,
+            x.weights is not None,
+            y.weights is not None,
             int(cells[small].max()),
             ratio_only,
         )

@@ -18,7 +18,7 @@ from glasshouse.engines.cells.margins import Coded, coded, complete_rows, count_
 from glasshouse.utility.figures import chosen, small
 from glasshouse.utility.joint.table_statistics import every_ratio, every_table
 from glasshouse.utility.marginals import distances
-from glasshouse.utility.nulls import Null, Rows, affordable, band, canonical_rows, draw, judged, resampled
+from glasshouse.utility.nulls import Band, Rows, affordable, band, canonical_rows, draw, judged, resampled
 
 WAYS = {1: "oneway", 2: "twoway", 3: "threeway"}
 MEMORISED, MODERATE, POOR = 0.3, 3.0, 10.0
@@ -34,7 +34,10 @@ MEMORISED, MODERATE, POOR = 0.3, 3.0, 10.0
     group="joint",
     cite="Raab, Nowok & Dibben (2021), Assessing, visualizing and improving the utility of synthetic data; Voas & "
     "Williamson (2001)",
-    limits="sees relations of up to three columns; numbers only in coarse groups",
+    caveats="sees relations of up to three columns; numbers only in coarse groups",
+    tier="fast",
+    wide="columns",
+    on_map=True,
 )
 def table_utility(
     pair: Pair,
@@ -148,7 +151,7 @@ def _table_null(
     random_state: RandomState,
     names: Sequence[str],
     missing: str,
-) -> tuple[Null | None, Null | None]:
+) -> tuple[Band | None, Band | None]:
     """Bands of the largest and of the median S_pMSE; all tables of a replicate come from the same resample."""
     if not replicates:
         return None, None
@@ -240,7 +243,9 @@ def _worst_cells(
     needs=("categorical",),
     group="joint",
     cite="SDMetrics ContingencySimilarity; mostlyai-qa (expected value)",
-    limits="a perfect synthesis scores below 1, the more so the more cells a table has: read it against its band",
+    caveats="a perfect synthesis scores below 1, the more so the more cells a table has: read it against its band",
+    tier="fast",
+    wide="categorical",
 )
 def contingency_fidelity(
     pair: Pair, *, columns: Sequence[str] | None = None, replicates: int = 50, random_state: RandomState = 0
@@ -283,7 +288,7 @@ def contingency_fidelity(
     tv_null = resampled(
         pair, mean_tv, replicates=replicates, random_state=random_state, name="contingency", rows=base, m=y.n
     )
-    null = None if tv_null is None else Null(1 - tv_null.high, 1 - tv_null.low, 1 - tv_null.centre, tv_null.how)
+    null = None if tv_null is None else Band(1 - tv_null.high, 1 - tv_null.low, 1 - tv_null.centre, tv_null.how)
     mean = float(np.mean(list(found.values())))
     return judged(
         1 - mean,

@@ -13,7 +13,7 @@ from glasshouse.core.streams import RandomState, generator
 from glasshouse.data.pair import Pair
 from glasshouse.engines.cells.grouping import quantile_groups
 from glasshouse.engines.models.design import as_numbers
-from glasshouse.utility.nulls import Null, band, canonical_rows, draw
+from glasshouse.utility.nulls import Band, band, canonical_rows, draw
 
 CHUNK = 4_000_000  # counts alive at a time in a resampling run
 
@@ -108,7 +108,7 @@ def mean_null(
     random_state: RandomState,
     name: str,
     disjoint: bool = False,
-) -> tuple[Null | None, list[Null | None]]:
+) -> tuple[Band | None, list[Band | None]]:
     """Bands of the mean of a statistic over columns and of each column. Rows are resampled whole, so columns keep
     their dependence.
 

@@ -29,7 +29,9 @@ KNOWN_LIMIT = "blind to relations between columns: independent columns score as 
     needs=("numeric",),
     unit="spread of the original",
     cite="Kantorovich (1942); exact one-dimensional form as in Ramdas, Trillos & Cuturi (2017)",
-    limits=KNOWN_LIMIT,
+    caveats=KNOWN_LIMIT,
+    tier="fast",
+    on_map=True,
 )
 def wasserstein(
     pair: Pair, *, columns: Sequence[str] | None = None, replicates: int = 100, random_state: RandomState = 0
@@ -91,7 +93,9 @@ def wasserstein(
     needs=("numeric",),
     unit="distance",
     cite="Smirnov (1948)",
-    limits=KNOWN_LIMIT,
+    caveats=KNOWN_LIMIT,
+    title="Kolmogorov–Smirnov",
+    tier="fast",
 )
 def kolmogorov_smirnov(
     pair: Pair, *, columns: Sequence[str] | None = None, replicates: int = 100, random_state: RandomState = 0
@@ -137,7 +141,9 @@ def kolmogorov_smirnov(
     better="lower",
     unit="distance",
     cite="Hellinger (1909); Gomatam, Karr & Sanil (2005)",
-    limits=KNOWN_LIMIT,
+    caveats=KNOWN_LIMIT,
+    tier="fast",
+    on_map=True,
 )
 def hellinger(
     pair: Pair,
@@ -173,7 +179,8 @@ def hellinger(
     better="lower",
     unit="share",
     cite="Karr et al. (2006); mostlyai-qa accuracy (expected value)",
-    limits=KNOWN_LIMIT,
+    caveats=KNOWN_LIMIT,
+    tier="fast",
 )
 def total_variation(
     pair: Pair,
@@ -210,7 +217,16 @@ def total_variation(
     )
 
 
-@measure(side="utility", family="marginals", better="lower", unit="bits", cite="Lin (1991)", limits=KNOWN_LIMIT)
+@measure(
+    side="utility",
+    family="marginals",
+    better="lower",
+    unit="bits",
+    cite="Lin (1991)",
+    caveats=KNOWN_LIMIT,
+    title="Jensen–Shannon",
+    tier="fast",
+)
 def jensen_shannon(
     pair: Pair,
     *,
@@ -244,7 +260,8 @@ def jensen_shannon(
     better="lower",
     unit="effect",
     cite="Pearson (1900); Cramér (1946)",
-    limits=KNOWN_LIMIT,
+    caveats=KNOWN_LIMIT,
+    tier="fast",
 )
 def chi_square(
     pair: Pair,

@@ -58,8 +58,10 @@ def overlaps(low_x: Any, high_x: Any, low_y: Any, high_y: Any) -> dict[str, np.n
     better="higher",
     needs=("numeric",),
     cite="Karr et al. (2006); proximity as in riskutility",
-    limits="blind to relations; the proximity part is not invariant to a shift of both tables (Karr's overlap "
+    caveats="blind to relations; the proximity part is not invariant to a shift of both tables (Karr's overlap "
     "beside it is)",
+    title="CI proximity",
+    tier="fast",
 )
 def ci_proximity(
     pair: Pair,
@@ -162,7 +164,9 @@ def ci_proximity(
     better="higher",
     needs=("numeric",),
     cite="Karr et al. (2006); Efron & Tibshirani (1993)",
-    limits="blind to relations; percentile intervals of extreme estimators are too short",
+    caveats="blind to relations; percentile intervals of extreme estimators are too short",
+    title="CI overlap",
+    tier="fast",
 )
 def ci_overlap(
     pair: Pair,

@@ -26,7 +26,9 @@ WORST_PATTERNS = 10
     better="lower",
     unit="share",
     cite="synthpop compare(); pattern comparison after Rubin (1976)",
-    limits="says that values are missing alike, not that they are missing for the same people",
+    caveats="says that values are missing alike, not that they are missing for the same people",
+    tier="fast",
+    on_map=True,
 )
 def missingness(
     pair: Pair, *, columns: Sequence[str] | None = None, replicates: int = 200, random_state: RandomState = 0

@@ -30,8 +30,9 @@ BEYOND = 5
     better="higher",
     needs=("numeric",),
     cite="riskutility tail_fidelity; Hill (1975)",
-    limits="the most extreme values dominate; real extremes that are released raise both this score and the risk "
+    caveats="the most extreme values dominate; real extremes that are released raise both this score and the risk "
     "of their owners",
+    tier="fast",
 )
 def tail_fidelity(
     pair: Pair,
@@ -159,7 +160,8 @@ def _hill(column: Counted, counts: np.ndarray, percentile: float) -> float | Non
     needs=("numeric",),
     unit="share",
     cite="Tukey (1977); fences of the original for both tables",
-    limits="counts outlying values, not which records they belong to",
+    caveats="counts outlying values, not which records they belong to",
+    tier="fast",
 )
 def outliers(
     pair: Pair,

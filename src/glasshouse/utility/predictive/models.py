@@ -17,8 +17,8 @@ from glasshouse.core.errors import InputError, NotApplicable
 from glasshouse.core.streams import RandomState
 from glasshouse.data.pair import Pair
 from glasshouse.engines.models.design import Design, design
+from glasshouse.engines.models.linear.regression import logistic
 from glasshouse.utility.figures import require_finite, usable
-from glasshouse.utility.predictive.glm import logistic
 
 
 @dataclass(frozen=True)
@@ -180,7 +180,7 @@ def predictions(
         )
         found = fit_linear(matrix, response, made.n_classes).predict(questions)
         return found[:, 0] if made.n_classes is None else found
-    from glasshouse.engines.models.attackers import fit_and_predict
+    from glasshouse.engines.models.model import fit_and_predict
 
     table, questions_of = (
         made.designs[t] if r is None else made.designs[t].take(r) for t, r in ((training, rows), (asked, asked_rows))

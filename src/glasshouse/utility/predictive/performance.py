@@ -14,7 +14,7 @@ from glasshouse.core.result import Result
 from glasshouse.core.streams import RandomState, generator
 from glasshouse.data.pair import Pair
 from glasshouse.utility.figures import ignored_weights, small
-from glasshouse.utility.nulls import Null, band, judged
+from glasshouse.utility.nulls import Band, band, judged
 from glasshouse.utility.predictive.models import Task, predictions, score, task
 
 
@@ -51,7 +51,8 @@ def cross_validated(
     cost="attackers",
     group="joint",
     cite="riskutility compare_model_performance; Stone (1974) for cross-validation",
-    limits="alike performance need not mean alike models: see tstr and regression_fidelity",
+    caveats="alike performance need not mean alike models: see tstr and regression_fidelity",
+    tier="full",
 )
 def model_performance(
     pair: Pair,
@@ -109,7 +110,8 @@ def model_performance(
     cost="attackers",
     group="joint",
     cite="riskutility mqs, with the direction of both ratios mended",
-    limits="says how predictable the release is within itself; tstr asks whether that carries over to real records",
+    caveats="says how predictable the release is within itself; tstr asks whether that carries over to real records",
+    tier="full",
 )
 def model_quality(
     pair: Pair,
@@ -184,7 +186,7 @@ def _performance_null(
     compare: Any,
     shrink: Any,
     name: str,
-) -> Null | None:
+) -> Band | None:
     """Cross-validation within disjoint halves of the original: two honest samples, of half the size.
 
     The gap of two halves is sqrt 2 that of two whole samples, and twice that of correct synthesis; ``shrink`` takes

@@ -14,11 +14,12 @@ from glasshouse.core.plain import number
 from glasshouse.core.result import Result
 from glasshouse.core.streams import RandomState, generator
 from glasshouse.data.pair import Pair
+from glasshouse.engines.models.linear.rank import independent_columns
+from glasshouse.engines.models.linear.regression import Fitted, least_squares, logistic
 from glasshouse.utility.figures import require_finite
 from glasshouse.utility.marginals.means import overlaps
-from glasshouse.utility.nulls import Null, band, judged
+from glasshouse.utility.nulls import Band, band, judged
 from glasshouse.utility.predictive.formula import Formula, ModelFrame, model_frames, parse, simple
-from glasshouse.utility.predictive.glm import Fitted, independent_columns, least_squares, logistic
 from glasshouse.utility.predictive.models import symmetric_root
 
 MOST_CLASSES = 12
@@ -31,7 +32,9 @@ MOST_CLASSES = 12
     group="joint",
     cite="Karr et al. (2006), A framework for evaluating the utility of data altered to protect confidentiality; "
     "Drechsler & Reiter (2009)",
-    limits="speaks for the models asked about; choose the formulas your users will fit",
+    caveats="speaks for the models asked about; choose the formulas your users will fit",
+    tier="fast",
+    on_map=True,
 )
 def regression_fidelity(
     pair: Pair,
@@ -82,7 +85,7 @@ def regression_fidelity(
             )
     if not rows:
         raise NotApplicable("no coefficient can be estimated in either table")
-    null: Null | None = None
+    null: Band | None = None
     if nulls:
         # mean over all terms of all fits, so fits with more terms weigh more, as in the headline
         fresh, correct = (np.concatenate([n[i] for n in nulls], axis=1).mean(axis=1) for i in range(2))
@@ -250,7 +253,7 @@ def _report(
     pair: Pair,
     model: Formula,
     rows: list[dict[str, Any]],
-    null: Null | None,
+    null: Band | None,
     kind: str,
     notes: list[str],
     x: ModelFrame,

@@ -14,7 +14,7 @@ from glasshouse.core.result import Result
 from glasshouse.core.streams import RandomState, generator
 from glasshouse.data.pair import Pair
 from glasshouse.utility.figures import ignored_weights
-from glasshouse.utility.nulls import Null, band, canonical_rows, judged
+from glasshouse.utility.nulls import Band, band, canonical_rows, judged
 from glasshouse.utility.predictive.models import Task, fit_linear, predictions, ratio, score, task
 
 TEST_SHARE = 0.3
@@ -30,7 +30,9 @@ TEST_SHARE = 0.3
     cost="attackers",
     group="joint",
     cite="Esteban, Hyland & Rätsch (2017), train on synthetic, test on real",
-    limits="one target at a time; without a holdout the release has seen the test records",
+    caveats="one target at a time; without a holdout the release has seen the test records",
+    title="TSTR",
+    on_map=True,
 )
 def tstr(
     pair: Pair,
@@ -149,7 +151,7 @@ def _tstr_null(
     test: np.ndarray | None,
     draws: int,
     random_state: RandomState,
-) -> Null | None:
+) -> Band | None:
     """Ratios when the release's coefficients are those of the whole original plus sampling error (correct), or those of
     the training records, which have not seen the test records, plus the sampling error of both (fresh).
     """
@@ -189,7 +191,8 @@ def _tstr_null(
     cost="attackers",
     group="joint",
     cite="Breiman (2001) on permutation importance; rank comparison as in riskutility",
-    limits="few predictors make a coarse rank correlation",
+    caveats="few predictors make a coarse rank correlation",
+    tier="full",
 )
 def feature_importance(
     pair: Pair,
@@ -207,7 +210,7 @@ def feature_importance(
     else the original), each predictor is shuffled in turn, and the rise of the error is its importance. The headline
     is Spearman's correlation of the two rankings.
     """
-    from glasshouse.engines.models.attackers import fit
+    from glasshouse.engines.models.model import fit
 
     made = task(pair, pair.target, predictors)
     if len(made.predictors) < 2:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
+from glasshouse.core.advice import TOO_SIMILAR
 from glasshouse.core.measure import measure
 from glasshouse.core.plain import number, percent
 from glasshouse.core.result import Result
@@ -15,7 +17,7 @@ from glasshouse.data.pair import Pair
 from glasshouse.utility.figures import ignored_weights, small
 from glasshouse.utility.nulls import judged
 from glasshouse.utility.propensity.models import Fit, Settings
-from glasshouse.utility.propensity.scores import Told, told
+from glasshouse.utility.propensity.scores import PropensityFigures, propensity_figures
 
 CITE = (
     "Woo, Reiter, Oganian & Karr (2009); Snoke, Raab, Nowok, Dibben & Slavkovic (2018), General and specific utility "
@@ -25,7 +27,14 @@ LIMIT = "a logit without two-way terms is blind to lost relations; a tree needs 
 
 
 def _report(
-    pair: Pair, found: list[Told], how: str, settings: Settings, name: str, score: Any, sentence: Any, measure_name: str
+    pair: Pair,
+    found: list[PropensityFigures],
+    how: str,
+    settings: Settings,
+    name: str,
+    score: Any,
+    sentence: Any,
+    measure_name: str,
 ) -> Result:
     """One result per release and their mean."""
     results = []
@@ -82,8 +91,7 @@ def _report(
     }
     values = [float(r.value) for r in results if r.value is not None]
     worst = max(results, key=lambda r: r.value or 0.0)
-    for r in results:
-        r._set(name=measure_name)
+    results = [r._copy(name=measure_name) for r in results]
     return Result(
         float(np.mean(values)),
         details={
@@ -93,15 +101,20 @@ def _report(
             "releases": len(results),
             "release_min": min(values),
             "release_max": max(values),
-            "utility": float(np.mean([r.details["utility"] for r in results])),
-            "copy_alarm": any(r.details.get("copy_alarm") for r in results),
+            "utility": float(np.mean([r.utility for r in results if r.utility is not None])),
+            "copy_alarm": any(_copied(r) for r in results),
         },
         sentence=f"Mean of {len(results)} releases; the worst: {worst.sentence}",
         warnings=worst.warnings,
         replicates=results,
-        verdict=worst.verdict,
+        null=None if worst.null is None else replace(worst.null, copied=any(_copied(r) for r in results)),
+        utility=float(np.mean([r.utility for r in results if r.utility is not None])),
         plot_data=worst.plot_data,
     )
+
+
+def _copied(result: Result) -> bool:
+    return result.null is not None and result.null.copied
 
 
 def _histogram(fit: Fit, bins: int = 40) -> list[dict[str, Any]]:
@@ -116,12 +129,12 @@ def _histogram(fit: Fit, bins: int = 40) -> list[dict[str, Any]]:
     return made
 
 
-def _ratio_score(one: Told) -> float | None:
+def _ratio_score(one: PropensityFigures) -> float | None:
     ratio = one.ratios()["pmse_ratio"]
     return None if ratio is None else 1 / max(1.0, ratio)
 
 
-def _spoken_ratio(one: Told) -> str:
+def _spoken_ratio(one: PropensityFigures) -> str:
     ratios = one.ratios()
     base = f"A model told released from original records with pMSE {small(one.figures['pMSE'])}"
     return (
@@ -141,7 +154,12 @@ def _spoken_ratio(one: Told) -> str:
     cost="attackers",
     group="joint",
     cite=CITE,
-    limits=LIMIT,
+    caveats=LIMIT,
+    title="pMSE",
+    wide="columns",
+    on_map=True,
+    alarm=True,
+    advice=TOO_SIMILAR,
 )
 def pmse(
     pair: Pair,
@@ -168,7 +186,7 @@ def pmse(
     where affordable. The forest is scored out of fold, so its AUC falls below one half for near copies.
     """
     settings = Settings(model, maxorder, max_params, cp, minbucket, trees, n_jobs)
-    found, how = told(pair, columns, settings, null, n_perm, random_state)
+    found, how = propensity_figures(pair, columns, settings, null, n_perm, random_state)
     return _report(pair, found, how, settings, "pMSE", _ratio_score, _spoken_ratio, "pmse")
 
 
@@ -181,7 +199,10 @@ def pmse(
     cost="attackers",
     group="joint",
     cite="Bowen, Liu & Su (2021), SPECKS",
-    limits=LIMIT,
+    caveats=LIMIT,
+    title="SPECKS",
+    tier="full",
+    wide="columns",
 )
 def specks(
     pair: Pair,
@@ -203,7 +224,7 @@ def specks(
     No p-value: the scores come from a model fitted to the same data. The band comes from permuted labels.
     """
     settings = Settings(model, maxorder, max_params, cp, minbucket, trees, n_jobs)
-    found, how = told(pair, columns, settings, null, n_perm, random_state)
+    found, how = propensity_figures(pair, columns, settings, null, n_perm, random_state)
     return _report(
         pair,
         found,
@@ -226,7 +247,10 @@ def specks(
     cost="attackers",
     group="joint",
     cite=CITE,
-    limits=LIMIT,
+    caveats=LIMIT,
+    title="PO50",
+    tier="full",
+    wide="columns",
 )
 def po50(
     pair: Pair,
@@ -249,7 +273,7 @@ def po50(
     ``PO50_synthpop`` cuts at 0.5.
     """
     settings = Settings(model, maxorder, max_params, cp, minbucket, trees, n_jobs)
-    found, how = told(pair, columns, settings, null, n_perm, random_state)
+    found, how = propensity_figures(pair, columns, settings, null, n_perm, random_state)
     return _report(
         pair,
         found,
@@ -273,7 +297,10 @@ def po50(
     cost="attackers",
     group="joint",
     cite="Raab, Nowok & Dibben (2021); Mann & Whitney (1947)",
-    limits=LIMIT,
+    caveats=LIMIT,
+    title="U statistic",
+    tier="full",
+    wide="columns",
 )
 def u_statistic(
     pair: Pair,
@@ -296,7 +323,7 @@ def u_statistic(
     AUC = U / (n m). ``details["U"]`` is the raw statistic.
     """
     settings = Settings(model, maxorder, max_params, cp, minbucket, trees, n_jobs)
-    found, how = told(pair, columns, settings, null, n_perm, random_state)
+    found, how = propensity_figures(pair, columns, settings, null, n_perm, random_state)
     return _report(
         pair,
         found,

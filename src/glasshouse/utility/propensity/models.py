@@ -15,7 +15,7 @@ import numpy as np
 from glasshouse.core.errors import InputError, NotApplicable
 from glasshouse.core.streams import RandomState, generator, integer_seed
 from glasshouse.data.pair import Pair
-from glasshouse.engines.models.design import MISSING, Design, as_numbers
+from glasshouse.engines.models.design import MISSING, Design, Levels, as_numbers
 
 MODELS = ("logit", "cart", "forest")
 FOLDS = 5
@@ -62,7 +62,7 @@ def stacked(pair: Pair, columns: Sequence[str], first: str, second: str) -> Stac
     """
     names: list[str] = []
     kinds: list[str] = []
-    levels: list[object] = []
+    levels: list[Levels] = []
     arrays: list[np.ndarray] = []
     source: list[str] = []
     flags: list[tuple[str, np.ndarray]] = []
@@ -169,7 +169,8 @@ def _main_effects(data: Stacked, max_params: int, notes: list[str]) -> tuple[np.
 
 
 def _logit_fitter(data: Stacked, settings: Settings) -> Callable[[np.ndarray], Fit]:
-    from glasshouse.utility.predictive.glm import independent_columns, logistic
+    from glasshouse.engines.models.linear.rank import independent_columns
+    from glasshouse.engines.models.linear.regression import logistic
 
     notes: list[str] = []
     main, names, source = _main_effects(data, settings.max_params, notes)

@@ -16,7 +16,7 @@ from glasshouse.core.streams import RandomState, generator
 from glasshouse.data.pair import Pair
 from glasshouse.utility.figures import chosen
 from glasshouse.utility.joint.table_statistics import score_order
-from glasshouse.utility.nulls import Null, band
+from glasshouse.utility.nulls import Band, band
 from glasshouse.utility.propensity.models import MODELS, Fit, Settings, make_fitter, stacked
 
 NULLS = ("expectation", "permutation", "pairs", "none")
@@ -48,7 +48,7 @@ def figures(fit: Fit) -> dict[str, float]:
 
 
 @dataclass(frozen=True)
-class Told:
+class PropensityFigures:
     """One release against the original: figures of the fit, and what they would be for a perfect synthesiser."""
 
     fit: Fit
@@ -57,14 +57,14 @@ class Told:
     pairs: dict[str, float]  # means over pairs of releases
     notes: tuple[str, ...] = ()  # columns that could not be used
 
-    def null(self, name: str, how: str) -> Null | None:
+    def null(self, name: str, how: str) -> Band | None:
         """Band of one figure: closed form for the pMSE of a logit, else from permuted labels."""
         c, size = self.figures["c"], self.figures["N"]
         if name == "pMSE" and how == "expectation" and self.fit.rank:
             from scipy.stats import chi2
 
             unit, k = (1 - c) ** 2 * c / size, self.fit.rank
-            return Null(
+            return Band(
                 float(chi2.ppf(0.05, k)) * unit,
                 float(chi2.ppf(0.95, k)) * unit / (1 - c),
                 k * unit / (1 - c),
@@ -110,14 +110,14 @@ class Told:
         return found
 
 
-def told(
+def propensity_figures(
     pair: Pair,
     columns: Sequence[str] | None,
     settings: Settings,
     null: str | None,
     n_perm: int,
     random_state: RandomState,
-) -> tuple[list[Told], str]:
+) -> tuple[list[PropensityFigures], str]:
     """Every release of the pair against the original, and the kind of null in force."""
     if settings.model not in MODELS:
         raise InputError(f"model {settings.model!r} is not known; use 'logit', 'cart' or 'forest'")
@@ -160,7 +160,7 @@ def _observed(
 
 def _told(
     pair: Pair, names: tuple[str, ...], settings: Settings, how: str, n_perm: int, random_state: RandomState
-) -> list[Told]:
+) -> list[PropensityFigures]:
     tables = pair.releases
     pairs: dict[str, float] = {}
     if how == "pairs":
@@ -181,5 +181,5 @@ def _told(
                 for k in range(n_perm)
             ]
             draws = {name: np.array([s[name] for s in shuffled]) for name in POWER}
-        made.append(Told(fit, figures(fit), draws, pairs))
+        made.append(PropensityFigures(fit, figures(fit), draws, pairs))
     return made

@@ -18,15 +18,16 @@ import os
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from glasshouse.core.errors import InputError
+from glasshouse.engines.models.design import distinct_rows
 from glasshouse.engines.models.forest import kernel
 
-Array = NDArray[Any]
+Done = TypeVar("Done")
 _BATCH = 32  # trees alive at a time when the forest is not kept
 _ROWS = 4096  # rows scored by one task
 
@@ -35,11 +36,11 @@ _ROWS = 4096  # rows scored by one task
 class Tree:
     """One grown tree: nodes [n, 3] = (key or -1, last code on the left or leaf number, left child), and its leaves."""
 
-    nodes: Array
-    value: Array
-    leaf_start: Array
-    leaf_class: Array
-    leaf_count: Array
+    nodes: np.ndarray
+    value: np.ndarray
+    leaf_start: np.ndarray
+    leaf_class: np.ndarray
+    leaf_count: np.ndarray
 
 
 @dataclass
@@ -55,20 +56,20 @@ class Forest:
     n_classes: int
     n_trees: int
     n_keys: int
-    importance: Array
+    importance: np.ndarray
     trees: list[Tree] = field(default_factory=list)
-    predictions: list[Array] = field(default_factory=list)
+    predictions: list[np.ndarray] = field(default_factory=list)
 
-    def predict(self, codes: Array, *, n_jobs: int | None = None) -> Array:
+    def predict(self, codes: np.ndarray, *, n_jobs: int | None = None) -> np.ndarray:
         """Class probabilities [rows, classes], or means [rows], for coded key rows."""
         self._need_trees()
-        distinct, inverse = collapse(_compact(codes))
+        distinct, row_of = _distinct(_compact(codes))
         raw = np.zeros((len(distinct), self._width))
         with Workers(n_jobs) as workers:
             _add(self.kind, self.trees, distinct, raw, workers)
-        return self._finish(raw)[inverse]
+        return self._finish(raw)[row_of]
 
-    def leaves(self, codes: Array, *, n_jobs: int | None = None) -> NDArray[np.int32]:
+    def leaves(self, codes: np.ndarray, *, n_jobs: int | None = None) -> NDArray[np.int32]:
         """Leaf number of each row in each tree, int32 [trees, rows]; two rows with equal numbers share that leaf."""
         self._need_trees()
         rows = _compact(codes)
@@ -87,7 +88,7 @@ class Forest:
     def _width(self) -> int:
         return self.n_classes if self.kind == kernel.MULTICLASS else 1
 
-    def _finish(self, raw: Array) -> Array:
+    def _finish(self, raw: np.ndarray) -> np.ndarray:
         mean = raw / self.n_trees
         if self.kind == kernel.REGRESSION:
             return mean[:, 0]
@@ -111,7 +112,7 @@ class Workers:
         if self._pool is not None:
             self._pool.shutdown()
 
-    def each(self, task: Callable[[int], Any], items: Sequence[int] | range) -> list[Any]:
+    def each(self, task: Callable[[int], Done], items: Sequence[int] | range) -> list[Done]:
         """Results of ``task`` in the order of ``items``."""
         if self._pool is None or len(items) < 2:
             return [task(i) for i in items]
@@ -129,21 +130,21 @@ def resolve_jobs(n_jobs: int | None) -> int:
 
 
 def grow(
-    codes: Array,
-    y: Array,
+    codes: np.ndarray,
+    y: np.ndarray,
     *,
     n_classes: int | None,
-    numeric: Sequence[bool] | Array,
-    values: Sequence[Array | None],
+    numeric: Sequence[bool] | np.ndarray,
+    values: Sequence[np.ndarray | None],
     n_levels: Sequence[int],
     trees: int = 500,
     mtry: int | None = None,
     node_size: int | None = None,
     max_depth: int | None = None,
-    weights: Array | None = None,
+    weights: np.ndarray | None = None,
     seed: int = 0,
     n_jobs: int | None = None,
-    score: Sequence[Array] = (),
+    score: Sequence[np.ndarray] = (),
     keep: bool = False,
 ) -> Forest:
     """Grow a forest and score ``score`` (coded tables) on the way.
@@ -162,9 +163,8 @@ def grow(
     sorted_y = y[records]
     # classes of a multi-class target are part of the row, the other targets are totals over equal key rows
     labels = sorted_y.astype(np.int64) if kind == kernel.MULTICLASS else None
-    distinct, row_of = collapse(sorted_codes, labels)
-    first = np.zeros(len(distinct), np.int64)
-    first[row_of[::-1]] = np.arange(n - 1, -1, -1)
+    first, row_of = distinct_rows(sorted_codes, labels)
+    distinct = sorted_codes[first]
     row_class = (labels[first] if labels is not None else np.zeros(1)).astype(np.int32)
     cumulative = np.empty(0) if weights is None else np.cumsum(np.asarray(weights, np.float64)[records])
     offsets, flat = _flat_values(values)
@@ -179,13 +179,13 @@ def grow(
         sorted_y.astype(np.uint8) if kind == kernel.BINARY else np.zeros(1, np.uint8),
         sorted_y.astype(np.float64) if kind == kernel.REGRESSION else np.zeros(1),
         row_class,
-        np.int64(n_classes or 1),
+        n_classes or 1,
         cumulative,
     )
     limits = (
-        np.int64(mtry or max(1, int(np.sqrt(n_keys)))),
-        np.float64(node_size if node_size is not None else 5 if kind == kernel.REGRESSION else 10),
-        np.int64(max_depth or 0),
+        int(mtry or max(1, int(np.sqrt(n_keys)))),
+        float(node_size if node_size is not None else 5 if kind == kernel.REGRESSION else 10),
+        int(max_depth or 0),
     )
     seeds = np.random.SeedSequence(seed).generate_state(trees, np.uint64)
     gains = np.zeros((trees, n_keys))
@@ -194,7 +194,7 @@ def grow(
         return Tree(*kernel.grow_tree(kind, columns, *shared, seeds[t], *limits, gains[t]))
 
     forest = Forest(kind, n_classes or 0, trees, n_keys, np.zeros(n_keys))
-    tables = [collapse(_compact(table, wide)) for table in score]
+    tables = [_distinct(_compact(table, wide)) for table in score]
     sums = [np.zeros((len(rows), forest._width)) for rows, _ in tables]
     with Workers(n_jobs) as workers:
         for begin in range(0, trees, _BATCH):
@@ -208,7 +208,7 @@ def grow(
     return forest
 
 
-def _add(kind: int, trees: Sequence[Tree], rows: Array, total: Array, workers: Workers) -> None:
+def _add(kind: int, trees: Sequence[Tree], rows: np.ndarray, total: np.ndarray, workers: Workers) -> None:
     """Add the trees' answers in tree order; tasks own disjoint rows, so no sum depends on the threads."""
 
     def block(start: int) -> None:
@@ -219,41 +219,30 @@ def _add(kind: int, trees: Sequence[Tree], rows: Array, total: Array, workers: W
     workers.each(block, range(0, len(rows), _ROWS))
 
 
-def collapse(codes: Array, labels: Array | None = None) -> tuple[Array, Array]:
-    """Distinct rows in lexicographic order and, for each record, the number of its row."""
-    n = len(codes)
-    ranks = np.zeros(n, np.uint64)
-    span = 1
-    columns = [*(codes[:, j] for j in range(codes.shape[1])), *(() if labels is None else (labels,))]
-    for column in columns:
-        size = int(column.max()) + 1 if n else 1
-        if span * size >= 2**63:  # the mixed-radix number would not fit: rank what there is so far
-            ranks = np.unique(ranks, return_inverse=True)[1].astype(np.uint64)
-            span = int(ranks.max()) + 1
-        ranks = ranks * np.uint64(size) + column.astype(np.uint64)
-        span *= size
-    _, first, inverse = np.unique(ranks, return_index=True, return_inverse=True)
-    return np.ascontiguousarray(codes[first]), inverse
+def _distinct(codes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Distinct rows, and for each record the number of its row."""
+    first, row_of = distinct_rows(codes)
+    return np.ascontiguousarray(codes[first]), row_of
 
 
-def _record_order(codes: Array, y: Array) -> Array:
+def _record_order(codes: np.ndarray, y: np.ndarray) -> np.ndarray:
     """Records sorted by key codes, then target: draws then do not depend on the order of the file."""
     return np.lexsort((y, *(codes[:, j] for j in range(codes.shape[1] - 1, -1, -1))))
 
 
-def _compact(codes: Array, wide: bool | None = None) -> Array:
+def _compact(codes: np.ndarray, wide: bool | None = None) -> np.ndarray:
     if wide is None:
         wide = bool(codes.size) and int(codes.max()) >= 65_536
     return np.ascontiguousarray(codes, dtype=np.int32 if wide else np.uint16)
 
 
-def _flat_values(values: Sequence[Array | None]) -> tuple[Array, Array]:
+def _flat_values(values: Sequence[np.ndarray | None]) -> tuple[np.ndarray, np.ndarray]:
     parts = [np.zeros(0) if v is None else np.asarray(v, np.float64) for v in values]
     offsets = np.concatenate([[0], np.cumsum([len(part) for part in parts])])[:-1].astype(np.int64)
     return offsets, np.concatenate([*parts, np.zeros(1)])
 
 
-def _check(n: int, n_keys: int, y: Array, trees: int, mtry: int | None) -> None:
+def _check(n: int, n_keys: int, y: np.ndarray, trees: int, mtry: int | None) -> None:
     if n == 0:
         raise InputError("the release has no records to train on; release at least one record")
     if n_keys == 0:

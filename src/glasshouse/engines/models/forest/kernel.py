@@ -13,8 +13,8 @@ is a leaf; the cut lies half way between the two neighbouring values present in 
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
+from glasshouse.engines.compiled import Whole, njit
 from glasshouse.engines.models.forest.scan import scan_binary, scan_multiclass, scan_regression
 
 BINARY, REGRESSION, MULTICLASS = 0, 1, 2
@@ -25,8 +25,8 @@ _ONE = np.uint64(1)
 _ZERO = np.uint64(0)
 
 
-@njit(cache=True, nogil=True)
-def _random(state):  # type: ignore[no-untyped-def]
+@njit(nogil=True)
+def _random(state: np.ndarray) -> np.uint64:
     """splitmix64 (Steele, Lea & Flood 2014): one 64-bit state, so a seed per tree is all it needs."""
     state[0] += np.uint64(0x9E3779B97F4A7C15)
     z = state[0]
@@ -35,14 +35,24 @@ def _random(state):  # type: ignore[no-untyped-def]
     return z ^ (z >> np.uint64(31))
 
 
-@njit(cache=True, nogil=True)
-def _below(state, n):  # type: ignore[no-untyped-def]
+@njit(nogil=True)
+def _below(state: np.ndarray, n: int) -> Whole:
     """An integer in [0, n), n < 2**32."""
     return np.int64(((_random(state) >> _SHIFT) * np.uint64(n)) >> _SHIFT)
 
 
-@njit(cache=True, nogil=True)
-def _bootstrap(state, n, row_of, cumulative, y_class, y_value, kind, weight, total):  # type: ignore[no-untyped-def]
+@njit(nogil=True)
+def _bootstrap(
+    state: np.ndarray,
+    n: int,
+    row_of: np.ndarray,
+    cumulative: np.ndarray,
+    y_class: np.ndarray,
+    y_value: np.ndarray,
+    kind: int,
+    weight: np.ndarray,
+    total: np.ndarray,
+) -> None:
     """Draw ``n`` records with replacement; fill weight and target total of each distinct row."""
     for _ in range(n):
         if cumulative.size > 0:
@@ -58,8 +68,8 @@ def _bootstrap(state, n, row_of, cumulative, y_class, y_value, kind, weight, tot
             total[row] += y_value[record]
 
 
-@njit(cache=True, nogil=True)
-def _cut_code(low, high, numeric, values, offset):  # type: ignore[no-untyped-def]
+@njit(nogil=True)
+def _cut_code(low: Whole, high: Whole, numeric: bool, values: np.ndarray, offset: int) -> Whole:
     """Largest code on the left of the cut half way between two neighbouring present codes."""
     if high - low == 1:
         return low
@@ -75,26 +85,26 @@ def _cut_code(low, high, numeric, values, offset):  # type: ignore[no-untyped-de
     return low
 
 
-@njit(cache=True, nogil=True)
-def grow_tree(  # type: ignore[no-untyped-def]
-    kind,
-    codes,
-    n_levels,
-    numeric,
-    values,
-    value_offset,
-    row_of,
-    y_class,
-    y_value,
-    row_class,
-    n_classes,
-    cumulative,
-    seed,
-    mtry,
-    node_size,
-    max_depth,
-    importance,
-):
+@njit(nogil=True)
+def grow_tree(
+    kind: int,
+    codes: np.ndarray,
+    n_levels: np.ndarray,
+    numeric: np.ndarray,
+    values: np.ndarray,
+    value_offset: np.ndarray,
+    row_of: np.ndarray,
+    y_class: np.ndarray,
+    y_value: np.ndarray,
+    row_class: np.ndarray,
+    n_classes: int,
+    cumulative: np.ndarray,
+    seed: np.uint64,
+    mtry: int,
+    node_size: float,
+    max_depth: int,
+    importance: np.ndarray,
+) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
     """Grow one tree.
 
     Returns nodes [n_nodes, 3] (key or -1, largest code going left or leaf number, left child; the right child follows
@@ -189,6 +199,8 @@ def grow_tree(  # type: ignore[no-untyped-def]
                 n_class[group] += w
             leaf = leaf or squares == n * n
 
+        best_low: Whole
+        best_high: Whole
         best, best_key, best_low, best_high = -1.0, -1, np.int64(-1), np.int64(-1)
         best_n, best_s = 0.0, 0.0
         if not leaf:
@@ -204,7 +216,7 @@ def grow_tree(  # type: ignore[no-untyped-def]
                         codes[key], here, load, bins, n_levels[key], bits, tops, present, n, s
                     )
                     left_n = np.float64(np.int64(on_left & _LOW))
-                    left_s = np.float64(np.int64(on_left >> _SHIFT))
+                    left_s: float = np.float64(np.int64(on_left >> _SHIFT))
                 elif kind == REGRESSION:
                     score, low, high, on_left, left_s = scan_regression(
                         codes[key], here, load, part, bins, bin_sums, n_levels[key], bits, tops, present, n, s
@@ -297,8 +309,8 @@ def grow_tree(  # type: ignore[no-untyped-def]
     )
 
 
-@njit(cache=True, nogil=True)
-def find_leaves(nodes, codes, start, stop, leaf):  # type: ignore[no-untyped-def]
+@njit(nogil=True)
+def find_leaves(nodes: np.ndarray, codes: np.ndarray, start: int, stop: int, leaf: np.ndarray) -> None:
     """Leaf number of rows start..stop in one tree. Rows walk down together, so that their memory waits overlap."""
     block = 128
     # unsigned subscripts spare the compiled code a test for negative ones at every access
@@ -328,8 +340,19 @@ def find_leaves(nodes, codes, start, stop, leaf):  # type: ignore[no-untyped-def
             n_active = still
 
 
-@njit(cache=True, nogil=True)
-def add_tree(kind, nodes, value, leaf_start, leaf_class, leaf_count, codes, start, stop, out):  # type: ignore[no-untyped-def]
+@njit(nogil=True)
+def add_tree(
+    kind: int,
+    nodes: np.ndarray,
+    value: np.ndarray,
+    leaf_start: np.ndarray,
+    leaf_class: np.ndarray,
+    leaf_count: np.ndarray,
+    codes: np.ndarray,
+    start: int,
+    stop: int,
+    out: np.ndarray,
+) -> None:
     """Add one tree's answer for rows start..stop to ``out`` [rows, 1 or classes]."""
     leaf = np.empty(stop - start, np.int32)
     find_leaves(nodes, codes, start, stop, leaf)

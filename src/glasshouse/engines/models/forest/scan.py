@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
-from numba.cpython.unsafe.numbers import trailing_zeros
+
+from glasshouse.engines.compiled import Whole, njit, trailing_zeros
 
 _LOW = np.uint64(0xFFFFFFFF)
 _SHIFT = np.uint64(32)
@@ -14,8 +14,16 @@ _ONE = np.uint64(1)
 _ZERO = np.uint64(0)
 
 
-@njit(cache=True, nogil=True)
-def present_codes(column, index, bins, n_levels, bits, tops, present):  # type: ignore[no-untyped-def]
+@njit(nogil=True)
+def present_codes(
+    column: np.ndarray,
+    index: np.ndarray,
+    bins: np.ndarray,
+    n_levels: int,
+    bits: np.ndarray,
+    tops: np.ndarray,
+    present: np.ndarray,
+) -> int:
     """Codes with a filled bin, ascending, into ``present``; returns how many.
 
     A node with many records reads all bins; a small node of a key with many values marks its codes in a bitmap of two
@@ -47,8 +55,19 @@ def present_codes(column, index, bins, n_levels, bits, tops, present):  # type: 
     return count
 
 
-@njit(cache=True, nogil=True)
-def scan_binary(column, index, pay, bins, n_levels, bits, tops, present, parent_n, parent_s):  # type: ignore[no-untyped-def]
+@njit(nogil=True)
+def scan_binary(
+    column: np.ndarray,
+    index: np.ndarray,
+    pay: np.ndarray,
+    bins: np.ndarray,
+    n_levels: int,
+    bits: np.ndarray,
+    tops: np.ndarray,
+    present: np.ndarray,
+    parent_n: float,
+    parent_s: float,
+) -> tuple[float, Whole, Whole, np.uint64]:
     """Best cut of one key, two classes: (score, low code, high code, left weight and class-2 count packed)."""
     for i in range(index.size):
         bins[column[index[i]]] += pay[i]
@@ -71,10 +90,21 @@ def scan_binary(column, index, pay, bins, n_levels, bits, tops, present, parent_
     return best, np.int64(present[best_at - 1]), np.int64(present[best_at]), best_left
 
 
-@njit(cache=True, nogil=True)
-def scan_regression(  # type: ignore[no-untyped-def]
-    column, index, pay, sums, bins, bin_sums, n_levels, bits, tops, present, parent_n, parent_s
-):
+@njit(nogil=True)
+def scan_regression(
+    column: np.ndarray,
+    index: np.ndarray,
+    pay: np.ndarray,
+    sums: np.ndarray,
+    bins: np.ndarray,
+    bin_sums: np.ndarray,
+    n_levels: int,
+    bits: np.ndarray,
+    tops: np.ndarray,
+    present: np.ndarray,
+    parent_n: float,
+    parent_s: float,
+) -> tuple[float, Whole, Whole, np.uint64, float]:
     """Best cut of one key, numeric target: largest sum of squared child totals over child sizes."""
     for i in range(index.size):
         code = column[index[i]]
@@ -100,10 +130,22 @@ def scan_regression(  # type: ignore[no-untyped-def]
     return best, np.int64(present[best_at - 1]), np.int64(present[best_at]), best_left, best_sum
 
 
-@njit(cache=True, nogil=True)
-def scan_multiclass(  # type: ignore[no-untyped-def]
-    column, index, pay, bins, n_levels, bits, tops, present, sorted_pay, n_class, left_class, squares, parent_n
-):
+@njit(nogil=True)
+def scan_multiclass(
+    column: np.ndarray,
+    index: np.ndarray,
+    pay: np.ndarray,
+    bins: np.ndarray,
+    n_levels: int,
+    bits: np.ndarray,
+    tops: np.ndarray,
+    present: np.ndarray,
+    sorted_pay: np.ndarray,
+    n_class: np.ndarray,
+    left_class: np.ndarray,
+    squares: float,
+    parent_n: float,
+) -> tuple[float, Whole, Whole, np.uint64]:
     """Best cut of one key, three or more classes, in time linear in the node whatever the number of classes.
 
     Rows are put in code order by counting; moving one row across the cut changes the sums of squared class counts by

@@ -1,1 +1,1 @@
-"""Linear models: least squares, logistic, multinomial, lasso."""
+"""Linear models on coded keys or a dense design: least squares, logit, multinomial, lasso, Firth; one rank rule."""

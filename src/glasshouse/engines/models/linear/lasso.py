@@ -8,18 +8,14 @@ column the same penalty is lambda times its standard deviation, so nothing is sc
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-from numpy.typing import NDArray
 
 from glasshouse.core.errors import InputError
-from glasshouse.core.streams import generator
+from glasshouse.core.streams import RandomState, generator
 from glasshouse.engines.models.design import Design
 from glasshouse.engines.models.linear import kernel
-from glasshouse.engines.models.linear.attackers import DENSE_COLUMNS, Coding, LinearModel, logistic, softmax
+from glasshouse.engines.models.linear.coding import DENSE_COLUMNS, Coding, LinearModel
 
-Array = NDArray[Any]
 _GRID = 40
 _FLAT = 1e-5  # the path ends when a smaller penalty explains no more than this share more
 
@@ -27,7 +23,7 @@ _FLAT = 1e-5  # the path ends when a smaller penalty explains no more than this 
 class _Problem:
     """Records (all, or those of a fold) with the quantities coordinate descent needs."""
 
-    def __init__(self, columns: Array, values: Array, y: Array, n_classes: int, sd: Array) -> None:
+    def __init__(self, columns: np.ndarray, values: np.ndarray, y: np.ndarray, n_classes: int, sd: np.ndarray) -> None:
         self.columns, self.values, self.y, self.sd = columns, values, y, sd
         self.q, self.n = len(sd), len(y)
         self.outputs = 1 if n_classes == 2 else n_classes
@@ -35,11 +31,13 @@ class _Problem:
         target[np.arange(self.n), y] = 1.0
         self.target = target[:, 1:] if self.outputs == 1 else target
 
-    def means(self, beta: Array) -> Array:
-        eta = kernel.linear_predictor(self.columns, self.values, beta)
-        return logistic(eta) if self.outputs == 1 else softmax(eta)
+    def means(self, beta: np.ndarray) -> np.ndarray:
+        from scipy.special import expit, softmax
 
-    def loss(self, beta: Array) -> float:
+        eta = kernel.linear_predictor(self.columns, self.values, beta)
+        return np.asarray(expit(eta) if self.outputs == 1 else softmax(eta, axis=1))
+
+    def loss(self, beta: np.ndarray) -> float:
         """Mean negative log-likelihood."""
         mean = np.clip(self.means(beta), 1e-300, 1.0)
         if self.outputs == 1:
@@ -47,11 +45,11 @@ class _Problem:
             return float(-np.log(np.maximum(own, 1e-300)).mean())
         return float(-np.log(mean[np.arange(self.n), self.y]).mean())
 
-    def slopes(self, beta: Array) -> Array:
+    def slopes(self, beta: np.ndarray) -> np.ndarray:
         """Derivative of the mean log-likelihood, [1 + columns, outputs]."""
         return np.asarray(kernel.project(self.columns, self.values, self.target - self.means(beta), self.q) / self.n)
 
-    def start(self) -> Array:
+    def start(self) -> np.ndarray:
         beta = np.zeros((self.q + 1, self.outputs))
         shares = self.target.mean(axis=0).clip(1e-9, 1 - 1e-9)
         beta[0] = np.log(shares / (1 - shares)) if self.outputs == 1 else np.log(shares)
@@ -63,7 +61,7 @@ class _Problem:
         usable = self.sd > 0
         return max(float((slope[usable] / self.sd[usable]).max()), 1e-8) if usable.any() else 1.0
 
-    def minimise(self, beta: Array, penalty: float, tolerance: float) -> Array:
+    def minimise(self, beta: np.ndarray, penalty: float, tolerance: float) -> np.ndarray:
         """Quadratic approximations per class, each solved by coordinate descent, until the objective stays."""
         factor = np.append(0.0, np.where(self.sd > 0, penalty * self.sd, np.inf))
         previous = np.inf
@@ -83,9 +81,9 @@ class _Problem:
             previous = value
         return beta
 
-    def path(self, penalties: Array, tolerance: float) -> list[Array]:
+    def path(self, penalties: np.ndarray, tolerance: float) -> list[np.ndarray]:
         """Coefficients along decreasing penalties, each started from the one before; ends when the fit is flat."""
-        found: list[Array] = []
+        found: list[np.ndarray] = []
         beta = self.start()
         null = explained = self.loss(beta)
         for penalty in penalties:
@@ -99,14 +97,40 @@ class _Problem:
 
 def fit_l1(
     training: Design,
-    y: Array,
+    y: np.ndarray,
     n_classes: int,
     *,
     penalty: float | None = None,
     folds: int = 5,
-    random_state: Any = None,
+    random_state: RandomState = None,
 ) -> LinearModel:
-    """Lasso logit with a given penalty (lambda), or the one with the least cross-validated deviance."""
+    """Lasso logit with a given penalty, or the one with the least cross-validated deviance.
+
+    Parameters
+    ----------
+    training
+        Coded keys.
+    y
+        Class codes 0..n_classes-1.
+    n_classes
+        Number of classes.
+    penalty
+        Lambda; None: by cross-validation.
+    folds
+        Folds of the cross-validation.
+    random_state
+        Deals the records to the folds.
+
+    Returns
+    -------
+    LinearModel
+        With the penalty used.
+
+    References
+    ----------
+    Friedman, J., Hastie, T. & Tibshirani, R. (2010), Regularization paths for generalized linear models via
+    coordinate descent, Journal of Statistical Software 33(1).
+    """
     coding = Coding(training, drop_aliased=False)
     if coding.q > DENSE_COLUMNS:
         raise InputError(
@@ -129,11 +153,12 @@ def fit_l1(
         beta = problem.minimise(beta, penalty, 1e-8)
     else:
         beta = problem.minimise(problem.start(), float(penalty), 1e-12)
-    kind = "binary" if n_classes == 2 else "multinomial"
-    return LinearModel(kind, coding, beta, len(training.names), notes, float(penalty))
+    return LinearModel("binary" if n_classes == 2 else "multinomial", coding, beta, notes, float(penalty))
 
 
-def _cross_validate(problem: _Problem, n_classes: int, grid: Array, folds: int, random_state: Any) -> tuple[int, bool]:
+def _cross_validate(
+    problem: _Problem, n_classes: int, grid: np.ndarray, folds: int, random_state: RandomState
+) -> tuple[int, bool]:
     """Position of the penalty with the least held-out loss. Records are dealt by value, not by their order."""
     if folds < 2:
         raise InputError(f"folds must be at least 2, not {folds}")

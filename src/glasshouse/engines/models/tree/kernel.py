@@ -10,27 +10,27 @@ groups can be best; for more classes every subset is tried in Gray-code order wh
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
+from glasshouse.engines.compiled import njit
 from glasshouse.engines.models.tree.search import TINY, all_subsets, present, principal_scores, sweep, sweep_rows
 
 
-@njit(cache=True, nogil=True)
-def grow(  # type: ignore[no-untyped-def]
-    codes,
-    ordered,
-    n_levels,
-    values,
-    value_offset,
-    y_class,
-    y_value,
-    n_classes,
-    minsplit,
-    minbucket,
-    cp,
-    maxdepth,
-    exact_levels,
-):
+@njit(nogil=True)
+def grow(
+    codes: np.ndarray,
+    ordered: np.ndarray,
+    n_levels: np.ndarray,
+    values: np.ndarray,
+    value_offset: np.ndarray,
+    y_class: np.ndarray,
+    y_value: np.ndarray,
+    n_classes: int,
+    minsplit: int,
+    minbucket: int,
+    cp: float,
+    maxdepth: int,
+    exact_levels: int,
+) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray, int]:
     """Grow a tree with the complexity rule applied on the way.
 
     Returns (index, nodes, cuts, directions, importance, n_approximate). ``nodes`` [n, 6] int64: start, stop (the
@@ -276,8 +276,10 @@ def grow(  # type: ignore[no-untyped-def]
     return index, nodes[:n_nodes], cuts[:n_nodes], directions[:n_directions], importance, n_approximate
 
 
-@njit(cache=True, nogil=True)
-def find_nodes(nodes, directions, ordered, codes, out):  # type: ignore[no-untyped-def]
+@njit(nogil=True)
+def find_nodes(
+    nodes: np.ndarray, directions: np.ndarray, ordered: np.ndarray, codes: np.ndarray, out: np.ndarray
+) -> int:
     """Leaf node of each coded row [n, p]; a level the node never saw goes to the larger child (first if equal)."""
     unseen = 0
     for i in range(codes.shape[0]):

@@ -3,16 +3,25 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
-from numba.cpython.unsafe.numbers import trailing_zeros
+
+from glasshouse.engines.compiled import Whole, njit, trailing_zeros
 
 _ONE = np.uint64(1)
 _ZERO = np.uint64(0)
 TINY = 1e-11  # two scores this close, relatively, are a tie
 
 
-@njit(cache=True, nogil=True)
-def present(column, index, start, stop, bits, n_words, slot, levels):  # type: ignore[no-untyped-def]
+@njit(nogil=True)
+def present(
+    column: np.ndarray,
+    index: np.ndarray,
+    start: int,
+    stop: int,
+    bits: np.ndarray,
+    n_words: int,
+    slot: np.ndarray,
+    levels: np.ndarray,
+) -> int:
     """Codes present in a node, ascending, into ``levels``; ``slot[code]`` is their position. Returns how many."""
     for i in range(start, stop):
         code = column[index[i]]
@@ -30,8 +39,17 @@ def present(column, index, start, stop, bits, n_words, slot, levels):  # type: i
     return count
 
 
-@njit(cache=True, nogil=True)
-def sweep(table, sizes, order, m, is_class, node_n, node_total, minbucket):  # type: ignore[no-untyped-def]
+@njit(nogil=True)
+def sweep(
+    table: np.ndarray,
+    sizes: np.ndarray,
+    order: np.ndarray,
+    m: int,
+    is_class: bool,
+    node_n: float,
+    node_total: np.ndarray,
+    minbucket: int,
+) -> tuple[float, Whole]:
     """Best contiguous cut of levels taken in ``order``: (score, number of levels on the left).
 
     Score = sum of squared child totals over child sizes; ``table`` [level, class] counts, or [level, 0] sums of the
@@ -66,8 +84,10 @@ def sweep(table, sizes, order, m, is_class, node_n, node_total, minbucket):  # t
     return best, best_at
 
 
-@njit(cache=True, nogil=True)
-def all_subsets(table, sizes, m, node_n, node_total, minbucket):  # type: ignore[no-untyped-def]
+@njit(nogil=True)
+def all_subsets(
+    table: np.ndarray, sizes: np.ndarray, m: int, node_n: float, node_total: np.ndarray, minbucket: int
+) -> tuple[float, Whole]:
     """Best of all groupings of ``m`` levels: (score, bit mask of the levels on the left)."""
     q = table.shape[1]
     left = np.zeros(q)
@@ -94,8 +114,16 @@ def all_subsets(table, sizes, m, node_n, node_total, minbucket):  # type: ignore
     return best, best_mask
 
 
-@njit(cache=True, nogil=True)
-def sweep_rows(starts, entries, order, m, node_n, node_total, minbucket):  # type: ignore[no-untyped-def]
+@njit(nogil=True)
+def sweep_rows(
+    starts: np.ndarray,
+    entries: np.ndarray,
+    order: np.ndarray,
+    m: int,
+    node_n: float,
+    node_total: np.ndarray,
+    minbucket: int,
+) -> tuple[float, Whole]:
     """``sweep`` in time linear in the records: ``entries[starts[l] : starts[l + 1]]`` are the classes of level l."""
     left = np.zeros(node_total.size)
     n_left = 0.0
@@ -119,8 +147,10 @@ def sweep_rows(starts, entries, order, m, node_n, node_total, minbucket):  # typ
     return best, best_at
 
 
-@njit(cache=True, nogil=True)
-def principal_scores(starts, entries, m, node_n, node_total):  # type: ignore[no-untyped-def]
+@njit(nogil=True)
+def principal_scores(
+    starts: np.ndarray, entries: np.ndarray, m: int, node_n: float, node_total: np.ndarray
+) -> np.ndarray:
     """Scores of the levels on the first principal component of their class shares, by power iteration."""
     q = node_total.size
     direction = np.empty(q)

@@ -14,15 +14,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from glasshouse.core.errors import InputError
 from glasshouse.engines.models.tree import kernel
 
-Array = NDArray[Any]
 EXACT_LEVELS = 15  # 16,384 groupings of levels per node at most
 
 
@@ -35,15 +32,15 @@ class CartTree:
     it. ``approximate_splits`` counts surviving or pruned splits whose levels were too many for the exact search.
     """
 
-    nodes: Array
-    directions: Array
-    cuts: Array
-    ordered: Array
-    members: Array
-    leaf_nodes: Array
+    nodes: np.ndarray
+    directions: np.ndarray
+    cuts: np.ndarray
+    ordered: np.ndarray
+    members: np.ndarray
+    leaf_nodes: np.ndarray
     n_classes: int
-    leaf_counts: Array  # [leaves, classes] counts, or [leaves, 1] means
-    importance: Array
+    leaf_counts: np.ndarray  # [leaves, classes] counts, or [leaves, 1] means
+    importance: np.ndarray
     approximate_splits: int
 
     @property
@@ -51,22 +48,22 @@ class CartTree:
         return len(self.leaf_nodes)
 
     @property
-    def leaf_sizes(self) -> Array:
+    def leaf_sizes(self) -> np.ndarray:
         """Training records per leaf."""
-        span: Array = self.nodes[self.leaf_nodes, 1] - self.nodes[self.leaf_nodes, 0]
+        span: np.ndarray = self.nodes[self.leaf_nodes, 1] - self.nodes[self.leaf_nodes, 0]
         return span
 
     @property
-    def leaf_starts(self) -> Array:
+    def leaf_starts(self) -> np.ndarray:
         """Leaf l holds training records ``members[leaf_starts[l] : leaf_starts[l] + leaf_sizes[l]]``."""
-        starts: Array = self.nodes[self.leaf_nodes, 0]
+        starts: np.ndarray = self.nodes[self.leaf_nodes, 0]
         return starts
 
-    def leaves(self, codes: Array) -> Array:
+    def leaves(self, codes: np.ndarray) -> np.ndarray:
         """Leaf id of each coded row."""
         return self.find(codes)[0]
 
-    def find(self, codes: Array) -> tuple[Array, int]:
+    def find(self, codes: np.ndarray) -> tuple[np.ndarray, int]:
         """Leaf ids and the number of rows that met a level unseen by a node on their way."""
         at = np.empty(len(codes), np.int64)
         unseen = kernel.find_nodes(self.nodes, self.directions, self.ordered, _int32(codes), at)
@@ -74,7 +71,7 @@ class CartTree:
         position[self.leaf_nodes] = np.arange(self.n_leaves)
         return position[at], int(unseen)
 
-    def predict(self, codes: Array) -> Array:
+    def predict(self, codes: np.ndarray) -> np.ndarray:
         """Class shares [rows, classes] of the leaf, or its mean [rows]."""
         leaf = self.leaves(codes)
         if self.n_classes == 0:
@@ -84,12 +81,12 @@ class CartTree:
 
 
 def grow(
-    codes: Array,
-    y: Array,
+    codes: np.ndarray,
+    y: np.ndarray,
     *,
     n_classes: int | None,
-    ordered: Sequence[bool] | Array,
-    values: Sequence[Array | None],
+    ordered: Sequence[bool] | np.ndarray,
+    values: Sequence[np.ndarray | None],
     n_levels: Sequence[int],
     minsplit: int = 20,
     minbucket: int = 7,
@@ -124,12 +121,12 @@ def grow(
         offsets,
         y.astype(np.int32) if is_class else np.zeros(1, np.int32),
         np.zeros(1) if is_class else y.astype(np.float64),
-        np.int64(n_classes or 0),
-        np.int64(minsplit),
-        np.int64(max(1, minbucket)),
-        np.float64(cp),
-        np.int64(maxdepth),
-        np.int64(exact_levels),
+        n_classes or 0,
+        int(minsplit),
+        int(max(1, minbucket)),
+        float(cp),
+        int(maxdepth),
+        int(exact_levels),
     )
     leaf_nodes = _leaves_left_to_right(nodes)
     sizes = nodes[leaf_nodes, 1] - nodes[leaf_nodes, 0]
@@ -145,7 +142,7 @@ def grow(
     )
 
 
-def _leaves_left_to_right(nodes: Array) -> Array:
+def _leaves_left_to_right(nodes: np.ndarray) -> np.ndarray:
     """Leaves in the order of their records; nodes under a pruned split are skipped."""
     found, waiting = [], [0]
     while waiting:
@@ -157,5 +154,5 @@ def _leaves_left_to_right(nodes: Array) -> Array:
     return np.asarray(found, np.int64)
 
 
-def _int32(codes: Array) -> Array:
+def _int32(codes: np.ndarray) -> np.ndarray:
     return np.ascontiguousarray(codes, dtype=np.int32)

@@ -28,9 +28,21 @@ class Fitted:
 
 @one_blas_thread()
 def least_squares(design: np.ndarray, y: np.ndarray, weights: np.ndarray | None = None) -> Fitted:
-    """Ordinary or weighted least squares; ``design`` has full column rank and holds the intercept.
+    """Ordinary or weighted least squares.
 
-    Weights are scaled to mean 1; the standard errors are then the sandwich ones, valid for sampling weights.
+    Parameters
+    ----------
+    design
+        Records by columns, the intercept among them, of full column rank (:mod:`.rank` finds such columns).
+    y
+        Response.
+    weights
+        Sampling weights, scaled to mean 1.
+
+    Returns
+    -------
+    Fitted
+        With ordinary standard errors, or with weights the sandwich ones, which are valid for sampling weights.
     """
     if weights is None:
         q, r = np.linalg.qr(design)
@@ -62,11 +74,32 @@ def logistic(
     errors: bool = True,
     tolerance: float = 1e-12,
 ) -> Fitted:
-    """Maximum likelihood by iteratively reweighted least squares on the normal equations; sandwich errors with weights.
+    """Maximum likelihood by iteratively reweighted least squares on the normal equations.
 
-    Stops when the deviance changes by less than ``tolerance`` of itself. Half steps keep the deviance falling.
-    ``errors=False`` leaves the standard errors out (zeros), which cost as much as several steps.
+    Parameters
+    ----------
+    design
+        Records by columns, the intercept first.
+    y
+        Flags, 0 or 1.
+    weights
+        Sampling weights, scaled to mean 1; the standard errors are then sandwich ones.
+    errors
+        Whether to compute standard errors (else zeros); they cost as much as several steps.
+    tolerance
+        The fit ends when the deviance changes by less than this share of itself.
+
+    Returns
+    -------
+    Fitted
+        Coefficients, standard errors, fitted probabilities.
+
+    Notes
+    -----
+    Half steps keep the deviance falling.
     """
+    from scipy.special import expit
+
     w = np.ones(len(y)) if weights is None else weights / weights.mean()
     share = float(np.average(y, weights=w))
     beta = np.zeros(design.shape[1])
@@ -74,7 +107,7 @@ def logistic(
     eta = design @ beta
     deviance, notes = _deviance(eta, y, w), list[str]()
     for _ in range(MAX_ITERATIONS):
-        mean = _expit(eta)
+        mean = expit(eta)
         half = design * np.sqrt(w * mean * (1 - mean))[:, None]
         gram = half.T @ half  # a product with itself: half the work
         slope = design.T @ (w * (y - mean))
@@ -94,7 +127,7 @@ def logistic(
         notes.append("the logistic fit did not converge")
     if (np.abs(eta) > 30).any():
         notes.append(SEPARATED)
-    mean = _expit(eta)
+    mean = expit(eta)
     if not errors:
         return Fitted(beta, np.zeros(len(beta)), mean, None, tuple(notes))
     gram = design.T @ (design * (w * mean * (1 - mean))[:, None])
@@ -105,38 +138,5 @@ def logistic(
     return Fitted(beta, np.sqrt(np.maximum(np.diag(bread), 0.0)), mean, None, tuple(notes))
 
 
-def _expit(eta: np.ndarray) -> np.ndarray:
-    small = np.exp(-np.abs(eta))
-    made: np.ndarray = np.where(eta >= 0, 1 / (1 + small), small / (1 + small))
-    return made
-
-
 def _deviance(eta: np.ndarray, y: np.ndarray, w: np.ndarray) -> float:
     return 2.0 * float((w * (np.logaddexp(0, eta) - y * eta)).sum())
-
-
-def independent_columns(scaled: np.ndarray, tolerance: float = 1e-7) -> np.ndarray:
-    """Which columns the ones before them do not determine: a column counts when more than ``tolerance`` of its length
-    is new.
-
-    Gram-Schmidt on the triangular factor, so its cost after one factorisation does not depend on the number of
-    records.
-    """
-    n, k = scaled.shape
-    if k == 0 or n == 0:
-        return np.zeros(k, bool)
-    triangle: np.ndarray = np.asarray(np.linalg.qr(scaled, mode="r"))
-    basis = np.zeros((triangle.shape[0], k))
-    kept, size = np.zeros(k, bool), 0
-    for j in range(k):
-        column = triangle[:, j]
-        length = float(np.linalg.norm(column))
-        rest = column
-        for _ in range(2):  # twice is enough
-            rest = rest - basis[:, :size] @ (basis[:, :size].T @ rest)
-        new = float(np.linalg.norm(rest))
-        if length > 0 and new > tolerance * length:
-            basis[:, size] = rest / new
-            kept[j] = True
-            size += 1
-    return kept

@@ -1,5 +1,16 @@
 """Logistic regression that survives separated data: maximum likelihood, or Firth's penalised likelihood where that has
-no maximum."""
+no maximum.
+
+    maximise  log L(beta) + 1/2 log det I(beta)
+
+whose score is X'(y - p + h (1/2 - p)) with the leverages h of the weighted design.
+
+References
+----------
+Firth, D. (1993), Bias reduction of maximum likelihood estimates, Biometrika 80, 27-38.
+Heinze, G. & Schemper, M. (2002), A solution to the problem of separation in logistic regression, Statistics in
+Medicine 21, 2409-2419.
+"""
 
 from __future__ import annotations
 
@@ -9,27 +20,48 @@ from dataclasses import dataclass
 import numpy as np
 
 from glasshouse.core.errors import InputError
-from glasshouse.disclosure.rapid.scores import Array
+from glasshouse.engines.models.linear.rank import independent_columns
 
 HOPELESS_SE = 10.0
 
 
 @dataclass(frozen=True)
-class Fit:
-    """Coefficients on the columns of a design, their covariance, and how they were found. Aliased columns have none
-    (NaN)."""
+class FirthFit:
+    """Coefficients on the columns of a design, their covariance, and how they were found.
 
-    coefficients: Array
-    covariance: Array
+    ``used`` flags the columns that could be estimated; the others have NaN.
+    """
+
+    coefficients: np.ndarray
+    covariance: np.ndarray
     method: str
     converged: bool
-    used: Array
+    used: np.ndarray
 
 
-def fit_logistic(x: Array, y: Array, penalty: str = "auto", counts: Array | None = None, max_iter: int = 100) -> Fit:
-    """Logistic regression by Newton steps. ``penalty``: "none", "firth", or "auto" (Firth when the data are separated).
+def firth_logistic(
+    x: np.ndarray, y: np.ndarray, penalty: str = "auto", counts: np.ndarray | None = None, max_iter: int = 100
+) -> FirthFit:
+    """Logistic regression by Newton steps, penalised where the data are separated.
 
-    ``y`` are 0/1 flags, or with ``counts`` the number of flags among that many records with the same keys.
+    Parameters
+    ----------
+    x
+        Design, the intercept among its columns; aliased columns are left out, the later ones of a set.
+    y
+        Flags, 0 or 1; with ``counts`` the number of flags among that many records with the same row of ``x``.
+    penalty
+        "none" (maximum likelihood), "firth", or "auto": Firth's when maximum likelihood does not converge or a
+        standard error is beyond any meaning.
+    counts
+        Records behind each row of ``x``; None: one each.
+    max_iter
+        Most Newton steps.
+
+    Returns
+    -------
+    FirthFit
+        Coefficients, covariance and the method that found them.
     """
     if penalty not in ("auto", "none", "firth"):
         raise InputError(f"penalty={penalty!r} is unknown; choose 'auto', 'none' or 'firth'")
@@ -48,18 +80,32 @@ def fit_logistic(x: Array, y: Array, penalty: str = "auto", counts: Array | None
     beta[used] = back @ theta
     covariance = np.full((x.shape[1], x.shape[1]), np.nan)
     covariance[np.ix_(used, used)] = back @ np.linalg.pinv(information) @ back.T
-    return Fit(beta, covariance, "Firth" if firth else "maximum likelihood", converged, used)
+    return FirthFit(beta, covariance, "Firth" if firth else "maximum likelihood", converged, used)
 
 
-def independent_columns(x: Array) -> Array:
-    """Columns that are no combination of earlier ones, as positions; the later column of an aliased set goes."""
-    length = np.sqrt((x * x).sum(axis=0))
-    scaled = x / np.where(length > 0, length, 1.0)
-    diagonal = np.abs(np.diag(np.linalg.qr(scaled, mode="r")))
-    return np.flatnonzero((diagonal > 1e-9) & (length[: len(diagonal)] > 0))
+def cells_of(columns: Sequence[np.ndarray], y: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Records with the same keys as one row.
+
+    Parameters
+    ----------
+    columns
+        Keys as numbers or level codes.
+    y
+        Flags, 0 or 1.
+
+    Returns
+    -------
+    first, counts, flags : ndarray
+        First record of each distinct row, records in it, flags among them.
+    """
+    _, first, index = np.unique(np.column_stack(columns), axis=0, return_index=True, return_inverse=True)
+    index = index.ravel()
+    return first, np.bincount(index).astype(float), np.bincount(index, weights=y)
 
 
-def _newton(q: Array, y: Array, trials: Array, firth: bool, max_iter: int) -> tuple[Array, Array, bool]:
+def _newton(
+    q: np.ndarray, y: np.ndarray, trials: np.ndarray, firth: bool, max_iter: int
+) -> tuple[np.ndarray, np.ndarray, bool]:
     theta = np.zeros(q.shape[1])
     value, score, information = _likelihood(q, y, trials, theta, firth)
     for _ in range(max_iter):
@@ -78,9 +124,13 @@ def _newton(q: Array, y: Array, trials: Array, firth: bool, max_iter: int) -> tu
     return theta, information, False
 
 
-def _likelihood(q: Array, y: Array, trials: Array, theta: Array, firth: bool) -> tuple[float, Array, Array]:
+def _likelihood(
+    q: np.ndarray, y: np.ndarray, trials: np.ndarray, theta: np.ndarray, firth: bool
+) -> tuple[float, np.ndarray, np.ndarray]:
+    from scipy.special import expit
+
     eta = np.clip(q @ theta, -500, 500)
-    p = 1 / (1 + np.exp(-eta))
+    p = expit(eta)
     weight = trials * np.maximum(p * (1 - p), 1e-12)
     information = (q * weight[:, None]).T @ q
     value = float(y @ eta - trials @ np.logaddexp(0, eta))
@@ -92,14 +142,7 @@ def _likelihood(q: Array, y: Array, trials: Array, theta: Array, firth: bool) ->
     return value, q.T @ residual, information
 
 
-def cells_of(columns: Sequence[Array], y: Array) -> tuple[Array, Array, Array]:
-    """Records with the same keys as one row: first record of each, number of records, number of flags."""
-    _, first, index = np.unique(np.column_stack(columns), axis=0, return_index=True, return_inverse=True)
-    index = index.ravel()
-    return first, np.bincount(index).astype(float), np.bincount(index, weights=y)
-
-
-def _exploded(r: Array, information: Array) -> bool:
+def _exploded(r: np.ndarray, information: np.ndarray) -> bool:
     """A standard error beyond any meaning on a column of unit scale: the likelihood has no maximum."""
     back = np.linalg.inv(r)
     variance = np.diag(back @ np.linalg.pinv(information) @ back.T)

@@ -1,0 +1,217 @@
+"""Calling a measure: with a pair or with frames, on one release or on several, with reasons where it does not apply."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+
+from glasshouse.core.errors import InputError, NotApplicable, closest, listed
+from glasshouse.core.plain import plain
+from glasshouse.core.result import RecordSource, Result
+from glasshouse.core.streams import check_random_state
+from glasshouse.core.words import NEEDS
+
+if TYPE_CHECKING:
+    from glasshouse.core.measure import Measure
+
+# What the other tools of the field call these arguments; silently guessing would hide a mistake, so the error says
+# the name here.
+FOREIGN_NAMES = {
+    "real_data": "original",
+    "real": "original",
+    "ori": "original",
+    "orig": "original",
+    "real_dataframe": "original",
+    "synthetic_data": "released",
+    "syn": "released",
+    "synt_data": "released",
+    "known_column_names": "keys",
+    "aux_cols": "keys",
+    "keyVars": "keys",
+    "known_vars": "keys",
+    "qi": "keys",
+    "quasi_ident": "keys",
+    "sensitive_column_names": "target",
+    "sensitive_fields": "target",
+    "secret": "target",
+    "sensitive_var": "target",
+    "sa": "target",
+    "control": "holdout",
+    "holdout_dataframe": "holdout",
+    "weightVar": "weights",
+    "seed": "random_state",
+    "confidence_level": "confidence",
+    "metadata": "schema",
+    "household": "cluster",
+}
+ALIASES = {"synthetic": "released", "key_vars": "keys", "target_var": "target"}
+PAIR_ARGUMENTS = (
+    "released",
+    "keys",
+    "target",
+    "holdout",
+    "weights",
+    "cluster",
+    "schema",
+    "missing",
+    "special_codes",
+    "row_paired",
+    "exclude",
+)
+
+
+class PairLike(RecordSource, Protocol):
+    """What calling needs from the container measures run on; core does not know the room it lives in."""
+
+    m: int
+    keys: tuple[str, ...]
+    targets: tuple[str, ...]
+    weights: str | None
+    row_paired: bool
+
+    @property
+    def target(self) -> str | None: ...
+    @property
+    def numeric(self) -> tuple[str, ...]: ...
+    @property
+    def categorical(self) -> tuple[str, ...]: ...
+    @property
+    def has_holdout(self) -> bool: ...
+    def release(self, i: int) -> PairLike: ...
+    def replace(self, **changes: Any) -> PairLike: ...
+    def describe(self) -> dict[str, Any]: ...
+
+
+R = TypeVar("R", bound=Result)
+_pairs: list[type] = []
+
+
+def accept_pairs(pair_class: type) -> type:
+    """Class decorator: the container measures run on (core does not know data, so data tells it)."""
+    _pairs[:] = [pair_class]
+    return pair_class
+
+
+def lacks(measure: Measure[R], pair: PairLike) -> str | None:
+    """The first need of ``measure`` that ``pair`` does not meet; None when it can run."""
+    for need in measure.needs:
+        met = getattr(pair, "has_holdout" if need == "holdout" else need)
+        if not met:
+            return need
+    return None
+
+
+def bind(
+    measure: Measure[R], original: object, released: object, arguments: dict[str, Any]
+) -> tuple[PairLike, dict[str, Any]]:
+    """The pair and the options behind ``measure(original, released, keys=...)`` or ``measure(pair, ...)``."""
+    for alias, name in ALIASES.items():
+        if alias in arguments:
+            arguments[name] = arguments.pop(alias)
+    options = {k: v for k, v in arguments.items() if k in measure.options}
+    roles = {k: v for k, v in arguments.items() if k not in options}
+    unknown = [k for k in roles if k not in PAIR_ARGUMENTS]
+    if unknown:
+        raise InputError(_unknown(measure, unknown[0]))
+    if released is not None:
+        roles["released"] = released
+    pair_class: Any = _pairs[0]
+    if isinstance(original, pair_class):
+        given: PairLike = original
+        return (given.replace(**roles) if roles else given), options
+    if "released" not in roles:
+        if measure.table != "single":
+            raise InputError(f"{measure.name} compares two tables: pass original and released, or a Pair")
+        roles["released"] = original
+    return pair_class(original, **roles), options
+
+
+def run(measure: Measure[R], pair: PairLike, options: Mapping[str, Any]) -> Result:
+    """Run on a ready pair. What does not apply comes back as a result that says why; errors are raised."""
+    started = time.perf_counter()
+    check_random_state(options.get("random_state"))
+    chosen = {**measure.options, **options}
+    table = str(chosen.get("table", "released")) if measure.table == "single" else "original"
+    reads_release = measure.table == "pair" or table == "released"
+    if measure.replicates == "each" and pair.m > 1 and reads_release:
+        found = combine_releases([_one(measure, pair.release(i), options) for i in range(pair.m)], measure)
+    else:
+        found = _one(measure, pair, options)
+    # the records of a single-file measure are those of the release it speaks of
+    source = found._source if found.replicates and measure.table == "single" else pair
+    return found._copy(elapsed=time.perf_counter() - started, _source=source, _record_table=table)
+
+
+def _one(measure: Measure[R], pair: PairLike, options: Mapping[str, Any]) -> Result:
+    try:
+        need = lacks(measure, pair)
+        if need is not None:
+            raise NotApplicable(f"{measure.name} {NEEDS[need]}", needs=need)
+        result: Result = measure.function(pair, **options)
+    except NotApplicable as why:
+        result = Result(status="not_applicable", reason=str(why), needs=why.needs)
+    return bound(result, measure, pair, options)
+
+
+def bound(result: Result, measure: Measure[R], pair: PairLike, options: Mapping[str, Any]) -> Result:
+    """A result that knows which measure made it, on what, and with which settings."""
+    chosen = {**measure.options, **options}
+    seed = {"seed": chosen["random_state"]} if "random_state" in chosen else {}
+    settings = plain({"options": chosen, **seed, **pair.describe()})
+    return result._copy(name=measure.name, measure=measure, settings=settings, _source=pair)
+
+
+def combine_releases(results: Sequence[Result], measure: Measure[R]) -> Result:
+    """Several releases: the worst case for a risk, the mean for utility; every single result stays in
+    ``replicates``."""
+    usable = [(float(r.value), r) for r in results if r.value is not None]
+    if not usable:
+        return results[0]._copy(replicates=list(results))
+    values = [value for value, _ in usable]
+    spread = {
+        "releases": len(results),
+        "release_min": min(values),
+        "release_max": max(values),
+        "release_mean": sum(values) / len(values),
+    }
+    sign = 1 if measure.better == "lower" else -1
+    worst = max(usable, key=lambda known: sign * known[0])[1]
+    missing = len(results) - len(usable)
+    warnings = [f"{missing} of {len(results)} releases gave no value"] if missing else []
+    if measure.side == "disclosure":
+        return worst._copy(
+            replicates=list(results),
+            details={**worst.details, **spread},
+            warnings=[*worst.warnings, *warnings],
+            sentence=f"Worst of {len(results)} releases: {worst.sentence}",
+        )
+    scores = [r.utility for _, r in usable if r.utility is not None]
+    return worst._copy(
+        value=spread["release_mean"],
+        utility=sum(scores) / len(scores) if scores else None,
+        interval=None,
+        excess=None,
+        excess_interval=None,
+        replicates=list(results),
+        details={**_mean_details([r for _, r in usable]), **spread},
+        warnings=warnings,
+        sentence=f"Mean of {len(results)} releases; the worst: {worst.sentence}",
+    )
+
+
+def _mean_details(results: Sequence[Result]) -> dict[str, float]:
+    means: dict[str, float] = {}
+    for key in results[0].details:
+        figures = [r.details.get(key) for r in results]
+        known = [f for f in figures if isinstance(f, (int, float)) and not isinstance(f, bool)]
+        if len(known) == len(figures):
+            means[key] = sum(known) / len(known)
+    return means
+
+
+def _unknown(measure: Measure[R], name: str) -> str:
+    if name in FOREIGN_NAMES:
+        return f"`{name}` is called `{FOREIGN_NAMES[name]}` here"
+    known = [*measure.options, *PAIR_ARGUMENTS]
+    return f"{measure.name} has no option {name!r}{closest(name, known)}; it has: {listed(measure.options)}"

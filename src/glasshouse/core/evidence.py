@@ -1,0 +1,92 @@
+"""Typed evidence: what a result tells other rooms. Everything a decision may rest on has a field; a misspelt one is an
+error and cannot change a verdict."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+from glasshouse.core.intervals import Interval, difference_of_shares
+
+Better: TypeAlias = Literal["lower", "higher"]
+
+
+@dataclass(frozen=True)
+class Counts:
+    """Counts of an attack: how often it was right about members, and about people never in the data.
+
+    Parameters
+    ----------
+    successes, attempts
+        Guesses about original records that were right, and all of them. Fractions where ties are shared.
+    control_successes, control_attempts
+        The same for holdout people; None without a holdout.
+    label
+        Which of several operating points these counts belong to.
+    aims
+        How many people one guess may be about; more than 1 for a description that may fit anybody.
+    """
+
+    successes: float
+    attempts: float
+    control_successes: float | None = None
+    control_attempts: float | None = None
+    label: str = ""
+    aims: int = 1
+
+    @property
+    def rate(self) -> float:
+        """Share of attempts that were right."""
+        return self.successes / self.attempts
+
+    @property
+    def control_rate(self) -> float | None:
+        """Share of attempts on holdout people that were right; None without any."""
+        if self.control_successes is None or not self.control_attempts:
+            return None
+        return self.control_successes / self.control_attempts
+
+    def difference(self, confidence: float = 0.95) -> tuple[float, Interval] | None:
+        """Members minus strangers with Newcombe's interval; None without a holdout."""
+        control = self.control_rate
+        if control is None or self.control_successes is None or self.control_attempts is None:
+            return None
+        limits = difference_of_shares(
+            self.successes, self.attempts, self.control_successes, self.control_attempts, confidence
+        )
+        return self.rate - control, limits
+
+
+@dataclass(frozen=True)
+class Null:
+    """What a perfect synthesiser would score at these sizes, and how a value compares with it.
+
+    Parameters
+    ----------
+    low, high
+        The band of a perfect synthesiser.
+    centre
+        Its middle.
+    how
+        How it was found, in words.
+    lost
+        Whether the value lies beyond the band on the worse side.
+    copied
+        Whether it lies beyond the band on the better side, where no honest synthesis comes.
+    """
+
+    low: float | None
+    high: float | None
+    centre: float | None
+    how: str
+    lost: bool = False
+    copied: bool = False
+
+
+@dataclass(frozen=True)
+class ColumnReading:
+    """One column of a measure that looks at columns one by one: its figure, and its share of the tolerable."""
+
+    figure: float
+    lost: bool = False
+    of_tolerable: float | None = None

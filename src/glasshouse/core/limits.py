@@ -1,0 +1,341 @@
+"""The judge: one class for every limit, whether a measure declares it or a policy sets it.
+
+A limit names a statistic of a result, where it warns and where it fails, and the evidence a finding needs before it
+counts. A measure only reports figures and evidence. What is printed is what decided.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Literal, TypeAlias
+
+from glasshouse.core.plain import p_value as spoken_p
+from glasshouse.core.words import Verdict, worst
+
+if TYPE_CHECKING:
+    from glasshouse.core.evidence import Better
+    from glasshouse.core.result import Result
+
+Operator: TypeAlias = Literal["", "<=", "<", ">=", ">"]
+OPERATORS: tuple[Operator, ...] = ("<=", "<", ">=", ">")
+# Statistics every result may have; a measure declares further ones of its own with ``figures=``.
+STATISTICS: Mapping[str, str] = {
+    "value": "the headline",
+    "lower": "lower end of the interval",
+    "upper": "upper end of the interval",
+    "excess": "above what an attacker reaches without the release",
+    "excess_lower": "lower end of the excess",
+    "excess_upper": "upper end of the excess",
+    "difference": "members minus people never in the data",
+    "difference_lower": "lower end of that difference",
+    "difference_upper": "upper end of that difference",
+    "lost": "worse than a perfect synthesiser",
+    "copied": "closer to the original than honest synthesis comes",
+}
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """What must be shown before a figure beyond a limit counts against a release.
+
+    Parameters
+    ----------
+    p
+        Levels below which the p value of the test against people never in the data must lie, to warn and to fail. A
+        level that is not reached is not given.
+    above_chance
+        The figure must be beyond luck (p below 0.05, or the lower end of the excess above 0); else nothing was found.
+    above_strangers
+        The lower end of the difference to people never in the data must lie above 0; else the figure is a fact about
+        the population and warns at most. Asked only where there is a holdout.
+    least
+        The least number of people it must concern; fewer warn at most.
+    """
+
+    p: tuple[float, float] | None = None
+    above_chance: bool = False
+    above_strangers: bool = False
+    least: float | None = None
+
+    def weigh(self, status: Verdict, result: Result) -> tuple[Verdict, str]:
+        """The status that the evidence bears, and the words for what was not met."""
+        if status == "pass":
+            return status, ""
+        if self.above_chance and not _beyond_chance(result):
+            return "pass", "above the limit, but no more than chance explains"
+        if self.p is not None and result.p_value is not None:
+            shown: Verdict = "fail" if result.p_value < self.p[1] else "warn" if result.p_value < self.p[0] else "pass"
+            if (status == "fail" and shown != "fail") or shown == "pass":
+                needed = self.p[1] if shown == "warn" else self.p[0]
+                return shown, (
+                    f"above the limit, but no more than for people never in the data ({spoken_p(result.p_value)}, "
+                    f"below {needed:g} is needed)"
+                )
+        if self.above_strangers and result.difference_interval is not None and result.difference_interval[0] <= 0:
+            return "warn", "above the limit, but no more than for people never in the data"
+        if self.least is not None and result.counts is not None and result.counts.successes < self.least:
+            return "warn", f"above the limit, but it concerns fewer than {self.least:g} people"
+        return status, ""
+
+    def words(self) -> str:
+        """The evidence asked for, as a phrase; empty when none is."""
+        parts = []
+        if self.p is not None:
+            warn, fail = self.p
+            parts.append(f"p < {fail:g}" if warn == fail else f"p < {warn:g} to warn, < {fail:g} to fail")
+        if self.above_chance:
+            parts.append("beyond chance")
+        if self.above_strangers:
+            parts.append("more than for people never in the data")
+        if self.least is not None:
+            parts.append(f"at least {self.least:g} people")
+        return ", ".join(parts)
+
+    def to_dict(self) -> dict[str, object]:
+        """The evidence as a policy file writes it."""
+        content: dict[str, object] = {}
+        if self.p is not None:
+            content["p"] = list(self.p)
+        content |= {name: True for name in ("above_chance", "above_strangers") if getattr(self, name)}
+        return content if self.least is None else {**content, "least": self.least}
+
+
+@dataclass(frozen=True)
+class Limit:
+    """One limit: ``statistic operator warn/fail`` must hold, else the release is warned about or fails.
+
+    Parameters
+    ----------
+    statistic
+        One of ``STATISTICS``, or a figure the measure declares. A policy may leave it open: the cautious end of the
+        interval.
+    warn, fail
+        Where it warns, where it fails; None for a limit that does not.
+    evidence
+        What a finding needs before it counts. A policy's limit that says nothing takes the evidence the measure
+        declares; ``Evidence()`` asks for none.
+    operator
+        What must hold; follows from the measure's better side when left open.
+    why
+        Where the limit comes from, or why it is there.
+    without_holdout
+        The limit that takes its place where there is no holdout.
+    measure, required, options
+        Of a policy's limit: the measure it speaks of, whether it must have been measured, and the options to run with.
+    """
+
+    statistic: str = ""
+    warn: float | None = None
+    fail: float | None = None
+    evidence: Evidence | None = None
+    operator: Operator = ""
+    why: str = ""
+    without_holdout: Limit | None = None
+    measure: str = ""
+    required: bool = True
+    options: Mapping[str, object] = field(default_factory=dict)
+
+    def resolved(self, better: Better, declared: Sequence[Limit] = ()) -> Limit:
+        """The same limit with what was left open filled in from the measure's better side and its own limits."""
+        operator: Operator = self.operator or ("<=" if better == "lower" else ">=")
+        statistic = self.statistic or ("upper" if operator.startswith("<") else "lower")
+        evidence = self.evidence
+        if evidence is None:
+            evidence = next((own.evidence for own in declared if own.evidence is not None), None) or Evidence()
+        other = None if self.without_holdout is None else self.without_holdout.resolved(better)
+        return replace(self, operator=operator, statistic=statistic, evidence=evidence, without_holdout=other)
+
+    # -- judging -----------------------------------------------------------------------------------------------------
+
+    def figure(self, result: Result) -> tuple[float | None, str]:
+        """The number the limit looks at and what it is; without an interval the value itself stands in, and the name
+        says so."""
+        ends = {
+            "lower": result.interval,
+            "upper": result.interval,
+            "excess_lower": result.excess_interval,
+            "excess_upper": result.excess_interval,
+            "difference_lower": result.difference_interval,
+            "difference_upper": result.difference_interval,
+        }
+        if self.statistic in ends:
+            interval = ends[self.statistic]
+            end = None if interval is None else interval[0 if self.statistic.endswith("lower") else 1]
+            if end is not None:
+                return end, self.statistic
+            stand_in = self.statistic.rpartition("_")[0] or "value"
+            return _number(getattr(result, stand_in)), stand_in
+        if self.statistic in ("lost", "copied"):
+            return (None if result.null is None else float(getattr(result.null, self.statistic))), self.statistic
+        if self.statistic in ("value", "excess", "difference"):
+            return _number(getattr(result, self.statistic)), self.statistic
+        return result.figures.get(self.statistic), self.statistic
+
+    def judge(self, result: Result | None) -> Outcome:
+        """pass, warn, fail, or not_assessed with the reason."""
+        if not self.operator or not self.statistic or self.evidence is None:
+            declared = None if result is None else result.measure
+            return self.resolved(
+                "lower" if declared is None else declared.better, () if declared is None else declared.limits
+            ).judge(result)
+        if result is None:
+            return Outcome(self, None, self.statistic, "not_assessed", f"{self.measure} was not run")
+        if result.status != "ok":
+            return Outcome(self, None, self.statistic, "not_assessed", str(result.reason))
+        figure, label = self.figure(result)
+        if figure is None:
+            if self.without_holdout is not None:
+                return self.without_holdout.judge(result)
+            return Outcome(self, None, label, "not_assessed", self._no_figure(result))
+        status: Verdict = "pass"
+        beyond: float | None = None
+        for limit, named in ((self.fail, "fail"), (self.warn, "warn")):
+            if limit is not None and not _holds(figure, self.operator, limit):
+                status, beyond = ("fail" if named == "fail" else "warn"), limit
+                break
+        borne, unmet = self.evidence.weigh(status, result)
+        if borne == "fail" and not self._shown(result, label):
+            borne, unmet = "warn", "cannot be excluded, but not shown either: the lower limit is not above 0"
+        if beyond is None:
+            nearest = self.warn if self.warn is not None else self.fail
+            words = f"{_said(figure)} {self.operator} {_said(nearest)}"
+            return Outcome(self, figure, label, "pass", words, self._cautious_end(result, label))
+        words = f"{_said(figure)} {_OPPOSITE[self.operator]} {_said(beyond)}"
+        said = f"{words}; {unmet}" if unmet else words
+        return Outcome(self, figure, label, borne, said, self._cautious_end(result, label))
+
+    def _cautious_end(self, result: Result, label: str) -> float | None:
+        """The end of the figure's own interval that lies towards the limit; None for a figure that is an end itself."""
+        intervals = {
+            "value": result.interval,
+            "excess": result.excess_interval,
+            "difference": result.difference_interval,
+        }
+        interval = intervals.get(label)
+        return None if interval is None else interval[0 if self.operator.startswith(">") else 1]
+
+    def _shown(self, result: Result, label: str) -> bool:
+        """Whether there is an effect at all: an upper end of a difference or an excess says what cannot be excluded,
+        and only a lower end above 0 shows it."""
+        ends = {"difference_upper": result.difference_interval, "excess_upper": result.excess_interval}
+        interval = ends.get(label) if self.operator.startswith("<") else None
+        return interval is None or interval[0] > 0
+
+    def _no_figure(self, result: Result) -> str:
+        lacking = f"{self.measure or result.name} has no {self.statistic.replace('_', ' ')}"
+        if self.statistic.startswith("difference"):
+            return f"{lacking}: it needs a holdout" if result.holdout is None else f"{lacking} for these data"
+        if self.statistic.startswith("excess") and result.baseline is None:
+            return f"{lacking}: it has no baseline to be compared with; use upper or value"
+        return f"{lacking} for these data: {result.reason or 'the figure is undefined'}"
+
+    # -- words -------------------------------------------------------------------------------------------------------
+
+    @property
+    def warns_too_late(self) -> bool:
+        """Whether the warn limit lies beyond the fail limit, so that the limit could never warn."""
+        if self.warn is None or self.fail is None:
+            return False
+        return self.warn > self.fail if self.operator.startswith("<") else self.warn < self.fail
+
+    def text(self) -> str:
+        """The limit as a phrase: ``disco excess <= 0.05 (warn), 0.2 (fail), if beyond chance``."""
+        if not self.operator or not self.statistic:
+            return self.resolved("lower").text()
+        limits = [f"{_said(v)} ({k})" for k, v in (("warn", self.warn), ("fail", self.fail)) if v is not None]
+        head = f"{self.measure} {self.statistic.replace('_', ' ')}".strip()
+        asked = "" if self.evidence is None else self.evidence.words()
+        return f"{head} {self.operator} {', '.join(limits)}" + (f", if {asked}" if asked else "")
+
+    def to_dict(self) -> dict[str, object]:
+        """The limit as plain data, in the words of a policy file."""
+        return {
+            "measure": self.measure,
+            "statistic": self.statistic,
+            "operator": self.operator,
+            "warn": self.warn,
+            "fail": self.fail,
+            "evidence": None if self.evidence is None else self.evidence.to_dict(),
+            "required": self.required,
+            "why": self.why,
+            "options": dict(self.options),
+        }
+
+
+# Worse than the band is lost utility; better than it is what a copy looks like. Both are reasons to look, not to fail.
+BAND_LIMITS = (
+    Limit("lost", warn=0, operator="<=", why="worse than a perfect synthesiser at these sizes"),
+    Limit("copied", warn=0, operator="<=", why="closer to the original than honest synthesis comes"),
+)
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """One limit applied to one result: the figure it saw, the status, and the comparison in words."""
+
+    limit: Limit
+    figure: float | None
+    statistic: str
+    status: str
+    comparison: str
+    end: float | None = None
+
+    def line(self) -> str:
+        """``FAIL  tcap.excess  0.081 > 0.05  (upper end: 0.094)``; the end of the interval is that of the figure."""
+        word = {"pass": "PASS", "warn": "WARN", "fail": "FAIL", "not_assessed": "NONE"}[self.status]
+        end = "lower" if self.limit.operator.startswith(">") else "upper"
+        ending = "" if self.end is None else f"  ({end} end: {_said(self.end)})"
+        return f"{word}  {self.limit.measure}.{self.statistic}  {self.comparison}{ending}"
+
+    def to_dict(self) -> dict[str, object]:
+        """The outcome as plain data."""
+        return {
+            "measure": self.limit.measure,
+            "rule": self.limit.text(),
+            "statistic": self.statistic,
+            "figure": self.figure,
+            "end": self.end,
+            "status": self.status,
+            "comparison": self.comparison,
+            "required": self.limit.required,
+            "why": self.limit.why,
+        }
+
+
+def judge(result: Result, limits: Sequence[Limit]) -> tuple[Outcome, ...]:
+    """Every limit that finds its figure in ``result``; where none does, all of them with the reason."""
+    outcomes = tuple(limit.judge(result) for limit in limits)
+    return tuple(o for o in outcomes if o.status != "not_assessed") or outcomes
+
+
+def status_of(outcomes: Sequence[Outcome]) -> str:
+    """The gravest outcome; "no_limit" without any."""
+    return worst(o.status for o in outcomes)
+
+
+def deciding(outcomes: Sequence[Outcome]) -> Outcome | None:
+    """The outcome that gives the status: the first of the gravest."""
+    status = status_of(outcomes)
+    return next((o for o in outcomes if o.status == status), None)
+
+
+def _beyond_chance(result: Result) -> bool:
+    if result.p_chance is not None:
+        return result.p_chance < 0.05
+    return result.excess_interval is None or result.excess_interval[0] > 0
+
+
+_OPPOSITE: Mapping[str, str] = {"<=": ">", "<": ">=", ">=": "<", ">": "<="}
+
+
+def _holds(figure: float, operator: str, limit: float) -> bool:
+    return {"<=": figure <= limit, "<": figure < limit, ">=": figure >= limit, ">": figure > limit}[operator]
+
+
+def _said(figure: float | None) -> str:
+    return "–" if figure is None else str(figure) if isinstance(figure, int) else f"{figure:.4g}"
+
+
+def _number(figure: object) -> float | None:
+    return figure if isinstance(figure, (int, float)) and not isinstance(figure, bool) else None

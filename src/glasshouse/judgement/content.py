@@ -1,0 +1,226 @@
+"""The gate: everything a reader may see, redacted once. Every output draws this and nothing else.
+
+``content(assessment, audience)`` is plain data with a versioned schema (``docs/content.md``). Inside the house it
+holds figures about groups of the original; for an external audience it passes through the redactor of
+:mod:`glasshouse.judgement.redaction`: no original value, no record, no count below the policy's minimum.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, Protocol
+
+from glasshouse.core.errors import InputError
+from glasshouse.core.limits import Outcome
+from glasshouse.core.result import Result
+from glasshouse.core.words import QUESTIONS
+from glasshouse.judgement.distributions import distributions
+from glasshouse.judgement.redaction import Redactor
+
+if TYPE_CHECKING:
+    from glasshouse.judgement.verdict.assessment import Assessment
+    from glasshouse.judgement.verdict.threats import Judged, Threat
+
+SCHEMA = "glasshouse.assessment"
+SCHEMA_VERSION = 2
+AUDIENCES = ("internal", "external")
+COVERS = (
+    "Figures hold for the stated keys, target and attackers. They are measurements on this release, not a formal "
+    "guarantee: an attacker who knows more, or attacks otherwise, may learn more."
+)
+Content = dict[str, Any]  # plain data: numbers, text, lists and mappings of them
+
+
+class Reader(Protocol):
+    """What a reader may see of a text, a figure and a measure's details."""
+
+    def text(self, text: str | None) -> str | None: ...
+    def may_hold(self, text: str) -> bool: ...
+    def sentence(self, result: Result) -> str: ...
+    def value(self, result: Result) -> tuple[float | int | None, str | None]: ...
+    def details(self, result: Result) -> dict[str, Any]: ...
+    def options(self, result: Result) -> dict[str, Any]: ...
+    def count(self, count: int) -> int | str: ...
+
+
+class Insider:
+    """The custodian: sees everything but the records, which are asked for one by one."""
+
+    def text(self, text: str | None) -> str | None:
+        return text
+
+    def may_hold(self, text: str) -> bool:
+        return True
+
+    def sentence(self, result: Result) -> str:
+        return result.sentence
+
+    def value(self, result: Result) -> tuple[float | int | None, str | None]:
+        return result.value, None
+
+    def details(self, result: Result) -> dict[str, Any]:
+        return result.details
+
+    def options(self, result: Result) -> dict[str, Any]:
+        return dict(result.settings.get("options", {}))
+
+    def count(self, count: int) -> int | str:
+        return count
+
+
+def content(assessment: Assessment, audience: str) -> Content:
+    """Everything a reader of ``audience`` may see, as plain data.
+
+    Parameters
+    ----------
+    assessment
+        What was found.
+    audience
+        "internal", or "external": no original value, no record, no small count.
+
+    Returns
+    -------
+    dict
+        Numbers, text, lists and mappings only; the same bytes as JSON for the same inputs and seed.
+    """
+    if audience not in AUDIENCES:
+        raise InputError(f"audience={audience!r} is not known; it is 'internal' or 'external'")
+    inside = audience == "internal"
+    reader: Reader = Insider() if inside else Redactor(assessment.pair, assessment.policy.min_count)
+    statuses = [j.status for j in assessment.judged]
+    return {
+        "schema": SCHEMA,
+        "schema_version": SCHEMA_VERSION,
+        "audience": audience,
+        "verdict": assessment.verdict,
+        "at_least": assessment.at_least,
+        "headline": assessment.headline,
+        "covers": COVERS,
+        "leading": assessment.leading.name,
+        "exit_code": assessment.exit_code,
+        "threats": {name: _threat(t, assessment, reader) for name, t in assessment.threats.items()},
+        "policy": {**assessment.policy.to_dict(), "explicit": assessment.explicit},
+        "outcomes": [_outcome(o, assessment, reader) for o in assessment.outcomes.outcomes],
+        "results": {j.name: _result(j, reader) for j in assessment.judged},
+        "recommendations": [r.to_dict() for r in assessment.recommendations if reader.may_hold(r.text)],
+        "drivers": assessment.drivers.to_dict() if inside and assessment.drivers is not None else None,
+        "people": _people(assessment, reader, inside),
+        "distributions": distributions(assessment.pair) if inside else [],
+        "notes": [reader.text(n) for n in assessment.notes],
+        "counts": {
+            "run": len(statuses),
+            "assessed": sum(s in ("pass", "warn", "fail", "no_limit") for s in statuses),
+            "open": statuses.count("not_assessed"),
+            "failed": statuses.count("failed"),
+        },
+        "data": _data(assessment.overview, reader, inside),
+        "run": {
+            "seed": assessment.seed,
+            "measures": assessment.measures if isinstance(assessment.measures, str) else list(assessment.measures),
+            "call": assessment.call,
+            "versions": assessment.pair.describe()["versions"],
+        },
+    }
+
+
+def _threat(threat: Threat, assessment: Assessment, reader: Reader) -> Content:
+    worst = None if threat.worst is None else assessment.results[threat.worst]
+    return {
+        "status": threat.status,
+        "question": QUESTIONS[threat.name],
+        "worst": threat.worst,
+        "sentence": reader.text(threat.sentence) if worst is None else reader.sentence(worst),
+        "limit": "" if threat.worst is None else assessment.judgement_of(threat.worst).limits,
+        "comparison": _comparison(assessment, threat.worst, reader),
+        "required": threat.required,
+        "deciding": list(threat.deciding),
+        "findings": list(threat.findings),
+        "missing": [reader.text(m) for m in threat.missing],
+    }
+
+
+def _comparison(assessment: Assessment, name: str | None, reader: Reader) -> str:
+    if name is None or reader.value(assessment.results[name])[1] is not None:
+        return ""
+    return assessment.judgement_of(name).comparison
+
+
+def _outcome(outcome: Outcome, assessment: Assessment, reader: Reader) -> Content:
+    shown = {**outcome.to_dict(), "warn": outcome.limit.warn, "fail": outcome.limit.fail}
+    result = assessment.results.get(outcome.limit.measure)
+    if result is not None and result.status == "ok" and reader.value(result)[1] is not None:
+        shown |= {"figure": None, "comparison": "figure left out: it stands for few people"}
+    return {**shown, "comparison": reader.text(str(shown["comparison"]))}
+
+
+def _result(judged: Judged, reader: Reader) -> Content:
+    result, measure = judged.result, judged.measure
+    value, instead = reader.value(result)
+    hidden = instead is not None
+    options = {k: v for k, v in reader.options(result).items() if k != "n_jobs"}
+    return {
+        "name": result.name,
+        "title": measure.title,
+        "side": measure.side,
+        "family": measure.family,
+        "threat": measure.threat,
+        "status": result.status,
+        "judgement": judged.status,
+        "role": judged.role,
+        "decides": judged.decides,
+        "verdict": judged.status if judged.status in ("pass", "warn", "fail") else None,
+        "value": value,
+        "shown": instead,
+        "baseline": result.baseline,
+        "excess": None if hidden else result.excess,
+        "holdout": None if hidden else result.holdout,
+        "interval": None if hidden or result.interval is None else list(result.interval),
+        "difference": None if hidden else result.difference,
+        "difference_interval": None if hidden or not result.difference_interval else list(result.difference_interval),
+        "p_value": result.p_value,
+        "utility": result.utility,
+        "columns": {
+            name: {"figure": c.figure, "lost": c.lost, "of_tolerable": c.of_tolerable}
+            for name, c in result.columns.items()
+        },
+        "sentence": reader.sentence(result),
+        "reason": reader.text(result.reason),
+        "limits": judged.limits,
+        "comparison": "" if hidden else reader.text(judged.comparison),
+        "direction": f"{measure.better} is better",
+        "unit": measure.unit,
+        "is_share": measure.is_share,
+        "range": list(measure.range),
+        "how": measure.__doc__,
+        "attacker": measure.attacker,
+        "caveats": measure.caveats,
+        "citation": measure.cite,
+        "details": reader.details(result),
+        "warnings": [reader.text(w) for w in result.warnings],
+        "settings": {"options": options},
+        "replicates": [{"value": r.value, "status": r.status} for r in result.replicates] if not hidden else [],
+    }
+
+
+def _people(assessment: Assessment, reader: Reader, inside: bool) -> Content | None:
+    found = assessment.people
+    if found is None:
+        return None
+    shown: Content = found.to_dict()
+    if not inside:
+        del shown["groups"], shown["known"]
+    return {**shown, "flagged": reader.count(found.flagged)}
+
+
+def _data(overview: Mapping[str, Any], reader: Reader, inside: bool) -> Content:
+    if inside:
+        return dict(overview)
+    columns = [
+        {
+            **{k: c[k] for k in ("name", "kind", "role")},
+            "missing": {t: reader.count(n) for t, n in c["missing"].items()},
+        }
+        for c in overview["columns"]
+    ]
+    tables = [{**t, "source": None} for t in overview["tables"]]
+    return {**overview, "tables": tables, "columns": columns, "findings": [], "remarks": {}}

@@ -1,0 +1,131 @@
+"""How a policy file writes a limit: every mistake is one sentence that names the place."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import cast
+
+from glasshouse.core.errors import InputError, closest, listed
+from glasshouse.core.limits import OPERATORS, STATISTICS, Evidence, Limit, Operator
+
+_RULE = (
+    "measure",
+    "statistic",
+    "operator",
+    "limit",
+    "level",
+    "warn",
+    "fail",
+    "evidence",
+    "why",
+    "options",
+    "required",
+)
+_EVIDENCE = ("p", "above_chance", "above_strangers", "least")
+
+
+def parse_limit(entry: object, where: str) -> Limit:
+    """A limit from one [[rule]] of a policy file.
+
+    Parameters
+    ----------
+    entry
+        The table as TOML gives it.
+    where
+        The place, for error messages.
+
+    Returns
+    -------
+    Limit
+        With ``measure`` set; operator, statistic and evidence stay open where the file leaves them open.
+    """
+    if not isinstance(entry, Mapping):
+        raise InputError(f"{where} is no table; write [[rule]] and one key = value per line")
+    check_keys(entry, _RULE, where)
+    if not isinstance(entry.get("measure"), str):
+        raise InputError(f'{where} has no measure, e.g. measure = "disco"')
+    where = f"{where} ({entry['measure']})"
+    warn, fail = _ends(entry, where)
+    operator = one_of(entry["operator"], OPERATORS, f"{where}: operator") if "operator" in entry else ""
+    statistic = entry.get("statistic", "")
+    if not isinstance(statistic, str):
+        raise InputError(f'{where}: statistic is a name, e.g. statistic = "excess"')
+    if statistic not in ("", *STATISTICS) and (meant := closest(statistic, STATISTICS)):
+        raise InputError(f"{where}: there is no statistic {statistic!r}{meant}")
+    options = entry.get("options", {})
+    if not isinstance(options, Mapping):
+        raise InputError(f"{where}: options is a table, e.g. options = {{ tau = 0.3 }}")
+    required = entry.get("required", True)
+    if not isinstance(required, bool):
+        raise InputError(f"{where}: required is true or false")
+    return Limit(
+        statistic,
+        warn,
+        fail,
+        evidence=_evidence(entry["evidence"], f"{where}: evidence") if "evidence" in entry else None,
+        operator=cast(Operator, operator),
+        why=str(entry.get("why", "")),
+        measure=str(entry["measure"]),
+        required=required,
+        options=dict(options),
+    )
+
+
+def _ends(entry: Mapping[str, object], where: str) -> tuple[float | None, float | None]:
+    warn, fail = entry.get("warn"), entry.get("fail")
+    if "limit" in entry:
+        if warn is not None or fail is not None:
+            raise InputError(f"{where}: write either limit and level, or warn and fail")
+        level = one_of(entry.get("level", "fail"), ("warn", "fail"), f"{where}: level")
+        warn, fail = (entry["limit"], None) if level == "warn" else (None, entry["limit"])
+    elif "level" in entry:
+        raise InputError(f"{where}: level needs a limit")
+    ends = tuple(None if limit is None else _number(limit, f"{where}: limit") for limit in (warn, fail))
+    if ends == (None, None):
+        raise InputError(f"{where} has no limit; write limit = 0.05, or warn = 0.05 and fail = 0.20")
+    return ends[0], ends[1]
+
+
+def _evidence(entry: object, where: str) -> Evidence:
+    """The evidence a rule asks for; an empty table asks for none."""
+    if not isinstance(entry, Mapping):
+        raise InputError(f"{where} is a table, e.g. evidence = {{ p = [0.05, 0.01] }}; {{}} asks for none")
+    check_keys(entry, _EVIDENCE, where)
+    p = entry.get("p")
+    levels: tuple[float, float] | None = None
+    if p is not None:
+        given = p if isinstance(p, Sequence) and not isinstance(p, str) else (p, p)
+        if len(given) != 2:
+            raise InputError(f"{where}: p is one level, or two: to warn and to fail")
+        levels = (_number(given[0], f"{where}: p"), _number(given[1], f"{where}: p"))
+    for name in ("above_chance", "above_strangers"):
+        if not isinstance(entry.get(name, False), bool):
+            raise InputError(f"{where}: {name} is true or false")
+    return Evidence(
+        p=levels,
+        above_chance=bool(entry.get("above_chance", False)),
+        above_strangers=bool(entry.get("above_strangers", False)),
+        least=None if entry.get("least") is None else _number(entry["least"], f"{where}: least"),
+    )
+
+
+def _number(value: object, where: str) -> float:
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or value != value:
+        raise InputError(f"{where} must be a number")
+    return value
+
+
+def check_keys(given: object, known: Sequence[str], where: str) -> None:
+    """Refuse a table with a key nobody reads: a limit that is silently not applied is worse than none."""
+    if not isinstance(given, Mapping):
+        raise InputError(f"{where} is no table")
+    for name in given:
+        if name not in known:
+            raise InputError(f"{where} has an unknown key {name!r}{closest(name, known)}; it takes: {listed(known)}")
+
+
+def one_of(value: object, known: Sequence[str], where: str) -> str:
+    """The value, if it is one of the known words."""
+    if value not in known:
+        raise InputError(f"{where} is {value!r}{closest(str(value), known)}; choose one of {listed(known)}")
+    return str(value)

@@ -1,0 +1,201 @@
+"""The runner: one way to run measures for assess, compare, audit and the command line.
+
+One seed for all: every measure draws from streams named after itself, so the same seed gives the same figure alone, in
+an assessment and on a map, and adding a measure never changes another one's. A measure that breaks becomes a reason
+that quotes nobody, and never takes the others along.
+"""
+
+from __future__ import annotations
+
+import time
+import traceback
+import warnings
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeAlias, TypeVar
+
+import numpy as np
+import polars as pl
+
+from glasshouse.catalogue import all_measures
+from glasshouse.core.calling import bound
+from glasshouse.core.errors import GlasshouseError, InputError, closest
+from glasshouse.core.measure import Measure
+from glasshouse.core.result import Result
+from glasshouse.core.streams import RandomState, generator, integer_seed
+from glasshouse.data.pair import Pair
+from glasshouse.judgement import wide
+
+Progress: TypeAlias = Callable[[int, int, str], None]
+Options: TypeAlias = Mapping[str, Mapping[str, Any]]
+T = TypeVar("T")
+# An attacker who collected every release joins them: these families are asked about all releases together, too.
+STACKED = ("linkage", "copying")
+
+
+@dataclass(frozen=True)
+class Run:
+    """What came of running measures on one pair: results, the options each ran with, seconds, and notes."""
+
+    results: dict[str, Result]
+    options: dict[str, dict[str, Any]]
+    timing: dict[str, float]
+    notes: tuple[str, ...] = ()
+
+
+def run(
+    chosen: Iterable[Measure[Any]],
+    pair: Pair,
+    *,
+    seed: int = 0,
+    options: Options | None = None,
+    n_jobs: int | None = None,
+    progress: Progress | None = None,
+) -> Run:
+    """Run measures on one pair.
+
+    Parameters
+    ----------
+    chosen
+        The measures, in the order they run.
+    pair
+        What they run on; several releases give the worst case of a risk and the mean of a utility.
+    seed
+        Given to every measure that draws, unless ``options`` names another.
+    options
+        Options per measure.
+    n_jobs
+        Threads for the measures that can use them; it never changes a figure.
+    progress
+        Called as ``progress(done, total, name)`` before each measure and once at the end.
+
+    Returns
+    -------
+    Run
+        One result per measure; a measure that stopped has one with status "failed".
+    """
+    measures = list(chosen)
+    given = {m.name: _options(m, (options or {}).get(m.name, {}), seed, n_jobs) for m in measures}
+    limited = {m.name: changes for m in measures if (changes := wide.narrowed(m, pair, given[m.name])) is not None}
+    for name, changes in limited.items():
+        given[name] |= changes
+    stacked = _stacked(pair) if pair.m > 1 and any(_joins(m) for m in measures) else None
+    results: dict[str, Result] = {}
+    timing: dict[str, float] = {}
+    for done, measure in enumerate(measures):
+        if progress is not None:
+            progress(done, len(measures), measure.name)
+        started = time.perf_counter()
+        result = attempt(measure, pair, given[measure.name])
+        if stacked is not None and _joins(measure):
+            result = _worse(measure, result, attempt(measure, stacked, given[measure.name]))
+        results[measure.name] = result
+        timing[measure.name] = time.perf_counter() - started
+    if progress is not None:
+        progress(len(measures), len(measures), "")
+    return Run(results, given, timing, (wide.note(list(limited)),) if limited else ())
+
+
+def attempt(measure: Measure[Any], pair: Pair, options: Mapping[str, Any]) -> Result:
+    """Run one measure; whatever goes wrong inside becomes a result that says so, without quoting anything of the
+    data."""
+    found, problem = safely(lambda: _quietly(measure, pair, options))
+    if found is not None:
+        return found
+    said = str(problem)
+    reason = f"{measure.name} {said if said.startswith('stopped') else f'stopped: {said}'}"
+    return bound(Result(status="failed", reason=reason), measure, pair, {})
+
+
+def _quietly(measure: Measure[Any], pair: Pair, options: Mapping[str, Any]) -> Result:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        found: Result = measure.run(pair, **options)
+        return found
+
+
+def safely(compute: Callable[[], T]) -> tuple[T | None, str | None]:
+    """The answer, or None and a sentence without any data value.
+
+    Our own errors are sentences that quote nobody. Any other library's error may hold a person's values, so only its
+    kind and place are kept. An interrupt is no failure: compiled code wraps it, and it is unwrapped here.
+    """
+    try:
+        return compute(), None
+    except GlasshouseError as problem:
+        return None, str(problem)
+    except Exception as problem:
+        if interrupted(problem):
+            raise KeyboardInterrupt from None
+        return None, f"stopped with {type(problem).__name__}{_place(problem)}; run it alone to see the full error"
+
+
+def interrupted(problem: BaseException | None) -> bool:
+    """Whether an exception was caused by Ctrl-C inside compiled code."""
+    while problem is not None:
+        if isinstance(problem, KeyboardInterrupt):
+            return True
+        problem = problem.__cause__ or problem.__context__
+    return False
+
+
+def printable_seed(random_state: RandomState) -> int:
+    """The seed as a number that can be printed and used again, also when the caller gave none."""
+    if isinstance(random_state, (int, np.integer)):
+        return int(random_state)
+    return integer_seed(generator(random_state, "run"), "run")
+
+
+def known_options(chosen: Iterable[Measure[Any]], options: Options | None) -> Options:
+    """The options per measure, refused where they name a measure or an option that is not there."""
+    by_name = {m.name: m for m in chosen}
+    for name, given in (options or {}).items():
+        if name not in by_name:
+            there = closest(name, by_name) or closest(name, all_measures())
+            raise InputError(f"options names {name!r}, which is not among the measures of this run{there}")
+        for option in given:
+            if option not in by_name[name].options:
+                raise InputError(f"{name} has no option {option!r}{closest(option, by_name[name].options)}")
+    return options or {}
+
+
+def _options(measure: Measure[Any], asked: Mapping[str, Any], seed: int, n_jobs: int | None) -> dict[str, Any]:
+    given = dict(asked)
+    if "random_state" in measure.options:
+        given.setdefault("random_state", seed)
+    if "n_jobs" in measure.options and n_jobs is not None:
+        given["n_jobs"] = n_jobs
+    return given
+
+
+def _joins(measure: Measure[Any]) -> bool:
+    return measure.side == "disclosure" and (measure.threat == "copying" or measure.family in STACKED)
+
+
+def _stacked(pair: Pair) -> Pair:
+    """All releases as one: what an attacker holds who collected every one of them."""
+    tables = [pair.local(table) for table in pair.releases]
+    shared = [c for c in tables[0].columns if all(c in t.columns for t in tables)]
+    return pair.replace(released=pl.concat([t.select(shared) for t in tables]))
+
+
+def _worse(measure: Measure[Any], each: Result, together: Result) -> Result:
+    """The worse of the worst single release and all releases together; both figures stay in the details."""
+    if each.value is None or together.value is None:
+        return each if each.value is not None else together
+    sign = 1 if measure.better == "lower" else -1
+    worse = together if sign * float(together.value) > sign * float(each.value) else each
+    details = {**worse.details, "worst_release": each.value, "stacked": together.value}
+    sentence = f"All releases together: {together.sentence}" if worse is together else worse.sentence
+    return worse._copy(details=details, replicates=each.replicates, sentence=sentence)
+
+
+def _place(problem: BaseException) -> str:
+    """File and line inside this house where another library's error came up."""
+    for frame in reversed(traceback.extract_tb(problem.__traceback__)):
+        parts = Path(frame.filename).parts
+        if "glasshouse" in parts and parts[-1] != "run.py":
+            inside = parts[len(parts) - 1 - parts[::-1].index("glasshouse") + 1 :]
+            return f" in {'/'.join(inside)}, line {frame.lineno}"
+    return ""
