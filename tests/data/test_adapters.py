@@ -24,6 +24,8 @@ def test_synthpop_carries_special_codes_and_unsynthesised_columns(tmp_path: Any)
     assert pair.special_codes == {"income": (-8,)}
     assert pair.m == 2
     assert pair.unsynthesised == ("sex",)
+    assert pair.replace(keys=[]).unsynthesised == ("sex",), "a changed copy still knows what was not synthesised"
+    assert pair.release(1).unsynthesised == ("sex",) and pair.replace(released=FRAME).unsynthesised == ()
     with pytest.raises(gh.InputError, match="m = 2 syntheses, but 1 were given"):
         gh.data.from_synthpop(FRAME, FRAME, side)
     (tmp_path / "bad.json").write_text("no json")

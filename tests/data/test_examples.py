@@ -50,9 +50,9 @@ def test_pandas_and_unknown_names() -> None:
 
 def test_split_keeps_shares_and_loses_nobody() -> None:
     people = gh.data.load("health").original.with_row_index("row")
-    training, holdout = gh.data.split_before_synthesis(people, 0.3, stratify=["education", "gender"], random_state=1)
-    assert training.height == 700 and holdout.height == 300
-    assert sorted([*training["row"], *holdout["row"]]) == list(range(1000))
+    original, holdout = gh.data.split_before_synthesis(people, 0.3, stratify=["education", "gender"], random_state=1)
+    assert original.height == 700 and holdout.height == 300
+    assert sorted([*original["row"], *holdout["row"]]) == list(range(1000))
     for _, group in people.group_by(["education", "gender"]):
         inside = holdout.join(group.select("row"), on="row", how="inner").height
         assert abs(inside - 0.3 * group.height) <= 1
@@ -62,19 +62,27 @@ def test_split_keeps_shares_and_loses_nobody() -> None:
 
 def test_split_never_tears_a_household_apart() -> None:
     people = gh.data.load("health").original.with_columns(household=pl.Series(np.repeat(np.arange(250), 4)))
-    training, holdout = gh.data.split_before_synthesis(people, 0.4, cluster="household", random_state=2)
-    assert not set(training["household"]) & set(holdout["household"])
+    original, holdout = gh.data.split_before_synthesis(people, 0.4, cluster="household", random_state=2)
+    assert not set(original["household"]) & set(holdout["household"])
     assert holdout.height == 400
 
 
 def test_split_in_other_libraries() -> None:
     people = gh.data.load("health").original
-    training, holdout = gh.data.split_before_synthesis(people.to_pandas(), 0.25, random_state=1)
-    assert isinstance(training, pd.DataFrame) and len(holdout) == 250 and holdout.index.isin(range(1000)).all()
+    original, holdout = gh.data.split_before_synthesis(people.to_pandas(), 0.25, random_state=1)
+    assert isinstance(original, pd.DataFrame) and len(holdout) == 250 and holdout.index.isin(range(1000)).all()
     arrow, aside = gh.data.split_before_synthesis(people.to_arrow(), 0.25, random_state=1)
     assert arrow.num_rows == 750 and aside.num_rows == 250
     lazy, _ = gh.data.split_before_synthesis(people.lazy(), 0.25, random_state=1)
     assert lazy.height == 750
+
+
+def test_the_same_call_splits_alike_and_none_draws() -> None:
+    people = gh.data.load("health").original
+    first, again = (gh.data.split_before_synthesis(people)[1] for _ in range(2))
+    assert first.equals(again)
+    drawn = [gh.data.split_before_synthesis(people, random_state=None)[1] for _ in range(2)]
+    assert not drawn[0].equals(drawn[1])
 
 
 def test_split_bad_arguments() -> None:

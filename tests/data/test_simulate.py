@@ -60,6 +60,12 @@ def test_seed_and_columns() -> None:
     assert gh.data.simulate_health(1, 100, random_state=0).height == 1
 
 
+def test_the_same_call_gives_the_same_people_and_none_draws() -> None:
+    assert gh.data.simulate_health(20).equals(gh.data.simulate_health(20))
+    assert gh.data.simulate_case_study(20)["B"].equals(gh.data.simulate_case_study(20)["B"])
+    assert not gh.data.simulate_health(20, random_state=None).equals(gh.data.simulate_health(20, random_state=None))
+
+
 def test_bad_arguments() -> None:
     with pytest.raises(gh.InputError, match="n must"):
         gh.data.simulate_health(0)

@@ -301,7 +301,7 @@ def adult(shared: Path, columns: list[str], rows: int | None) -> tuple[pl.DataFr
 
 @pytest.mark.parametrize(("make", "limit"), [(Mst, 0.079), (Aim, 0.074)])
 def test_adult_pairs_are_no_worse_than_the_best_of_the_others(shared: Path, make: Any, limit: float) -> None:
-    """dp_risk.md 9.2: first 1,000 rows, 4 columns, rho 0.5; the best run of any back-end: MST 0.079, AIM 0.074."""
+    """First 1,000 rows of Adult, 4 columns, rho 0.5; the best run of other implementations: MST 0.079, AIM 0.074."""
     columns = ["age", "education_num", "sex", "income"]
     data, domain = adult(shared, columns, 1000)
     runs = []

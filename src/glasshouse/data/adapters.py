@@ -6,10 +6,14 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TypeAlias
 
 from glasshouse.core.errors import InputError, listed
+from glasshouse.data.frames import Frame
 from glasshouse.data.pair import Pair
+from glasshouse.data.roles import Argument
+
+Description: TypeAlias = "Mapping[str, Argument] | str | Path"  # a mapping, or a JSON file that holds one
 
 SDV_KINDS = {
     "numerical": "numeric",
@@ -21,7 +25,7 @@ SDV_KINDS = {
 }
 
 
-def _described(description: Mapping[str, Any] | str | Path) -> dict[str, Any]:
+def _described(description: Description) -> dict[str, Argument]:
     """A description given as a mapping or as a JSON file."""
     if isinstance(description, Mapping):
         return dict(description)
@@ -37,14 +41,35 @@ def _described(description: Mapping[str, Any] | str | Path) -> dict[str, Any]:
     return content
 
 
-def from_synthpop(original: Any, released: Any, description: Mapping[str, Any] | str | Path, **roles: Any) -> Pair:
-    """A pair from synthpop: ``released`` is one file or the list of m syntheses; ``description`` holds the fields of
-    the synds object.
+def from_synthpop(original: Frame, released: Frame, description: Description, **roles: Argument) -> Pair:
+    """A pair from what synthpop made.
 
-    In R: ``jsonlite::write_json(list(cont.na = s$cont.na, method = as.list(s$method), m = s$m), "synds.json",
-    auto_unbox = TRUE)``. Read are ``cont.na`` (special values of numeric columns, NA left out) and ``method`` (a
-    column with method "" was not synthesised: its real values are in the release, which ``pair.check()`` cannot know;
-    such columns are returned in ``pair.unsynthesised``).
+    Parameters
+    ----------
+    original : frame or path
+        The confidential table.
+    released : frame, path or list of them
+        One synthesis or the list of m syntheses.
+    description : mapping, str or Path
+        Fields of the synds object, or a JSON file with them. In R: ``jsonlite::write_json(list(cont.na = s$cont.na,
+        method = as.list(s$method), m = s$m), "synds.json", auto_unbox = TRUE)``.
+    **roles
+        Other arguments of :class:`glasshouse.Pair`: keys, target, holdout, ...
+
+    Returns
+    -------
+    Pair
+        With ``special_codes`` from ``cont.na`` (NA left out). Columns with method "" were not synthesised: their real
+        values are in the release, which ``pair.check()`` cannot know; they are in ``pair.unsynthesised``.
+
+    Raises
+    ------
+    InputError
+        When the number of syntheses is not the one described, or the description cannot be read.
+
+    References
+    ----------
+    Nowok, Raab & Dibben (2016), synthpop: bespoke creation of synthetic data in R.
     """
     content = _described(description)
     special = {
@@ -62,44 +87,113 @@ def from_synthpop(original: Any, released: Any, description: Mapping[str, Any] |
         **roles,
     )
     kept = tuple(c for c, method in (content.get("method") or {}).items() if method == "" and c in pair.schema)
-    object.__setattr__(pair, "unsynthesised", kept)
+    pair._note(unsynthesised=kept)
     return pair
 
 
 def from_sdcmicro(
-    original: Any,
-    manipulated: Any,
+    original: Frame,
+    manipulated: Frame,
     *,
     keys: Sequence[str],
     numeric_keys: Sequence[str] = (),
     weights: str | None = None,
     household: str | None = None,
-    **roles: Any,
+    **roles: Argument,
 ) -> Pair:
     """A row-paired pair from sdcMicro: the file before and after anonymisation.
 
-    Only categorical keys become keys: numeric keys matched exactly would find nobody, so they stay columns for the
-    distance and linkage
-    measures and are returned in ``pair.numeric_keys``.
+    Parameters
+    ----------
+    original, manipulated : frame or path
+        The file before and after, row by row the same people.
+    keys : sequence of str
+        Categorical key variables.
+    numeric_keys : sequence of str, default empty
+        Numeric key variables. Matched exactly they would find nobody, so they stay columns for the distance and
+        linkage measures and are returned in ``pair.numeric_keys``.
+    weights : str, optional
+        Column of survey weights. Default: none.
+    household : str, optional
+        Column that names the household. Default: every record stands alone.
+    **roles
+        Other arguments of :class:`glasshouse.Pair`.
+
+    Returns
+    -------
+    Pair
+
+    Raises
+    ------
+    InputError
+        When a numeric key is not in the original.
+
+    References
+    ----------
+    Templ, Kowarik & Meindl (2015), Statistical disclosure control for micro-data using the R package sdcMicro.
     """
     pair = Pair(original, manipulated, keys=keys, weights=weights, cluster=household, row_paired=True, **roles)
     unknown = [c for c in numeric_keys if c not in pair.schema]
     if unknown:
         raise InputError(f"numeric_keys names {listed(unknown)}, which the original does not have")
-    object.__setattr__(pair, "numeric_keys", tuple(numeric_keys))
+    pair._note(numeric_keys=tuple(numeric_keys))
     return pair
 
 
 def from_simpop(
-    sample: Any, population: Any, *, weights: str | None = None, household: str | None = None, **roles: Any
+    sample: Frame, population: Frame, *, weights: str | None = None, household: str | None = None, **roles: Argument
 ) -> Pair:
-    """A pair from simPop: the survey sample with its weights, and the synthetic population made from it."""
+    """A pair from simPop: the survey sample with its weights, and the synthetic population made from it.
+
+    Parameters
+    ----------
+    sample : frame or path
+        The survey: it is the original.
+    population : frame or path
+        The synthetic population: it is the release.
+    weights : str, optional
+        Column of survey weights. Default: none.
+    household : str, optional
+        Column that names the household. Default: every record stands alone.
+    **roles
+        Other arguments of :class:`glasshouse.Pair`.
+
+    Returns
+    -------
+    Pair
+
+    References
+    ----------
+    Templ, Meindl, Kowarik & Dupriez (2017), Simulation of synthetic complex data: the R package simPop.
+    """
     return Pair(sample, population, weights=weights, cluster=household, **roles)
 
 
-def from_sdv(original: Any, released: Any, metadata: Mapping[str, Any] | str | Path, **roles: Any) -> Pair:
-    """A pair with the column kinds of SDV metadata (single table): sdtypes become kinds, the primary key an
-    identifier."""
+def from_sdv(original: Frame, released: Frame, metadata: Description, **roles: Argument) -> Pair:
+    """A pair with the column kinds of SDV metadata: sdtypes become kinds, the primary key an identifier.
+
+    Parameters
+    ----------
+    original, released : frame or path
+        The confidential table and its release.
+    metadata : mapping, str or Path
+        Metadata of a single table, or a JSON file with them.
+    **roles
+        Other arguments of :class:`glasshouse.Pair`; entries of ``schema`` go before the metadata.
+
+    Returns
+    -------
+    Pair
+
+    Raises
+    ------
+    InputError
+        When the metadata describe several tables or no column.
+
+    References
+    ----------
+    Patki, Wedge & Veeramachaneni (2016), The synthetic data vault.
+    """
     content = _described(metadata)
     if "tables" in content:
         tables = content["tables"]

@@ -5,13 +5,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import narwhals as nw
 import polars as pl
 
 from glasshouse.core.errors import listed
+from glasshouse.data.frames import Lazy
 from glasshouse.data.schema import FEW
+from glasshouse.data.tables import Label
 
 if TYPE_CHECKING:
     from glasshouse.data.pair import Pair
@@ -22,7 +24,19 @@ DATE_SHAPES = ("%Y-%m-%d", "%d.%m.%Y", "%m/%d/%Y", "%d/%m/%Y")
 
 @dataclass(frozen=True)
 class Finding:
-    """One remark: how serious, about which column, what it is, and what to do."""
+    """One remark about a pair.
+
+    Parameters
+    ----------
+    level : str
+        How serious: "error", "warning" or "note".
+    column : str or None
+        The column it is about; None for a remark about a whole table.
+    code : str
+        What it is, for machines, such as "unseen_level".
+    message : str
+        What it is and what to do, for people; counts stand in it, never a value.
+    """
 
     level: str
     column: str | None
@@ -34,7 +48,13 @@ class Finding:
 
 
 class Findings(list[Finding]):
-    """A list of findings that prints itself, worst first."""
+    """A list of findings that prints itself, worst first.
+
+    Parameters
+    ----------
+    iterable : iterable of Finding, default empty
+        The findings.
+    """
 
     def __repr__(self) -> str:
         return "\n".join(str(f) for f in self) if self else "no findings: the tables fit together"
@@ -49,20 +69,43 @@ class Findings(list[Finding]):
         return f"<table><tr><th>level</th><th>column</th><th>finding</th></tr>{rows}</table>"
 
     def about(self, column: str) -> Findings:
+        """The findings about one column.
+
+        Parameters
+        ----------
+        column : str
+            Name of the column.
+
+        Returns
+        -------
+        Findings
+        """
         return Findings(f for f in self if f.column == column)
 
     def to_frame(self) -> pl.DataFrame:
+        """One row per finding: level, column, code, message."""
         return pl.DataFrame(
             [asdict(f) for f in self],
             schema={"level": pl.String, "column": pl.String, "code": pl.String, "message": pl.String},
         )
 
-    def to_dict(self) -> list[dict[str, Any]]:
+    def to_dict(self) -> list[dict[str, str | None]]:
+        """The findings as plain data."""
         return [asdict(f) for f in self]
 
 
 def check(pair: Pair) -> Findings:
-    """Every mismatch, unseen level, odd type and probable identifier, sorted by seriousness."""
+    """Every mismatch, new level, odd type and probable identifier of a pair, the most serious first.
+
+    Parameters
+    ----------
+    pair : Pair
+        The tables and roles.
+
+    Returns
+    -------
+    Findings
+    """
     found = [finding for look in _LOOKS for finding in look(pair)]
     return Findings(sorted(found, key=lambda f: (LEVELS.index(f.level), f.column or "")))
 
@@ -281,7 +324,7 @@ def _holdout(pair: Pair) -> Iterator[Finding]:
             None,
             "holdout_overlap",
             f"{100 * twins:.1f} % of the holdout records also stand in the original, more than the "
-            f"{100 * within:.1f} % expected from duplicates: is the holdout really unseen?",
+            f"{100 * within:.1f} % expected from duplicates: were these people really never shown to the synthesiser?",
         )
 
 
@@ -289,8 +332,8 @@ def _spoken(table: str) -> str:
     return "released" if table.startswith("released") else table
 
 
-def _row(frame: nw.LazyFrame[Any]) -> dict[str, Any]:
-    made: dict[str, Any] = frame.collect(backend="polars").to_native().row(0, named=True)
+def _row(frame: Lazy) -> dict[str, Label]:
+    made: dict[str, Label] = frame.collect(backend="polars").to_native().row(0, named=True)
     return made
 
 

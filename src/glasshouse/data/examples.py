@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib.resources import files
-from typing import Any
 
 import polars as pl
 
 from glasshouse.core.errors import InputError, closest, listed
+from glasshouse.data.frames import Frame
 from glasshouse.data.pair import Pair
+from glasshouse.data.roles import Argument
 from glasshouse.data.simulate import DISEASE, EDUCATION, GENDER, simulate_case_study
 
 NAMES = ("health", "case_study", "appendix_b")
@@ -19,26 +20,54 @@ CASE_STUDY_SEED = 123
 
 @dataclass(frozen=True)
 class Example:
-    """An original, its release(s), people never shown to the synthesiser, and who plays which role."""
+    """An original, its release(s), a holdout, and who plays which role.
+
+    Parameters
+    ----------
+    name, description : str
+        What the example is called and what it shows.
+    original, released : frame
+        The simulated confidential table and its release.
+    holdout : frame or None
+        People never shown to the synthesiser.
+    keys : tuple of str
+        What the attacker knows.
+    target : str
+        What the attacker wants to learn.
+    releases : mapping of str to frame, default empty
+        Further releases by name.
+    """
 
     name: str
     description: str
-    original: Any
-    released: Any
-    holdout: Any
+    original: Frame
+    released: Frame
+    holdout: Frame
     keys: tuple[str, ...]
     target: str
-    releases: Mapping[str, Any] = field(default_factory=dict)
+    releases: Mapping[str, Frame] = field(default_factory=dict)
 
-    def pair(self, release: str | None = None, **changes: Any) -> Pair:
-        """The example as a Pair; ``release`` names one of ``releases``, other arguments change roles."""
+    def pair(self, release: str | None = None, **changes: Argument) -> Pair:
+        """The example as a Pair.
+
+        Parameters
+        ----------
+        release : str, optional
+            One of ``releases``. Default: ``released``.
+        **changes
+            Arguments of :class:`glasshouse.Pair` that replace those of the example.
+
+        Returns
+        -------
+        Pair
+        """
         if release is not None and release not in self.releases:
             raise InputError(
                 f"{self.name} has no release {release!r}{closest(release, self.releases)}; it has: "
                 f"{listed(self.releases)}"
             )
         released = self.released if release is None else self.releases[release]
-        roles: dict[str, Any] = {
+        roles: dict[str, Argument] = {
             "keys": self.keys,
             "target": self.target,
             "holdout": self.holdout,
@@ -52,11 +81,41 @@ class Example:
 
 
 def load(name: str = "health", library: str = "polars") -> Example:
-    """An example data set: "health", "case_study" or "appendix_b". ``library``: "polars" or "pandas".
+    """A bundled example, all of it simulated.
 
-    health: 1,000 simulated people (RAPID paper, appendix A, kappa = 2), a CART release, 500 people kept aside.
-    case_study: an income survey with three releases A (independent columns), B (bootstrap with noise), C (near copy).
-    appendix_b: the RAPID paper's worked example.
+    Parameters
+    ----------
+    name : str, default "health"
+        "health": 1,000 people (RAPID paper, appendix A, kappa = 2), a CART release, a holdout of 500. "case_study": an
+        income survey with three releases A (independent columns), B (bootstrap with noise), C (near copy).
+        "appendix_b": the RAPID paper's worked example.
+    library : str, default "polars"
+        "polars" or "pandas".
+
+    Returns
+    -------
+    Example
+        With ``original``, ``released``, ``holdout``, ``keys``, ``target`` and ``pair()``.
+
+    Raises
+    ------
+    InputError
+        For an example or a library that does not exist.
+
+    References
+    ----------
+    Templ, Thees & Müller (2026), RAPID, appendices A and B.
+
+    Examples
+    --------
+    >>> import glasshouse as gh
+    >>> example = gh.data.load("health")
+    >>> example.original.height, example.released.height, example.holdout.height
+    (1000, 1000, 500)
+    >>> example.keys, example.target
+    (('gender', 'age', 'education'), 'disease_status')
+    >>> example.pair(keys=["gender", "education"]).keys
+    ('gender', 'education')
     """
     if name not in NAMES:
         raise InputError(f"there is no example {name!r}{closest(name, NAMES)}; choose one of {listed(NAMES)}")
@@ -70,8 +129,8 @@ def _health() -> Example:
     levels = {"gender": GENDER, "education": EDUCATION, "disease_status": DISEASE}
     return Example(
         "health",
-        "1,000 simulated people with a disease that depends on age, income and education; CART release; 500 people "
-        "kept aside",
+        "1,000 simulated people with a disease that depends on age, income and education; CART release; a "
+        "holdout of 500",
         original=_bundled("health_original", levels),
         released=_bundled("health_released", levels),
         holdout=_bundled("health_holdout", levels),
@@ -113,7 +172,7 @@ def _bundled(name: str, levels: Mapping[str, Sequence[str]]) -> pl.DataFrame:
 
 
 def _as_pandas(example: Example) -> Example:
-    def convert(frame: pl.DataFrame | None) -> Any:
+    def convert(frame: pl.DataFrame | None) -> Frame:
         return None if frame is None else frame.to_pandas()
 
     return Example(

@@ -14,7 +14,23 @@ SUFFIXES = (".csv", ".csv.gz", ".parquet", ".arrow", ".feather")
 
 
 def read(path: str | Path) -> pl.DataFrame:
-    """A data frame from .csv, .csv.gz, .parquet, .arrow or .feather. An empty field is a missing value."""
+    """A data frame from a file: .csv, .csv.gz, .tsv, .txt, .parquet, .arrow or .feather.
+
+    Parameters
+    ----------
+    path : str or Path
+        The file; its name says the format, its first bytes are checked against it.
+
+    Returns
+    -------
+    polars.DataFrame
+        An empty field of a text file is a missing value; the separator is found from the header.
+
+    Raises
+    ------
+    InputError
+        When the file is missing, empty, damaged or not what its name says. No message quotes a value.
+    """
     path = Path(path)
     if not path.exists():
         raise InputError(f"file not found: {path}")

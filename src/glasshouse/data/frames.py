@@ -1,42 +1,83 @@
 """Any data frame in, the same kind of data frame out.
 
 pandas and pyarrow tables move to polars at the door (one conversion, the caller's object untouched); polars lazy
-frames, DuckDB
-relations and PySpark frames stay where they are and are only ever asked for aggregates, unless records are wanted.
+frames, DuckDB relations and PySpark frames stay where they are and are only ever asked for aggregates, unless records
+are wanted.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import narwhals as nw
 import numpy as np
 import polars as pl
 
 from glasshouse.core.errors import InputError
+from glasshouse.data.arrays import Ints
 from glasshouse.data.files import read
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+Frame: TypeAlias = Any  # a frame of a foreign library: a type would say less
+Lazy: TypeAlias = nw.LazyFrame[Any]  # a table in whichever engine holds it
+Values: TypeAlias = "np.ndarray | pl.Series | Sequence[object]"  # one column of a small table
+Orders: TypeAlias = dict[str, tuple[list[str], bool]]  # levels of a category as declared, and whether they are ranked
 
 
 @dataclass(frozen=True)
 class Adopted:
-    """A caller's table as narwhals sees it, with what is needed to answer in the caller's own library."""
+    """A caller's table as narwhals sees it, with what is needed to answer in the caller's own library.
 
-    lazy: nw.LazyFrame[Any]
+    Parameters
+    ----------
+    lazy : narwhals.LazyFrame
+        The table, asked lazily.
+    library : str
+        "polars", "polars-lazy", "pandas", "pyarrow", "duckdb" or "pyspark".
+    native : frame
+        The caller's own object.
+    source : str
+        Where it came from, for people: a file name or the kind of frame.
+    category_order : dict, default empty
+        Levels of every declared category, and whether they are ranked.
+    """
+
+    lazy: Lazy
     library: str
-    native: Any
+    native: Frame
     source: str
-    category_order: dict[str, tuple[list[str], bool]] = field(default_factory=dict)
+    category_order: Orders = field(default_factory=dict)
 
     @property
     def in_memory(self) -> bool:
+        """Whether the table is on this machine already."""
         return self.library in ("polars", "pandas", "pyarrow")
 
 
-def adopt(table: Any, role: str) -> Adopted:
-    """Take a frame or a path. ``role`` is the table's name in error messages ("original", "released", "holdout")."""
+def adopt(table: Frame, role: str) -> Adopted:
+    """Take a caller's frame or the path of a file.
+
+    Parameters
+    ----------
+    table : frame or path
+        pandas, polars (eager or lazy), pyarrow, DuckDB, PySpark, narwhals, or a file.
+    role : str
+        The table's name in error messages: "original", "released", "holdout".
+
+    Returns
+    -------
+    Adopted
+
+    Raises
+    ------
+    InputError
+        For what is no data frame, and for a frame with two columns of one name.
+    """
     if isinstance(table, (str, Path)):
         frame = read(table)
         return Adopted(nw.from_native(frame.lazy()), "polars", frame, str(Path(table).name), {})
@@ -89,18 +130,19 @@ def _refuse_duplicates(names: list[str], role: str) -> None:
         raise InputError(f"{role} has more than one column called {twice[0]!r}; rename one of them")
 
 
-def _polars_order(schema: Mapping[str, Any]) -> dict[str, tuple[list[str], bool]]:
+def _polars_order(schema: Mapping[str, pl.DataType]) -> Orders:
     """Declared levels of polars enums: their order is kept, but an enum says nothing about low and high."""
     return {
         str(name): (dtype.categories.to_list(), False) for name, dtype in schema.items() if isinstance(dtype, pl.Enum)
     }
 
 
-def _from_pandas(frame: Any, role: str) -> tuple[pl.DataFrame, dict[str, tuple[list[str], bool]]]:
+def _from_pandas(frame: pd.DataFrame, role: str) -> tuple[pl.DataFrame, Orders]:
+    """A pandas frame in polars, categories as text with their levels kept aside."""
     names = [str(column) for column in frame.columns]
     _refuse_duplicates(names, role)
     columns: list[pl.Series] = []
-    order: dict[str, tuple[list[str], bool]] = {}
+    order: Orders = {}
     for position, name in enumerate(names):
         series = frame.iloc[:, position]
         if str(series.dtype) == "category":
@@ -119,25 +161,36 @@ def _from_pandas(frame: Any, role: str) -> tuple[pl.DataFrame, dict[str, tuple[l
     return pl.DataFrame(columns), order
 
 
-def _pandas_series(series: Any, name: str) -> pl.Series:
+def _pandas_series(series: pd.Series, name: str) -> pl.Series:
     try:
-        converted: Any = pl.from_pandas(series, nan_to_null=True)
-        return pl.Series(name, converted)
+        return pl.Series(name, pl.from_pandas(series, nan_to_null=True))
     except Exception:  # mixed Python objects: compare them by label, as text
         known = series.notna().to_numpy()
         labels = [label_text(v) if ok else None for v, ok in zip(series.tolist(), known.tolist(), strict=True)]
         return pl.Series(name, labels, dtype=pl.String)
 
 
-def label_text(value: Any) -> str:
+def label_text(value: object) -> str:
     """The text of a category label: 1 and 1.0 are the same label, everything else is its own text."""
     if isinstance(value, (float, np.floating)) and float(value).is_integer():
         return str(int(value))
     return str(value)
 
 
-def to_series(name: str, column: Any) -> pl.Series:
-    """A polars column from an array; masked entries and NaN become null."""
+def to_series(name: str, column: Values) -> pl.Series:
+    """A polars column from an array; masked entries and NaN become null.
+
+    Parameters
+    ----------
+    name : str
+        Name of the column.
+    column : array, polars.Series or sequence
+        Its values.
+
+    Returns
+    -------
+    polars.Series
+    """
     if isinstance(column, pl.Series):
         return column.alias(name)
     if isinstance(column, np.ma.MaskedArray):
@@ -150,8 +203,24 @@ def to_series(name: str, column: Any) -> pl.Series:
     return pl.Series(name, column, strict=False)
 
 
-def give_back(columns: Mapping[str, Any], like: Adopted, keep_index: bool, rows: np.ndarray | None = None) -> Any:
-    """A table in the caller's own library; pandas keeps the index of the table the records belong to."""
+def give_back(columns: Mapping[str, Values], like: Adopted, keep_index: bool, rows: Ints | None = None) -> Frame:
+    """A table in the caller's own library.
+
+    Parameters
+    ----------
+    columns : mapping of str to array
+        The columns of the table.
+    like : Adopted
+        The caller's table whose library is answered in.
+    keep_index : bool
+        Whether a pandas table carries the index of ``like``; the columns then hold one value per record of it.
+    rows : array of int, optional
+        The records of ``like`` the values belong to. Default: all of them.
+
+    Returns
+    -------
+    frame
+    """
     frame = pl.DataFrame([to_series(str(name), column) for name, column in columns.items()])
     if like.library == "pandas":
         made = frame.to_pandas()

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TypeAlias
 
 import narwhals as nw
+from narwhals.dtypes import DType
 
 from glasshouse.core.errors import InputError, closest, listed
 
@@ -20,10 +21,29 @@ _ID_NAME = re.compile(
     r"(^|[_\W])(id|uuid|guid|ssn|identifier|record_?no|row_?id|person_?id|patient_?id)($|[_\W])", re.IGNORECASE
 )
 
+# What a user may say about a column: a kind, the levels in order, or {"kind": ..., "levels": [...], "ordered": ...}
+Wish: TypeAlias = "str | Sequence[str] | Mapping[str, object]"
+
 
 @dataclass(frozen=True)
 class Column:
-    """What a column is, how its values are compared (``storage``), and why we think so."""
+    """What a column is, and why we think so.
+
+    Parameters
+    ----------
+    name : str
+        Name of the column.
+    kind : str
+        One of "numeric", "integer", "categorical", "ordinal", "boolean", "datetime", "text", "identifier".
+    storage : str
+        How values are compared: "int", "float", "text", "bool" or "time".
+    reason : str
+        Why this kind, in words.
+    ordered : bool, default False
+        Whether the levels are ranked.
+    levels : tuple of str, optional
+        Declared levels in their order; None where the data decide.
+    """
 
     name: str
     kind: str
@@ -34,11 +54,12 @@ class Column:
 
     @property
     def is_numeric(self) -> bool:
+        """Whether values have distances: numbers, whole numbers and dates."""
         return self.kind in NUMERIC_KINDS
 
 
-def family(dtype: Any) -> str:
-    """number, float, text, bool, time, null or other: what kind of storage a table uses."""
+def family(dtype: DType) -> str:
+    """int, float, text, bool, time, duration, null or other: what kind of storage a table uses."""
     if dtype.is_float() or dtype.is_decimal():
         return "float"
     if dtype.is_integer():
@@ -59,8 +80,24 @@ def family(dtype: Any) -> str:
 def common_storage(name: str, families: Mapping[str, str], text_parses: Mapping[str, str]) -> tuple[str, str | None]:
     """The type in which one column is compared over all tables, and a remark when tables disagree.
 
-    ``text_parses`` says for each table that stores text what all its values can be read as ("number", "bool", "time"
-    or "text").
+    Parameters
+    ----------
+    name : str
+        Name of the column, for the error message.
+    families : mapping of str to str
+        Kind of storage per table, as :func:`family` says.
+    text_parses : mapping of str to str
+        For each table that stores text, what all its values can be read as: "number", "bool", "time" or "text".
+
+    Returns
+    -------
+    (storage, remark) : tuple of str and str or None
+        Storage is "int", "float", "text", "bool" or "time".
+
+    Raises
+    ------
+    InputError
+        When the column holds lists or structures.
     """
     kinds = {f for f in families.values() if f != "null"}
     if "other" in kinds:
@@ -99,7 +136,29 @@ def common_storage(name: str, families: Mapping[str, str], text_parses: Mapping[
 def detect(
     name: str, storage: str, n: int, distinct: int, missing: int, monotone: bool, order: tuple[list[str], bool] | None
 ) -> Column:
-    """The kind of a column from its storage and a few counts of the original (pair.md 2.1)."""
+    """The kind of a column from its storage and a few counts of the original.
+
+    Parameters
+    ----------
+    name, storage : str
+        Name and common storage of the column.
+    n, distinct, missing : int
+        Records, distinct values (missing not counted) and missing values in the original.
+    monotone : bool
+        Whether the values come in ascending order, as running numbers do.
+    order : (list of str, bool) or None
+        Declared levels and whether they are ranked; None where the caller declared none.
+
+    Returns
+    -------
+    Column
+
+    Notes
+    -----
+    Declared categories, booleans and times are what they are declared. Text is an identifier when more than 95 % of at
+    least 20 values differ, a category up to max(50, 5 % of the records) distinct values, else free text. Whole numbers
+    are an identifier only when all differ and they run in order or are named like one. Everything else is a number.
+    """
     present = n - missing
     if order is not None:
         levels, ordered = order
@@ -129,16 +188,34 @@ def detect(
     return Column(name, "numeric", storage, f"numbers, {distinct:,} distinct values")
 
 
-def override(column: Column, wish: Any) -> Column:
-    """Apply a user's schema entry: a kind, a list of levels in order, or {"kind": ..., "levels": [...]}."""
+def override(column: Column, wish: Wish) -> Column:
+    """Apply a user's schema entry.
+
+    Parameters
+    ----------
+    column : Column
+        What was detected.
+    wish : str, sequence of str or mapping
+        A kind, a list of levels in order, or ``{"kind": ..., "levels": [...], "ordered": ...}``.
+
+    Returns
+    -------
+    Column
+
+    Raises
+    ------
+    InputError
+        For a kind or an entry that does not exist.
+    """
     if isinstance(wish, Mapping):
         unknown = set(wish) - {"kind", "levels", "ordered"}
         if unknown:
             raise InputError(
                 f"schema of {column.name!r} has an unknown entry {sorted(unknown)[0]!r}; it takes kind, levels, ordered"
             )
-        levels = None if wish.get("levels") is None else tuple(str(v) for v in wish["levels"])
-        kind = wish.get("kind", "ordinal" if wish.get("ordered") else "categorical" if levels else column.kind)
+        given = wish.get("levels")
+        levels = tuple(str(v) for v in given) if isinstance(given, Iterable) else None
+        kind = str(wish.get("kind", "ordinal" if wish.get("ordered") else "categorical" if levels else column.kind))
         ordered = bool(wish.get("ordered", kind == "ordinal"))
     elif isinstance(wish, Sequence) and not isinstance(wish, str):
         kind, levels, ordered = "ordinal", tuple(str(v) for v in wish), True

@@ -6,16 +6,13 @@ Every number is drawn here; no third-party data is involved.
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
 from glasshouse.core.errors import InputError
 from glasshouse.core.streams import RandomState, generator
+from glasshouse.data.arrays import Floats, Ints
 
-Array = NDArray[Any]
 EDUCATION = ("low", "medium", "high")
 GENDER = ("female", "male")
 DISEASE = ("healthy", "diabetic", "hypertensive")
@@ -25,10 +22,30 @@ SCHOOLING = ("Primary", "Secondary", "Tertiary")
 REGIONS = ("R1", "R2", "R3", "R4")
 
 
-def simulate_health(n: int = 1000, kappa: float = 1.0, random_state: RandomState = None) -> pl.DataFrame:
-    """People with a disease that depends on the rest the more strongly the larger ``kappa`` (Templ, Thees & Müller
-    2026, appendix A).
+def simulate_health(n: int = 1000, kappa: float = 1.0, random_state: RandomState = 0) -> pl.DataFrame:
+    """People with a disease that depends on the other columns the more strongly the larger ``kappa``.
 
+    Parameters
+    ----------
+    n : int, default 1000
+        Number of people, at least 1.
+    kappa : float, default 1.0
+        Strength of the dependence, zero or more; at 0 all columns are independent.
+    random_state : int, numpy Generator or None, default 0
+        The same call gives the same people; None draws anew each time.
+
+    Returns
+    -------
+    polars.DataFrame
+        Columns gender, age, education, income, health_score and disease_status.
+
+    Raises
+    ------
+    InputError
+        When ``n`` is below 1 or ``kappa`` is negative.
+
+    Notes
+    -----
     With w_s = sqrt(kappa / (1 + kappa)), w_n = sqrt(1 / (1 + kappa)), A~ = (age - 45) / 12 and logI~ the standardised
     log income:
 
@@ -40,7 +57,18 @@ def simulate_health(n: int = 1000, kappa: float = 1.0, random_state: RandomState
                    log p_hypertensive / p_healthy = -1.3 + kappa (1.0 A~ - 0.2 logI~ - 0.1 E)
         gender     P(male) = logistic( w_s (0.3 SES - 0.2 A~ + 0.2 E) )
 
-    At kappa = 0 all columns are independent. Columns: gender, age, education, income, health_score, disease_status.
+    References
+    ----------
+    Templ, Thees & Müller (2026), RAPID, appendix A.
+
+    Examples
+    --------
+    >>> import glasshouse as gh
+    >>> people = gh.data.simulate_health(5, kappa=2, random_state=1)
+    >>> people.shape
+    (5, 6)
+    >>> people["disease_status"].dtype.categories.to_list()
+    ['healthy', 'diabetic', 'hypertensive']
     """
     from scipy.special import expit
 
@@ -79,13 +107,39 @@ def simulate_health(n: int = 1000, kappa: float = 1.0, random_state: RandomState
     )
 
 
-def simulate_case_study(n: int = 1000, random_state: RandomState = None) -> dict[str, pl.DataFrame]:
+def simulate_case_study(n: int = 1000, random_state: RandomState = 0) -> dict[str, pl.DataFrame]:
     """An income survey and three releases of it, built like the case study of the riskutility software paper.
 
-    ``original``: age group, sex, education, region, and an income that depends on age and education. Releases: ``A``
-    every column resampled on its own (no relation survives), ``B`` bootstrapped records with 20 % noise on the income
-    and a fifth of the age groups redrawn, ``C`` a near copy with 3 % noise on the income. ``holdout``: half as many
-    people drawn anew.
+    Parameters
+    ----------
+    n : int, default 1000
+        Records of the original and of each release, at least 2; the holdout has half as many.
+    random_state : int, numpy Generator or None, default 0
+        The same call gives the same tables; None draws anew each time.
+
+    Returns
+    -------
+    dict of str to polars.DataFrame
+        ``original``: age group, sex, education, region, and an income that depends on age and education. ``A``: every
+        column resampled on its own, so that no relation survives. ``B``: bootstrapped records with 20 % noise on the
+        income and a fifth of the age groups redrawn. ``C``: a near copy with 3 % noise on the income. ``holdout``:
+        people of the same population drawn anew.
+
+    Raises
+    ------
+    InputError
+        When ``n`` is below 2.
+
+    Notes
+    -----
+    log income = 10 + age effect + education effect + 0.38 N(0, 1), rounded to whole numbers after taking exp.
+
+    Examples
+    --------
+    >>> import glasshouse as gh
+    >>> tables = gh.data.simulate_case_study(100)
+    >>> {name: table.height for name, table in tables.items()}
+    {'original': 100, 'A': 100, 'B': 100, 'C': 100, 'holdout': 50}
     """
     if n < 2:
         raise InputError(f"n must be at least 2, not {n}")
@@ -130,20 +184,21 @@ def _noisy(rng: np.random.Generator, income: pl.Series, relative: float) -> pl.S
     return pl.Series("income", np.rint(np.maximum(noisy, 1)).astype(np.int64))
 
 
-def _truncated_normal(rng: np.random.Generator, n: int, mean: float, sd: float, low: float, high: float) -> Array:
+def _truncated_normal(rng: np.random.Generator, n: int, mean: float, sd: float, low: float, high: float) -> Floats:
     """Inverse distribution function on the part of (0, 1) that belongs to [low, high]."""
     from scipy.special import ndtr, ndtri
 
     below, above = ndtr((low - mean) / sd), ndtr((high - mean) / sd)
-    drawn: Array = mean + sd * ndtri(below + (above - below) * rng.random(n))
+    drawn: Floats = mean + sd * ndtri(below + (above - below) * rng.random(n))
     return np.clip(drawn, low, high)
 
 
-def _draw_class(rng: np.random.Generator, odds: Array) -> Array:
+def _draw_class(rng: np.random.Generator, odds: Floats) -> Ints:
+    """One class per record, from its log odds."""
     weights = np.exp(odds - odds.max(axis=1, keepdims=True))
     limits = np.cumsum(weights / weights.sum(axis=1, keepdims=True), axis=1)
     return np.minimum((rng.random(len(odds))[:, None] > limits).sum(axis=1), odds.shape[1] - 1)
 
 
-def _labels(codes: Array, labels: tuple[str, ...]) -> pl.Series:
+def _labels(codes: Ints, labels: tuple[str, ...]) -> pl.Series:
     return pl.Series(np.asarray(labels, object)[codes].tolist(), dtype=pl.Enum(labels))

@@ -4,50 +4,93 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeAlias
 
 import narwhals as nw
 import numpy as np
 import polars as pl
+from narwhals.dtypes import DType
 
 from glasshouse.core.errors import InputError, closest, listed
-from glasshouse.data.frames import Adopted
-from glasshouse.data.schema import Column, common_storage, detect, family, override
+from glasshouse.data.arrays import Ints
+from glasshouse.data.frames import Adopted, Frame, Lazy
+from glasshouse.data.schema import Column, Wish, common_storage, detect, family, override
 
-NARWHALS_TYPE: dict[str, Any] = {"int": nw.Int64, "float": nw.Float64, "text": nw.String, "bool": nw.Boolean}
+NARWHALS_TYPE: dict[str, DType] = {"int": nw.Int64(), "float": nw.Float64(), "text": nw.String(), "bool": nw.Boolean()}
+Schemas: TypeAlias = Mapping[str, Mapping[str, DType]]  # column types per table
+
+Label: TypeAlias = Any  # a value of the user's column: text, number, boolean or time, and only the column knows which
 
 
 @dataclass(frozen=True)
 class Codes:
-    """One column as integers, jointly over all tables: equal label, equal code. -1 is missing."""
+    """One column as integers, jointly over all tables: equal label, equal code. -1 is missing.
+
+    Parameters
+    ----------
+    name : str
+        Name of the column.
+    levels : list
+        The labels; code i stands for ``levels[i]``.
+    arrays : dict of str to array of int
+        Codes of every record, per table.
+    ordered : bool
+        Whether the levels run from low to high.
+    """
 
     name: str
-    levels: list[Any]
-    arrays: dict[str, np.ndarray]
+    levels: list[Label]
+    arrays: Mapping[str, Ints]
     ordered: bool
 
     @property
     def n_levels(self) -> int:
+        """Number of levels over all tables, missing not counted."""
         return len(self.levels)
 
     @property
     def missing(self) -> bool:
+        """Whether any table has a missing value here."""
         return any(bool((a < 0).any()) for a in self.arrays.values())
 
-    def of(self, table: str) -> np.ndarray:
+    def of(self, table: str) -> Ints:
+        """Codes of the records of one table, in row order.
+
+        Parameters
+        ----------
+        table : str
+            "original", "released", "released1", ... or "holdout".
+
+        Returns
+        -------
+        array of int
+        """
         return self.arrays[table]
 
 
 @dataclass
 class Tables:
-    """Adopted tables with their common schema. Shared by every Pair made from the same data, whatever its roles."""
+    """Adopted tables with their common schema. Shared by every Pair made from the same data, whatever its roles.
+
+    Parameters
+    ----------
+    adopted : dict of str to Adopted
+        The tables by name; "original" is one of them.
+    wishes : dict
+        What the user said about columns (``schema=``).
+    exclude : tuple of str
+        Columns to leave out of everything.
+    columns, remarks, lazy, sizes, missing, distinct : dict
+        Found here: kind of each column, how disagreements were settled, the tables in common types, their records,
+        missing values per table and column, distinct values of the original.
+    """
 
     adopted: dict[str, Adopted]
-    wishes: dict[str, Any]
+    wishes: dict[str, Wish]
     exclude: tuple[str, ...]
     columns: dict[str, Column] = field(default_factory=dict)
     remarks: dict[str, str] = field(default_factory=dict)
-    lazy: dict[str, nw.LazyFrame[Any]] = field(default_factory=dict)
+    lazy: dict[str, Lazy] = field(default_factory=dict)
     sizes: dict[str, int] = field(default_factory=dict)
     missing: dict[str, dict[str, int]] = field(default_factory=dict)
     distinct: dict[str, int] = field(default_factory=dict)
@@ -89,6 +132,7 @@ class Tables:
         return [c for c in self.columns if all(c in self.lazy_columns(t) for t in self.adopted)]
 
     def lazy_columns(self, table: str) -> list[str]:
+        """Columns of one table that the original has too."""
         return list(self.missing[table])
 
     def local(self, table: str) -> pl.DataFrame:
@@ -124,7 +168,7 @@ class Tables:
                 found[table] = next((k for k in ("number", "bool", "time") if _readable(values, k).all()), "text")
         return found
 
-    def _scan(self, storage: Mapping[str, str], schemas: Mapping[str, Mapping[str, Any]]) -> None:
+    def _scan(self, storage: Mapping[str, str], schemas: Schemas) -> None:
         """Counts per table in one aggregate each, then the kind of every column from the original's counts."""
         for table, adopted in self.adopted.items():
             names = [c for c in schemas[table] if c in storage]
@@ -155,7 +199,7 @@ class Tables:
         values: pl.DataFrame = adopted.lazy.select(column).collect(backend="polars").to_native()
         return values.to_series().is_sorted()
 
-    def _make_canonical(self, schemas: Mapping[str, Mapping[str, Any]]) -> None:
+    def _make_canonical(self, schemas: Schemas) -> None:
         for table, adopted in self.adopted.items():
             names = [c for c in schemas[table] if c in self.columns]
             wanted = [self._canonical(c, family(schemas[table][c]), table, schemas[table][c]) for c in names]
@@ -165,7 +209,7 @@ class Tables:
                 lazy = nw.from_native(self._local[table].lazy())
             self.lazy[table] = lazy
 
-    def _canonical(self, name: str, kind: str, table: str, dtype: Any) -> nw.Expr:
+    def _canonical(self, name: str, kind: str, table: str, dtype: DType) -> nw.Expr:
         """The expression that brings one column of one table to the common type."""
         storage, column = self.columns[name].storage, nw.col(name)
         if kind == "duration":
@@ -258,7 +302,7 @@ def _readable(values: pl.Series, what: str) -> pl.Series:
     )
 
 
-def _as_datetime(column: nw.Expr, kind: str, dtype: Any, library: str) -> nw.Expr:
+def _as_datetime(column: nw.Expr, kind: str, dtype: DType, library: str) -> nw.Expr:
     if kind == "text":
         return column.str.to_datetime().cast(nw.Datetime("us"))
     if getattr(dtype, "time_zone", None):
@@ -268,8 +312,22 @@ def _as_datetime(column: nw.Expr, kind: str, dtype: Any, library: str) -> nw.Exp
     return column.cast(nw.Datetime("us"))
 
 
-def adopt_all(tables: Sequence[tuple[str, Any]], wishes: Mapping[str, Any] | None, exclude: Sequence[str]) -> Tables:
-    """Tables from (name, frame or path) pairs; the same object given twice is adopted once."""
+def adopt_all(tables: Sequence[tuple[str, Frame]], wishes: Mapping[str, Wish] | None, exclude: Sequence[str]) -> Tables:
+    """Tables from names and frames; the same object given twice is adopted once.
+
+    Parameters
+    ----------
+    tables : sequence of (str, frame or path)
+        Name and content of each table.
+    wishes : mapping, optional
+        What the user said about columns (``schema=``).
+    exclude : sequence of str
+        Columns to leave out.
+
+    Returns
+    -------
+    Tables
+    """
     from glasshouse.data.frames import adopt
 
     seen: dict[int, Adopted] = {}

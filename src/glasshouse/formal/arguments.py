@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import math
 import numbers
-from typing import Any, Literal
+from typing import Literal
 
 from glasshouse.core.errors import InputError
 
 Relation = Literal["add_remove", "replace"]
 
 
-def number(name: str, value: Any) -> float:
+def number(name: str, value: object) -> float:
     """A finite real number; booleans, text, NaN and infinities are mistakes, not numbers."""
     if isinstance(value, bool) or not isinstance(value, numbers.Real):
         raise InputError(f"{name} must be a number, not {value!r} ({type(value).__name__})")
@@ -21,14 +21,15 @@ def number(name: str, value: Any) -> float:
     return figure
 
 
-def positive(name: str, value: Any) -> float:
+def positive(name: str, value: object) -> float:
+    """A finite number above 0."""
     figure = number(name, value)
     if figure <= 0.0:
         raise InputError(f"{name} must be greater than 0, not {figure:g}")
     return figure
 
 
-def share(name: str, value: Any) -> float:
+def share(name: str, value: object) -> float:
     """A probability strictly between 0 and 1."""
     figure = number(name, value)
     if not 0.0 < figure < 1.0:
@@ -36,7 +37,8 @@ def share(name: str, value: Any) -> float:
     return figure
 
 
-def baseline_share(name: str, value: Any) -> float:
+def baseline_share(name: str, value: object) -> float:
+    """What an attack reaches by chance: above 0, below 1."""
     figure = number(name, value)
     if figure <= 0.0:
         raise InputError(
@@ -48,7 +50,7 @@ def baseline_share(name: str, value: Any) -> float:
     return figure
 
 
-def whole(name: str, value: Any, least: int = 0) -> int:
+def whole(name: str, value: object, least: int = 0) -> int:
     """A whole number, at least ``least``."""
     figure = number(name, value)
     if figure != int(figure) or figure < least:
@@ -56,10 +58,13 @@ def whole(name: str, value: Any, least: int = 0) -> int:
     return int(figure)
 
 
-def relation_name(value: Any) -> Relation:
-    if value not in ("add_remove", "replace"):
-        raise InputError(
-            f"relation must be 'add_remove' (is the person in the table?) or 'replace' (which value does the person "
-            f"have?), not {value!r}"
-        )
-    return value  # type: ignore[no-any-return]
+def relation_name(value: object) -> Relation:
+    """One of the two ways in which tables can be neighbours."""
+    if value == "add_remove":
+        return "add_remove"
+    if value == "replace":
+        return "replace"
+    raise InputError(
+        f"relation must be 'add_remove' (is the person in the table?) or 'replace' (which value does the person "
+        f"have?), not {value!r}"
+    )

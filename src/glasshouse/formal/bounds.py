@@ -15,7 +15,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, fields
-from typing import Any, Literal
+from typing import Literal, TypeAlias
 
 from glasshouse.core.errors import InputError
 from glasshouse.core.intervals import Interval, clopper_pearson
@@ -23,11 +23,32 @@ from glasshouse.formal.arguments import number, share, whole
 from glasshouse.formal.zcdp import required_rho
 
 Sided = Literal["one", "two"]
+Figure: TypeAlias = "float | Interval"
 
 
 @dataclass(frozen=True)
-class LowerBounds(Mapping[str, Any]):
-    """The bounds, the intervals they rest on, and the most that so many trials could have shown."""
+class LowerBounds(Mapping[str, Figure]):
+    """The bounds, the intervals they rest on, and the most that so many trials could have shown.
+
+    Also a mapping: ``bounds["rho_lower"]`` is ``bounds.rho_lower``.
+
+    Attributes
+    ----------
+    tpr, fpr : float
+        Hits among the members, false alarms among the nonmembers.
+    tpr_interval, fpr_interval : (float, float)
+        Their Clopper-Pearson intervals.
+    epsilon_lower, rho_lower, mu_lower : float
+        The release leaks at least this much, as (epsilon, delta)-DP, as rho-zCDP and as mu-GDP.
+    epsilon_reachable, rho_reachable : float
+        What a flawless attack on so many targets would have proved.
+    delta : float
+        The delta that goes with ``epsilon_lower``.
+    confidence : float
+        All of this holds together at this confidence.
+    members, nonmembers : int
+        Targets.
+    """
 
     tpr: float
     fpr: float
@@ -43,10 +64,11 @@ class LowerBounds(Mapping[str, Any]):
     members: int
     nonmembers: int
 
-    def __getitem__(self, key: str) -> Any:
+    def __getitem__(self, key: str) -> Figure:
         if key not in {field.name for field in fields(self)}:
             raise KeyError(key)
-        return getattr(self, key)
+        figure: Figure = getattr(self, key)
+        return figure
 
     def __iter__(self) -> Iterator[str]:
         return iter([field.name for field in fields(self)])
@@ -54,11 +76,18 @@ class LowerBounds(Mapping[str, Any]):
     def __len__(self) -> int:
         return len(fields(self))
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, Figure]:
+        """The same as a plain dictionary.
+
+        Returns
+        -------
+        dict
+        """
         return asdict(self)
 
     @property
     def sentence(self) -> str:
+        """What was proved, and what could have been, in one sentence."""
         reach = (
             f"with {self.members} + {self.nonmembers} targets nothing above epsilon {self.epsilon_reachable:.2f} "
             f"(rho {self.rho_reachable:.3g}) could have been shown"
@@ -88,10 +117,59 @@ def lower_bounds(
     sided: Sided = "two",
     thresholds: int = 1,
 ) -> LowerBounds:
-    """What tp hits of ``members`` and fp false alarms of ``nonmembers`` prove at this confidence.
+    """What an attack that was really run proves about a release: a lower bound on its privacy loss.
 
-    ``sided="one"`` uses one-sided ends, valid and tighter since only one end of each interval is used.
-    ``thresholds=k`` divides the error over k thresholds that were tried on the same targets.
+    Parameters
+    ----------
+    tp : int
+        Members the attack called members.
+    members : int
+        Targets who were in the original.
+    fp : int
+        Nonmembers the attack called members.
+    nonmembers : int
+        Targets who were not.
+    delta : float, default 0.0
+        The delta of the (epsilon, delta) statement, in [0, 1).
+    confidence : float, default 0.95
+        Confidence at which the bounds hold together.
+    sided : {"one", "two"}, default "two"
+        "one" uses one-sided ends: valid and tighter, since only one end of each interval is used.
+    thresholds : int, default 1
+        Number of thresholds that were tried on the same targets; the error is divided over them.
+
+    Returns
+    -------
+    LowerBounds
+
+    Raises
+    ------
+    InputError
+        For counts that cannot be, or a delta or confidence outside its range.
+
+    Notes
+    -----
+    Each rate gets a Clopper-Pearson interval at level 1 - (1 - c) / 2 (Bonferroni). With T the lower end for the
+    true-positive rate and F the upper end for the false-positive rate:
+
+        epsilon >= max(0, ln((T - delta) / F), ln((1 - F - delta) / (1 - T)))
+        rho     >= rho*(T, F)              mu >= Phi^-1(T) - Phi^-1(F)
+
+    The threshold of the attack must have been fixed without looking at these targets.
+
+    References
+    ----------
+    Jagielski, Ullman & Oprea (2020), Auditing differentially private machine learning.
+    Nasr et al. (2023), Tight auditing of differentially private machine learning.
+
+    Examples
+    --------
+    >>> import glasshouse as gh
+    >>> bounds = gh.formal.lower_bounds(tp=80, members=100, fp=5, nonmembers=100)
+    >>> round(bounds.epsilon_lower, 3), round(bounds.rho_lower, 3)
+    (1.733, 0.882)
+    >>> gh.formal.lower_bounds(5, 100, 5, 100).rho_lower
+    0.0
     """
     n1, n0 = whole("members", members, 1), whole("nonmembers", nonmembers, 1)
     hits, alarms = whole("tp", tp), whole("fp", fp)

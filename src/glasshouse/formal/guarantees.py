@@ -10,19 +10,30 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, TypeAlias, overload
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from glasshouse.core.errors import InputError
-from glasshouse.formal.arguments import Relation, number, positive, relation_name, share
+from glasshouse.formal.arguments import Relation, relation_name, share
 from glasshouse.formal.zcdp import Floats
+
+if TYPE_CHECKING:
+    import altair as alt
+    import polars as pl
+
+Rates: TypeAlias = "Sequence[float] | Floats"
 
 
 class Guarantee(ABC):
-    """The readings every guarantee offers. Subclasses give the curve, and closed forms where there are any."""
+    """The readings every guarantee offers. Subclasses give the curve, and closed forms where there are any.
+
+    Notes
+    -----
+    t(a) is the largest true-positive rate of any membership test with false-positive rate a, f(a) = 1 - t(a) the
+    trade-off function (Dong, Roth & Su 2022).
+    """
 
     name = "risk"  # under which its charts are registered
     status = "ok"
@@ -38,41 +49,147 @@ class Guarantee(ABC):
 
     @abstractmethod
     def delta(self, epsilon: float) -> float:
-        """The delta that goes with this epsilon."""
+        """The delta that goes with this epsilon.
+
+        Parameters
+        ----------
+        epsilon : float
+            Privacy loss.
+
+        Returns
+        -------
+        float
+        """
 
     @abstractmethod
     def epsilon(self, delta: float = 1e-6) -> float:
-        """The smallest epsilon that goes with this delta."""
+        """The smallest epsilon that goes with this delta.
 
-    def max_tpr(self, fpr: ArrayLike) -> Any:
-        """Largest true-positive rate of any membership test with this false-positive rate; a number or an array."""
+        Parameters
+        ----------
+        delta : float, default 1e-6
+            Probability with which the loss may be larger.
+
+        Returns
+        -------
+        float
+        """
+
+    @overload
+    def max_tpr(self, fpr: float) -> float: ...
+    @overload
+    def max_tpr(self, fpr: Rates) -> Floats: ...
+    def max_tpr(self, fpr: float | Rates) -> float | Floats:
+        """Largest true-positive rate of any membership test with this false-positive rate.
+
+        Parameters
+        ----------
+        fpr : number or array
+            False-positive rates in [0, 1].
+
+        Returns
+        -------
+        float or array of float
+            A number for a number.
+
+        Examples
+        --------
+        >>> import glasshouse as gh
+        >>> round(gh.Risk.from_rho(0.5).max_tpr(0.01), 3)
+        0.125
+        """
         return self._read(fpr, "fpr", self._curve)
 
-    def max_success(self, baseline: ArrayLike, relation: Relation = "add_remove") -> Any:
+    @overload
+    def max_success(self, baseline: float, relation: Relation = "add_remove") -> float: ...
+    @overload
+    def max_success(self, baseline: Rates, relation: Relation = "add_remove") -> Floats: ...
+    def max_success(self, baseline: float | Rates, relation: Relation = "add_remove") -> float | Floats:
         """Largest success of any attack on one person that succeeds at rate ``baseline`` without that person's data.
 
-        The default reads the baseline as the success against a release made *without* the target, which needs no
-        conversion. ``relation="replace"`` reads it as the success against a release made with *another value* for the
-        target, which is two steps away (remove one record, add another): t(t(baseline)).
+        Parameters
+        ----------
+        baseline : number or array
+            Success rates in [0, 1].
+        relation : {"add_remove", "replace"}, default "add_remove"
+            "add_remove" reads the baseline as the success against a release made *without* the target, which needs no
+            conversion. "replace" reads it as the success against a release made with *another value* for the target,
+            which is two steps away (remove one record, add another): t(t(baseline)).
+
+        Returns
+        -------
+        float or array of float
+            A number for a number.
+
+        Examples
+        --------
+        >>> import glasshouse as gh
+        >>> risk = gh.Risk.from_success_at_baseline(0.05, 0.01)
+        >>> round(risk.max_success(0.01), 4)
+        0.05
+        >>> round(risk.max_success(0.01, relation="replace"), 4) > 0.05
+        True
         """
         if relation_name(relation) == "replace":
             return self._read(baseline, "baseline", self._replace_curve)
         return self._read(baseline, "baseline", self._curve)
 
-    def advantage_at(self, baseline: ArrayLike) -> Any:
-        """Largest success minus baseline at this baseline."""
-        success = self.max_success(baseline)
-        return success - (np.asarray(baseline, float) if isinstance(success, np.ndarray) else float(baseline))  # type: ignore[arg-type]
+    @overload
+    def advantage_at(self, baseline: float) -> float: ...
+    @overload
+    def advantage_at(self, baseline: Rates) -> Floats: ...
+    def advantage_at(self, baseline: float | Rates) -> float | Floats:
+        """Largest success minus baseline at this baseline.
 
-    def tradeoff(self, alphas: ArrayLike) -> Any:
-        """f(a) = 1 - t(a): the smallest false-negative rate at each false-positive rate."""
-        return 1.0 - self.max_tpr(alphas)
+        Parameters
+        ----------
+        baseline : number or array
+            Success rates in [0, 1] without the person's data.
+
+        Returns
+        -------
+        float or array of float
+            A number for a number.
+        """
+        return self._read(baseline, "baseline", lambda rates: self._curve(rates) - rates)
+
+    @overload
+    def tradeoff(self, alphas: float) -> float: ...
+    @overload
+    def tradeoff(self, alphas: Rates) -> Floats: ...
+    def tradeoff(self, alphas: float | Rates) -> float | Floats:
+        """The smallest false-negative rate at each false-positive rate: f(a) = 1 - t(a).
+
+        Parameters
+        ----------
+        alphas : number or array
+            False-positive rates in [0, 1].
+
+        Returns
+        -------
+        float or array of float
+            A number for a number.
+        """
+        return self._read(alphas, "fpr", lambda rates: 1.0 - self._curve(rates))
 
     def bayes_error(self, prior: float, relation: Relation = "add_remove") -> float:
-        """Smallest error of any guess at a binary secret whose prior probability is ``prior``.
+        """Smallest error of any guess at a binary secret.
 
-        error = min over a of (1-q) a + q (1 - t(a)). With ``relation="add_remove"`` the secret is "the person is in the
-        table"; with "replace" it is a *value* of a person who is in it, which compares tables two steps apart.
+        Parameters
+        ----------
+        prior : float
+            Prior probability q of the secret, between 0 and 1.
+        relation : {"add_remove", "replace"}, default "add_remove"
+            With "add_remove" the secret is "the person is in the table"; with "replace" it is a *value* of a person
+            who is in it, which compares tables two steps apart.
+
+        Returns
+        -------
+        float
+
+        Notes
+        -----
+        error = min over a of (1-q) a + q (1 - t(a)).
         """
         q = share("prior", prior)
         q = min(q, 1.0 - q)  # the curve is symmetric under exchanging the two worlds
@@ -80,11 +197,36 @@ class Guarantee(ABC):
         return min(q * (1.0 - gain), q)
 
     def bayes_accuracy(self, prior: float, relation: Relation = "add_remove") -> float:
-        """Largest accuracy of any guess at that secret; without the release it is max(prior, 1 - prior)."""
+        """Largest accuracy of any guess at a binary secret; without the release it is max(prior, 1 - prior).
+
+        Parameters
+        ----------
+        prior : float
+            Prior probability of the secret, between 0 and 1.
+        relation : {"add_remove", "replace"}, default "add_remove"
+            As in ``bayes_error``.
+
+        Returns
+        -------
+        float
+        """
         return 1.0 - self.bayes_error(prior, relation)
 
-    def curve(self, points: int = 201, smallest: float = 1e-4) -> Any:
-        """The trade-off curve as a polars frame: fpr, max_tpr, min_fnr; both ends resolved."""
+    def curve(self, points: int = 201, smallest: float = 1e-4) -> pl.DataFrame:
+        """The trade-off curve as a table, both ends resolved.
+
+        Parameters
+        ----------
+        points : int, default 201
+            About how many points.
+        smallest : float, default 1e-4
+            The smallest false-positive rate; the largest is 1 minus it.
+
+        Returns
+        -------
+        polars.DataFrame
+            Columns fpr, max_tpr and min_fnr.
+        """
         import polars as pl
 
         half = np.geomspace(smallest, 0.5, points // 2 + 1)
@@ -92,21 +234,34 @@ class Guarantee(ABC):
         tpr = np.asarray(self.max_tpr(fpr))
         return pl.DataFrame({"fpr": fpr, "max_tpr": tpr, "min_fnr": 1.0 - tpr})
 
-    def plot(self, kind: str | None = None, **options: Any) -> Any:
-        """The trade-off curve as an Altair chart (``kind="tradeoff"``, or ``"log"`` for small rates)."""
+    def plot(self, kind: str | None = None, **options: object) -> alt.TopLevelMixin:
+        """The trade-off curve as an Altair chart.
+
+        Parameters
+        ----------
+        kind : str, optional
+            "tradeoff", or "log" for small rates. Default: "tradeoff".
+        **options
+            Passed to the function that draws.
+
+        Returns
+        -------
+        altair chart
+        """
         from glasshouse.core.charts import draw
 
-        return draw(self, kind, **options)  # type: ignore[arg-type]
+        return draw(self, kind, **options)  # type: ignore[arg-type]  # it reads name and status, which a guarantee has
 
-    def _read(self, rates: ArrayLike, argument: str, curve: Any) -> Any:
-        rates = np.asarray(rates)
-        if rates.dtype == bool or not np.issubdtype(rates.dtype, np.number):
+    def _read(self, rates: float | Rates, argument: str, curve: Callable[[Floats], Floats]) -> float | Floats:
+        """A reading of the curve at checked rates; a number for a number."""
+        given = np.asarray(rates)
+        if given.dtype == bool or not np.issubdtype(given.dtype, np.number):
             raise InputError(f"{argument} must be a number or an array of numbers")
-        array = np.atleast_1d(rates).astype(float)
+        array = np.atleast_1d(given).astype(float)
         if not ((array >= 0.0) & (array <= 1.0)).all():
             raise InputError(f"{argument} must lie between 0 and 1")
         values = np.asarray(curve(array), float)
-        return float(values[0]) if rates.ndim == 0 else values
+        return float(values[0]) if given.ndim == 0 else values
 
     def _replace_curve(self, fpr: Floats) -> Floats:
         return self._curve(np.minimum(self._curve(fpr), 1.0))
@@ -141,140 +296,3 @@ def _deepest(guarantee: Guarantee, slope: float) -> float:
     advantage = max(guarantee.advantage, 1e-12)
     spread = max(2.0 * math.atanh(min(advantage, 1.0 - 1e-12)), 1e-9)
     return min(40.0 + 4.0 * (1.0 + epsilon / spread) ** 2, 450.0)
-
-
-@dataclass(frozen=True)
-class Gaussian(Guarantee):
-    """mu-GDP: as hard to attack as telling N(0, 1) from N(mu, 1) (Dong, Roth & Su 2022).
-
-    t(a) = Phi(Phi^-1(a) + mu); advantage 2 Phi(mu/2) - 1. Holds for Gaussian mechanisms and their compositions.
-    """
-
-    mu: float
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "mu", positive("mu", self.mu))
-
-    @property
-    def rho(self) -> float:
-        """The zCDP parameter a Gaussian mechanism with this mu has: mu^2 / 2."""
-        return 0.5 * self.mu**2
-
-    def _curve(self, fpr: Floats) -> Floats:
-        from scipy.special import ndtr, ndtri
-
-        return np.asarray(ndtr(ndtri(fpr) + self.mu), float)
-
-    @property
-    def advantage(self) -> float:
-        return math.erf(self.mu / math.sqrt(8.0))
-
-    def delta(self, epsilon: float) -> float:
-        """delta = Phi(-e/mu + mu/2) - exp(e) Phi(-e/mu - mu/2)."""
-        return _gaussian_delta(self.mu, number("epsilon", epsilon))
-
-    def epsilon(self, delta: float = 1e-6) -> float:
-        from scipy.optimize import brentq
-
-        goal = share("delta", delta)
-        if _gaussian_delta(self.mu, 0.0) <= goal:
-            return 0.0
-        high = 1.0
-        while _gaussian_delta(self.mu, high) > goal:
-            high *= 2.0
-        return float(brentq(lambda e: _gaussian_delta(self.mu, e) - goal, 0.0, high, xtol=1e-14))
-
-    def bayes_error(self, prior: float, relation: Relation = "add_remove") -> float:
-        q = share("prior", prior)
-        q = min(q, 1.0 - q)
-        mu = 2.0 * self.mu if relation_name(relation) == "replace" else self.mu
-        return min(q * (1.0 - _gaussian_delta(mu, math.log((1.0 - q) / q))), q)
-
-    def __repr__(self) -> str:
-        return f"Gaussian(mu={self.mu:.6g}: {_reading(self)})"
-
-
-def _gaussian_delta(mu: float, epsilon: float) -> float:
-    from scipy.special import log_ndtr, ndtr
-
-    first = float(ndtr(-epsilon / mu + 0.5 * mu))
-    return max(first - math.exp(min(epsilon + float(log_ndtr(-epsilon / mu - 0.5 * mu)), 0.0)), 0.0)
-
-
-@dataclass(frozen=True)
-class Approximate(Guarantee):
-    """(epsilon, delta)-DP: t(a) = min(1, delta + e^eps a, 1 - e^-eps (1 - delta - a)) (Kairouz, Oh, Viswanath 2015)."""
-
-    stated_epsilon: float
-    stated_delta: float = 0.0
-
-    def __post_init__(self) -> None:
-        epsilon, delta = number("epsilon", self.stated_epsilon), number("delta", self.stated_delta)
-        if epsilon < 0.0:
-            raise InputError(f"epsilon must not be negative, not {epsilon:g}")
-        if not 0.0 <= delta < 1.0:
-            raise InputError(f"delta must lie in [0, 1), not {delta:g}")
-        object.__setattr__(self, "stated_epsilon", epsilon)
-        object.__setattr__(self, "stated_delta", delta)
-
-    def _curve(self, fpr: Floats) -> Floats:
-        with np.errstate(over="ignore"):
-            steep = self.stated_delta + np.exp(min(self.stated_epsilon, 700.0)) * fpr
-        flat = 1.0 - math.exp(-self.stated_epsilon) * (1.0 - self.stated_delta - fpr)
-        return np.asarray(np.clip(np.minimum(steep, flat), 0.0, 1.0), float)
-
-    @property
-    def advantage(self) -> float:
-        """(e^eps - 1 + 2 delta) / (e^eps + 1)."""
-        half = math.tanh(0.5 * self.stated_epsilon)
-        return half + self.stated_delta * (1.0 - half)
-
-    def delta(self, epsilon: float) -> float:
-        """Largest t(a) - e^epsilon a: the corner of the curve, or delta itself from the stated epsilon on."""
-        return self._largest_gain(math.exp(min(number("epsilon", epsilon), 700.0)), "add_remove")
-
-    def epsilon(self, delta: float = 1e-6) -> float:
-        goal = number("delta", delta)
-        if goal < self.stated_delta:
-            return math.inf
-        if self.delta(0.0) <= goal:
-            return 0.0
-        # on the corner: delta + e^eps a - e^x a = goal
-        corner = (1.0 - self.stated_delta) / (1.0 + math.exp(self.stated_epsilon))
-        return math.log(math.exp(self.stated_epsilon) - (goal - self.stated_delta) / corner)
-
-    def _largest_gain(self, slope: float, relation: Relation) -> float:
-        # piecewise linear, so the maximum sits on a corner
-        corner = (1.0 - self.stated_delta) / (1.0 + math.exp(min(self.stated_epsilon, 700.0)))
-        corners = [0.0, corner, 1.0 - self.stated_delta]
-        curve = self._curve
-        if relation == "replace":
-            corners += [self._inverse(a) for a in corners]
-            curve = self._replace_curve
-        at = np.array(corners)
-        return float(np.clip(np.max(curve(at) - slope * at), 0.0, 1.0))
-
-    def _inverse(self, tpr: float) -> float:
-        steep = (tpr - self.stated_delta) * math.exp(-self.stated_epsilon)
-        flat = 1.0 - self.stated_delta - math.exp(min(self.stated_epsilon, 700.0)) * (1.0 - tpr)
-        return max(steep, flat, 0.0)
-
-    def __repr__(self) -> str:
-        return f"Approximate(epsilon={self.stated_epsilon:.6g}, delta={self.stated_delta:.6g}: {_reading(self)})"
-
-
-def _reading(guarantee: Guarantee) -> str:
-    return (
-        f"advantage at most {guarantee.advantage:.1%}; an attack that succeeds 1 % of the time without the person's "
-        f"data succeeds at most {guarantee.max_success(0.01):.1%} of the time with it"
-    )
-
-
-def gaussian(mu: float) -> Gaussian:
-    """Readings of a mu-GDP guarantee."""
-    return Gaussian(mu)
-
-
-def approximate(epsilon: float, delta: float = 0.0) -> Approximate:
-    """Readings of an (epsilon, delta)-DP guarantee."""
-    return Approximate(epsilon, delta)

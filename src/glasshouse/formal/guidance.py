@@ -9,7 +9,21 @@ from glasshouse.core.errors import InputError, closest, listed
 
 @dataclass(frozen=True)
 class ThreatGuide:
-    """One threat: what to state, how to find the baseline, and the factory of Risk that takes it."""
+    """One threat, and how to state a requirement against it.
+
+    Attributes
+    ----------
+    threat : str
+        Name of the threat.
+    question : str
+        What the custodian worries about.
+    statement : str
+        What to state.
+    baseline : str
+        How to find the rate that chance gives.
+    factory : str
+        The factory of :class:`glasshouse.Risk` that takes it.
+    """
 
     threat: str
     question: str
@@ -64,7 +78,29 @@ THREATS: dict[str, ThreatGuide] = {
 
 
 def guide(threat: str) -> ThreatGuide:
-    """The guidance for one threat."""
+    """Which requirement fits a threat, in words a data custodian can fill in.
+
+    Parameters
+    ----------
+    threat : str
+        "membership", "singling_out", "attribute_inference", "reconstruction" or "unknown".
+
+    Returns
+    -------
+    ThreatGuide
+        Prints as a sentence.
+
+    Raises
+    ------
+    InputError
+        For a threat that has no guide.
+
+    Examples
+    --------
+    >>> import glasshouse as gh
+    >>> gh.formal.guide("membership").factory
+    'Risk.from_err_rates(tpr=, fpr=)'
+    """
     if threat not in THREATS:
         raise InputError(f"there is no threat {threat!r}{closest(threat, THREATS)}; there are: {listed(THREATS)}")
     return THREATS[threat]

@@ -37,9 +37,36 @@ _FINE = np.linspace(0.0, 1.0, 17)
 
 
 def required_rho(tpr: ArrayLike, fpr: ArrayLike) -> Floats:
-    """Largest rho under which no test with this false-positive rate exceeds this true-positive rate (formula 2.1).
+    """Largest rho under which no test with this false-positive rate exceeds this true-positive rate.
 
-    0 where ``tpr <= fpr``; infinite where ``tpr = 1`` or ``fpr = 0`` (with ``tpr > fpr``).
+    Parameters
+    ----------
+    tpr, fpr : number or array
+        True-positive and false-positive rates, in [0, 1]; they broadcast.
+
+    Returns
+    -------
+    array of float
+        rho*, 0 where ``tpr <= fpr``, infinite where ``tpr = 1`` or ``fpr = 0`` (with ``tpr > fpr``).
+
+    Notes
+    -----
+    With P = (t, 1 - t) and Q = (a, 1 - a),
+
+        rho*(t, a) = sup over L >= 1 of max(R_L(P, Q), R_L(Q, P)) / L
+
+    and R_L the Renyi divergence of order L. The answer is shortened by 1e-13 of itself, so that it is never above the
+    real number it stands for.
+
+    References
+    ----------
+    Bun & Steinke (2016), Concentrated differential privacy: simplifications, extensions, and lower bounds.
+
+    Examples
+    --------
+    >>> import glasshouse as gh
+    >>> gh.formal.required_rho([0.05, 0.5], 0.01).round(4)
+    array([0.1734, 1.8202])
     """
     t, a = np.broadcast_arrays(np.asarray(tpr, float), np.asarray(fpr, float))
     a = np.where(a > 0.0, np.maximum(a, SMALLEST), a)
@@ -136,6 +163,20 @@ def _beyond_linear(c: Floats, x: Floats, log_x: Floats) -> Floats:
 def max_tpr(rho: float, fpr: ArrayLike) -> Floats:
     """Largest true-positive rate of any test with this false-positive rate against a rho-zCDP release.
 
+    Parameters
+    ----------
+    rho : float
+        Zero or more.
+    fpr : number or array
+        False-positive rates.
+
+    Returns
+    -------
+    array of float
+        Of the shape of ``fpr``.
+
+    Notes
+    -----
     The root t in (a, 1) of rho*(t, a) = rho; the end of the bracket on the safe side (larger t) is returned.
     """
     a = np.atleast_1d(np.asarray(fpr, float))
@@ -190,7 +231,7 @@ def _inside(rho: float, a: Floats) -> Floats:
 
 
 def rho_of_advantage(advantage: float) -> float:
-    """rho = A ln((1+A)/(1-A)) = 2 A artanh A: the largest rho that keeps TPR - FPR at A or less everywhere (2.2).
+    """rho = A ln((1+A)/(1-A)) = 2 A artanh A: the largest rho that keeps TPR - FPR at A or less everywhere.
 
     The two Kullback-Leibler divergences sum to at most 2 rho and to at least 2 A ln((1+A)/(1-A)); randomised response
     with e^epsilon = (1+A)/(1-A) attains it.
@@ -199,7 +240,10 @@ def rho_of_advantage(advantage: float) -> float:
 
 
 def advantage_of_rho(rho: float) -> float:
-    """Largest TPR - FPR under rho-zCDP: the inverse of (2.2), solved for epsilon in rho = epsilon tanh(epsilon / 2)."""
+    """Largest TPR - FPR under rho-zCDP: the inverse of :func:`rho_of_advantage`.
+
+    It is solved for epsilon in rho = epsilon tanh(epsilon / 2).
+    """
     from scipy.optimize import brentq
 
     if not math.isfinite(rho):

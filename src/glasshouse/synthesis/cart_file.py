@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 
 from glasshouse.core.errors import InputError
+from glasshouse.synthesis.contract import Arrays, Header
 from glasshouse.synthesis.variables import ColumnPlan, Variable
 
 if TYPE_CHECKING:
@@ -17,14 +17,14 @@ if TYPE_CHECKING:
 C = TypeVar("C", bound="Cart")
 
 
-def state(model: Cart) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
+def state(model: Cart) -> tuple[Header, Arrays]:
     """Header and arrays. The codes of the original are written only when trees are grown anew for each release."""
     if not model._variables:
         raise InputError("this synthesiser is not fitted; call fit(original) before save")
-    arrays: dict[str, np.ndarray] = {}
+    arrays: Arrays = {}
     variables = []
     for i, variable in enumerate(model._variables.values()):
-        described = {
+        described: Header = {
             "name": variable.name,
             "column": variable.column,
             "number": variable.number,
@@ -69,10 +69,10 @@ def state(model: Cart) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
     return header, arrays
 
 
-def restore(model: C, header: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> C:
+def restore(model: C, header: Header, arrays: Arrays) -> C:
     """The fitted synthesiser from what ``state`` gave."""
     from glasshouse.engines.models.tree.tree import CartTree
-    from glasshouse.synthesis.cart import Step
+    from glasshouse.synthesis.steps import Step
 
     model.n_original = int(header["n_original"])
     model.notes = list(header["notes"])

@@ -11,18 +11,24 @@ import os
 import tempfile
 import zipfile
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
 from importlib import import_module
 from io import BytesIO
 from pathlib import Path
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self, TypeAlias
 
 import numpy as np
 import polars as pl
 
 from glasshouse.core.errors import InputError
 from glasshouse.core.streams import RandomState, integer_seed
-from glasshouse.data.frames import Adopted, adopt, give_back
+from glasshouse.data.frames import Adopted, Frame, adopt, give_back
+from glasshouse.data.split import collected
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+Header: TypeAlias = dict[str, Any]  # what a model file says in JSON: each synthesiser reads back its own
+Arrays: TypeAlias = dict[str, np.ndarray]
 
 FORMAT = "glasshouse-synthesiser-1"
 MODELS = {
@@ -35,7 +41,10 @@ MODELS = {
 class Synthesiser(ABC):
     """``fit`` learns from a table; ``sample`` makes a new table in the same data frame library with the same columns.
 
-    ``sample(n=None)`` makes as many records as the original had. The same ``random_state`` gives the same table.
+    Attributes
+    ----------
+    n_original : int
+        Records of the original; ``sample()`` makes as many.
     """
 
     n_original: int = 0
@@ -43,22 +52,72 @@ class Synthesiser(ABC):
     _library: str = "polars"
 
     @abstractmethod
-    def fit(self, original: Any) -> Self:
-        """Learn from a frame (pandas, polars, pyarrow, DuckDB, PySpark) or a file."""
+    def fit(self, original: Frame) -> Self:
+        """Learn from the original.
+
+        Parameters
+        ----------
+        original : frame or path
+            The confidential table: pandas, polars, pyarrow, DuckDB, PySpark or a file.
+
+        Returns
+        -------
+        Synthesiser
+            This one, so that ``sample`` can follow.
+        """
 
     @abstractmethod
-    def sample(self, n: int | None = None, random_state: RandomState = 0) -> Any:
-        """A synthetic table of ``n`` records."""
+    def sample(self, n: int | None = None, random_state: RandomState = 0) -> Frame:
+        """A synthetic table.
 
-    def replicates(self, m: int, n: int | None = None, random_state: RandomState = 0) -> list[Any]:
-        """``m`` independent synthetic tables."""
+        Parameters
+        ----------
+        n : int, optional
+            Number of records. Default: as many as the original had.
+        random_state : int, numpy Generator or None, default 0
+            The same call gives the same table; None draws.
+
+        Returns
+        -------
+        frame
+            In the frame library of the original.
+        """
+
+    def replicates(self, m: int, n: int | None = None, random_state: RandomState = 0) -> list[Frame]:
+        """Several independent synthetic tables.
+
+        Parameters
+        ----------
+        m : int
+            Number of tables, at least 1.
+        n : int, optional
+            Records of each. Default: as many as the original had.
+        random_state : int, numpy Generator or None, default 0
+            The same call gives the same tables; None draws.
+
+        Returns
+        -------
+        list of frames
+        """
         if m < 1:
             raise InputError(f"m must be at least 1, not {m}")
         seeds = [integer_seed(random_state, "replicate", i) for i in range(m)]
         return [self.sample(n, random_state=seed) for seed in seeds]
 
     def save(self, path: str | Path) -> Path:
-        """Write the fitted model; the file appears only when it is complete."""
+        """Write the fitted model; the file appears only when it is complete.
+
+        Parameters
+        ----------
+        path : str or Path
+            Where to write. A model without a formal guarantee holds values of real records: keep the file as
+            confidential as the original.
+
+        Returns
+        -------
+        Path
+            The file.
+        """
         header, arrays = self._state()
         buffer = BytesIO()
         with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
@@ -81,7 +140,23 @@ class Synthesiser(ABC):
 
     @classmethod
     def load(cls, path: str | Path) -> Self:
-        """Read a model written by ``save``."""
+        """Read a model written by ``save``.
+
+        Parameters
+        ----------
+        path : str or Path
+            The file.
+
+        Returns
+        -------
+        Synthesiser
+            Fitted, ready to sample.
+
+        Raises
+        ------
+        InputError
+            When the file holds another kind of synthesiser, or none.
+        """
         made = load(path)
         if not isinstance(made, cls):
             raise InputError(
@@ -89,25 +164,26 @@ class Synthesiser(ABC):
             )
         return made
 
-    def _state(self) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
+    def _state(self) -> tuple[Header, Arrays]:
         """What ``save`` writes: JSON-able values and plain arrays."""
         raise NotImplementedError(f"{type(self).__name__} cannot be saved")
 
     @classmethod
-    def _from_state(cls, header: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> Self:
+    def _from_state(cls, header: Header, arrays: Arrays) -> Self:
+        """The fitted synthesiser from what ``_state`` gave."""
         raise NotImplementedError(f"{cls.__name__} cannot be loaded")
 
-    def _take(self, original: Any) -> pl.DataFrame:
+    def _take(self, original: Frame) -> pl.DataFrame:
         """The original as a polars frame; remembers which library to answer in."""
         self._like = adopt(original, "original")
         self._library = self._like.library
-        frame = self._like.lazy.collect(backend="polars").to_native()
-        if not isinstance(frame, pl.DataFrame) or frame.height == 0:
+        frame = collected(self._like)
+        if frame.height == 0:
             raise InputError("the original has no record to learn from")
         self.n_original = frame.height
         return frame
 
-    def _give(self, frame: pl.DataFrame) -> Any:
+    def _give(self, frame: pl.DataFrame) -> Frame:
         """A polars frame in the library of the original, with its column types where they can hold the values."""
         if self._like is None:
             if self._library == "pandas":
@@ -122,7 +198,7 @@ class Synthesiser(ABC):
         return made
 
 
-def _like_pandas(made: Any, native: Any) -> Any:
+def _like_pandas(made: pd.DataFrame, native: pd.DataFrame) -> pd.DataFrame:
     """Column types of the caller's pandas frame (categories with their order, integers, dates)."""
     names = {str(c): c for c in native.columns}
     for column in made.columns:
@@ -136,7 +212,23 @@ def _like_pandas(made: Any, native: Any) -> Any:
 
 
 def load(path: str | Path) -> Synthesiser:
-    """Read a synthesiser written by ``save``."""
+    """Read a synthesiser written by ``save``, whichever it is.
+
+    Parameters
+    ----------
+    path : str or Path
+        The file. It holds plain arrays and JSON; nothing in it can run.
+
+    Returns
+    -------
+    Synthesiser
+        Fitted, ready to sample.
+
+    Raises
+    ------
+    InputError
+        When the file is missing, damaged, no synthesiser, or of another version.
+    """
     path = Path(path)
     if not path.exists():
         raise InputError(f"file not found: {path}")

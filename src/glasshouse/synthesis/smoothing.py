@@ -2,24 +2,36 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-from numpy.typing import NDArray
 
 from glasshouse.core.errors import InputError
+from glasshouse.data.arrays import Floats, Ints
 
-Array = NDArray[Any]
 COMMON = 0.70  # a value held by more than this share is left alone
 _KNOTS = 400
 
 
-def smooth(values: Array, observed: Array, how: str, decimals: int, rng: np.random.Generator) -> Array:
+def smooth(values: Floats, observed: Floats, how: str, decimals: int, rng: np.random.Generator) -> Floats:
     """Smoothed synthetic numbers, rounded to the decimals of the data.
 
-    "density": normal noise with the Sheather-Jones bandwidth of the observed values, clipped to [min, max +
-    bandwidth]; not for data in which one value holds more than 70 % or the largest value is a top code. "rmean":
-    running mean of five sorted values. "spline": smoothing spline through the sorted values.
+    Parameters
+    ----------
+    values : array of float
+        Synthetic numbers.
+    observed : array of float
+        Numbers of the original.
+    how : {"density", "rmean", "spline"}
+        "density": normal noise with the Sheather-Jones bandwidth of the observed values, clipped to [min, max +
+        bandwidth]; not for data in which one value holds more than 70 % or the largest value is a top code. "rmean":
+        running mean of five sorted values. "spline": smoothing spline through the sorted values.
+    decimals : int
+        Decimals to round to.
+    rng : numpy Generator
+        Draws the noise of "density".
+
+    Returns
+    -------
+    array of float
     """
     if len(values) < 6 or values.min() == values.max():
         return values
@@ -38,7 +50,7 @@ def smooth(values: Array, observed: Array, how: str, decimals: int, rng: np.rand
     return np.round(moved, decimals)
 
 
-def spline_by_rank(values: Array) -> Array:
+def spline_by_rank(values: Floats) -> Floats:
     """Each value replaced by a cubic smoothing spline (generalised cross-validation) of the sorted values at its rank.
 
     Equal values share their average rank, truncated. With many values neighbouring ranks are averaged first, which
@@ -59,7 +71,7 @@ def spline_by_rank(values: Array) -> Array:
     return _by_rank(values, curve(np.arange(1, n + 1)) * scale + level)
 
 
-def _by_rank(values: Array, fitted: Array) -> Array:
+def _by_rank(values: Floats, fitted: Floats) -> Floats:
     """Fitted values of the sorted order, handed back to the records; ties get the one at their average rank."""
     _, inverse, counts = np.unique(values, return_inverse=True, return_counts=True)
     last = np.cumsum(counts)
@@ -67,20 +79,37 @@ def _by_rank(values: Array, fitted: Array) -> Array:
     return np.asarray(fitted[average.astype(np.int64)[inverse] - 1])
 
 
-def _running_mean(ordered: Array) -> Array:
+def _running_mean(ordered: Floats) -> Floats:
     padded = np.concatenate([[0.0], np.cumsum(ordered)])
     at = np.arange(len(ordered))
     reach = np.minimum(np.minimum(at, len(ordered) - 1 - at), 2)
     return np.asarray((padded[at + reach + 1] - padded[at - reach]) / (2 * reach + 1))
 
 
-def _top_coded(distinct: Array, counts: Array) -> bool:
+def _top_coded(distinct: Floats, counts: Ints) -> bool:
     """The largest value is held far more often than its neighbours."""
     return len(distinct) > 10 and counts[-1] > 10 * max(1.0, float(np.median(counts[-10:-1])))
 
 
-def sheather_jones(x: Array, bins: int = 1000) -> float:
-    """Bandwidth of Sheather & Jones (1991) by solving the equation, on binned pairwise distances."""
+def sheather_jones(x: Floats, bins: int = 1000) -> float:
+    """Bandwidth of Sheather & Jones (1991) by solving the equation, on binned pairwise distances.
+
+    Parameters
+    ----------
+    x : array of float
+        The numbers.
+    bins : int, default 1000
+        Bins of the distances.
+
+    Returns
+    -------
+    float
+        The bandwidth; Silverman's rule of thumb where the equation has no root.
+
+    References
+    ----------
+    Sheather & Jones (1991), A reliable data-based bandwidth selection method for kernel density estimation.
+    """
     from scipy.optimize import brentq
 
     n = len(x)

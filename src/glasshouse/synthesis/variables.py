@@ -8,41 +8,59 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
 from glasshouse.core.errors import InputError, closest
-from glasshouse.data.tables import Tables
+from glasshouse.data.arrays import Bools, Floats, Ints
+from glasshouse.data.tables import Label, Tables
 
-Array = NDArray[Any]
 ORDINARY = "value"
 
 
 @dataclass
 class Variable:
-    """One sequence of codes. ``levels``: labels of a category, or ascending numbers.
+    """One sequence of codes.
 
-    ``codes`` [n] of the original; ``rows``: the records on which the variable is fitted (None: all).
+    Parameters
+    ----------
+    name, column : str
+        Name of the variable, and of the column it belongs to.
+    number : bool
+        Whether the levels are numbers.
+    ordered : bool
+        Whether the levels run from low to high.
+    levels : sequence or array
+        Labels of a category, or ascending numbers.
+    codes : array of int
+        Codes of the original, one per record.
+    rows : array of bool, optional
+        The records on which the variable is fitted. Default: all.
     """
 
     name: str
     column: str
     number: bool
     ordered: bool
-    levels: Any
-    codes: Array
-    rows: Array | None = None
+    levels: Sequence[Label] | Floats
+    codes: Ints
+    rows: Bools | None = None
 
     @property
     def n_levels(self) -> int:
+        """Number of levels."""
         return len(self.levels)
 
     @property
-    def values(self) -> Array | None:
+    def values(self) -> Floats | None:
+        """The levels as numbers; None for a category."""
         return np.asarray(self.levels, np.float64) if self.number else None
+
+    @property
+    def scores(self) -> Floats:
+        """A number per record of the original: its value, or the code of its category."""
+        return self.codes.astype(np.float64) if self.values is None else self.values[self.codes]
 
 
 @dataclass
@@ -51,7 +69,7 @@ class ColumnPlan:
 
     name: str
     storage: str  # int, float, text, bool, time
-    labels: list[Any] | None  # category labels, None as the last one for missing
+    labels: list[Label] | None  # category labels, None as the last one for missing
     specials: list[float]
     missing: bool
     decimals: int
@@ -72,7 +90,7 @@ def variables_of(
     if not spec.is_numeric:
         if column in special_codes:
             raise InputError(f"special_codes names {column!r}, which is {spec.kind}, not numeric")
-        labels: list[Any] = list(codes.levels)
+        labels = list(codes.levels)
         if codes.missing:
             array = np.where(array < 0, len(labels), array)
             labels = [*labels, None]
@@ -99,7 +117,7 @@ def variables_of(
 
 
 def assemble(
-    plan: ColumnPlan, variables: Sequence[Variable], made: Sequence[Array], numbers: Array | None
+    plan: ColumnPlan, variables: Sequence[Variable], made: Sequence[Ints], numbers: Floats | None
 ) -> pl.Series:
     """The output column from codes. ``numbers`` replaces the number variable's own values (smoothing)."""
     if plan.labels is not None:
@@ -135,13 +153,13 @@ def _typed(series: pl.Series, plan: ColumnPlan) -> pl.Series:
     return series
 
 
-def _numbers(levels: Sequence[Any], storage: str) -> Array:
+def _numbers(levels: Sequence[Label], storage: str) -> Floats:
     if storage == "time":
         return pl.Series(levels).cast(pl.Datetime("us")).cast(pl.Int64).to_numpy() / 86_400e6
     return np.asarray(levels, np.float64)
 
 
-def _decimals(numbers: Array, storage: str) -> int:
+def _decimals(numbers: Floats, storage: str) -> int:
     """The largest number of decimals in the data, to which smoothed values are rounded."""
     if storage != "float":
         return 0

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 import glasshouse as gh
 from glasshouse.core.errors import InputError
+from glasshouse.engines.cells.classes import class_sizes
 from glasshouse.engines.cells.counting import count_cells
 from glasshouse.engines.cells.grouping import Grouping, as_grouping, quantile_groups
 
@@ -44,9 +45,8 @@ def test_hand_counts() -> None:
         "dt": 4 * 5 + 4 * 2,
         "n": 9,
     }
-    cells = count_cells(pair, target="t")
-    assert cells.size_histogram("original") == {1: 3, 2: 1, 3: 1}
-    assert cells.size_histogram("released") == {1: 3, 2: 2}
+    assert class_sizes(pair, "original").histogram() == {1: 3, 2: 1, 3: 1}
+    assert class_sizes(pair, "released").histogram() == {1: 3, 2: 2}
 
 
 def test_it_is_counted_once_and_shared() -> None:

@@ -88,7 +88,7 @@ def test_equals_brute_force(rule, seed):
 
 
 def test_hand_example():
-    """spec: age 20..60 and sex; d(a,b) = 0.125, d(a,c) = 0.5, d(b,c) = 0.625."""
+    """By hand: age 20..60 and sex; d(a,b) = 0.125, d(a,c) = 0.5, d(b,c) = 0.625."""
     table = pl.DataFrame({"age": [30.0, 40, 30, 20, 60], "sex": ["F", "F", "M", "X", "X"]})
     space = gower_space(Pair(table, table, schema={"age": "numeric"}))
     assert space.ranges == {"age": 40.0}

@@ -8,66 +8,55 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 import narwhals as nw
 import numpy as np
 import polars as pl
 
 from glasshouse.core.errors import InputError, NotApplicable
+from glasshouse.data.arrays import Floats, Ints
+from glasshouse.data.frames import Lazy
 from glasshouse.data.pair import Pair
+from glasshouse.engines.cells.class_codes import ClassCodes, class_codes, listing_of, matrix_of
 from glasshouse.engines.cells.counting import Cells, count_cells
-from glasshouse.engines.cells.grouping import Grouping, as_grouping
+from glasshouse.engines.cells.grouping import Grouping
+from glasshouse.engines.cells.sides import KeyGroups, Side, groupings, has_weights, side
+from glasshouse.engines.cells.table import Figure
 from glasshouse.engines.cells.wildcards import compatible_counts
 
-TABLES = ("released", "original")
-
-
-@dataclass(frozen=True)
-class Side:
-    """The columns of the cell table that belong to one of the two tables."""
-
-    table: str
-    own: nw.Expr  # records of the cell
-    size: nw.Expr  # records of its key class
-    kinds: nw.Expr  # number of target values in the class
-    margin: nw.Expr  # records with its target value
-    weight: nw.Expr
-
-
-def side(table: str) -> Side:
-    """The side of the cell table a single-file measure reads."""
-    if table not in TABLES:
-        raise InputError(f"table={table!r}: choose 'released' or 'original'")
-    d = table == "original"
-    names = ("d", "dq", "nd", "dt", "wd") if d else ("s", "sq", "ns", "st", "ws")
-    return Side(table, *(nw.col(name) for name in names))
-
-
-def groupings(pair: Pair, key_groups: Any) -> dict[str, Grouping]:
-    """``key_groups`` as groupings: one wish for every numeric key, or a mapping {key: number of groups or breaks}."""
-    if key_groups is None:
-        return {}
-    wishes = (
-        dict(key_groups)
-        if isinstance(key_groups, Mapping)
-        else {k: key_groups for k in pair.keys if pair.is_numeric(k)}
-    )
-    unknown = [k for k in wishes if k not in pair.keys]
-    if unknown:
-        raise InputError(f"key_groups names {unknown[0]!r}, which is no key")
-    made = {key: as_grouping(pair, key, wish) for key, wish in wishes.items()}
-    return {key: grouping for key, grouping in made.items() if grouping is not None}
-
-
-def has_weights(pair: Pair, table: str) -> bool:
-    return pair.weights is not None and pair.has(pair.weights, table)
+__all__ = [
+    "ClassCodes",
+    "Classes",
+    "KeyGroups",
+    "Side",
+    "Sizes",
+    "class_codes",
+    "class_sizes",
+    "groupings",
+    "has_weights",
+    "side",
+    "target_classes",
+]
 
 
 @dataclass(frozen=True)
 class Sizes:
-    """Class sizes of one table. ``counts`` has a row per distinct size ``f`` and weight sum ``w`` with the records and
-    classes that have them.
+    """Class sizes of one table.
+
+    Attributes
+    ----------
+    counts : polars.DataFrame
+        A row per distinct size ``f`` and weight sum ``w`` with the records and classes that have them.
+    n : int
+        Records counted.
+    dropped, incomplete : int
+        Records left out, and records with a missing key.
+    weighted : bool
+        Whether ``w`` sums survey weights; else it is ``f``.
+    rule : str
+        How a missing key counted: "level", "wildcard" or "drop".
+    records : callable
+        Gives ``fk`` and ``Fk`` of every record, in row order.
     """
 
     counts: pl.DataFrame
@@ -79,41 +68,100 @@ class Sizes:
     records: Callable[[], dict[str, np.ndarray]]
 
     @property
-    def f(self) -> np.ndarray:
+    def f(self) -> Floats:
+        """Distinct class sizes, one per row of ``counts``."""
         return self.counts["f"].to_numpy().astype(float)
 
     @property
-    def F(self) -> np.ndarray:
+    def F(self) -> Floats:
+        """Their weight sums: the estimated size of the class in the population."""
         return self.counts["w"].to_numpy().astype(float)
 
     @property
-    def number(self) -> np.ndarray:
+    def number(self) -> Ints:
         """Records with this (f, F)."""
         return self.counts["records"].to_numpy().astype(np.int64)
 
     @property
     def classes(self) -> int:
+        """Number of classes."""
         return int(self.counts["classes"].sum())
 
     def records_below(self, k: float) -> int:
-        """Records in classes smaller than k; a tolerance keeps sums of alpha from deciding."""
+        """Records in classes smaller than k; a tolerance keeps sums of alpha from deciding.
+
+        Parameters
+        ----------
+        k : float
+            Class size.
+
+        Returns
+        -------
+        int
+        """
         return int(self.number[self.f < k - 1e-12].sum())
 
     def records_of(self, size: float) -> int:
+        """Records in classes of this size.
+
+        Parameters
+        ----------
+        size : float
+            Class size.
+
+        Returns
+        -------
+        int
+        """
         return int(self.number[np.abs(self.f - size) < 1e-12].sum())
 
     def histogram(self) -> dict[int, int]:
-        """Count of counts n_j: how many classes have j records."""
+        """Count of counts n_j: how many classes have j records.
+
+        Returns
+        -------
+        dict of int to int
+        """
         made = self.counts.group_by("f").agg(pl.col("classes").sum()).sort("f")
         return {round(f): int(c) for f, c in made.iter_rows()}
 
 
 def class_sizes(
-    pair: Pair, table: str, *, rule: str = "level", alpha: float = 1.0, count_empty: bool = True, key_groups: Any = None
+    pair: Pair,
+    table: str,
+    *,
+    rule: str = "level",
+    alpha: float = 1.0,
+    count_empty: bool = True,
+    key_groups: KeyGroups = None,
 ) -> Sizes:
     """Class sizes f and weight sums F (F = f without weights) of one table of the pair.
 
-    ``rule`` is how a missing key counts: "level" (a value of its own), "wildcard" (fits every value) or "drop".
+    Parameters
+    ----------
+    pair : Pair
+        The tables; the sizes are kept with it and shared by all measures.
+    table : str
+        "released" or "original".
+    rule : {"level", "wildcard", "drop"}, default "level"
+        How a missing key counts: as a value of its own, as one that fits every value, or not at all.
+    alpha : float, default 1.0
+        Under "wildcard", how much a record counts that fits only because of a missing key, in [0, 1].
+    count_empty : bool, default True
+        Under "wildcard", whether records without any key count for the others.
+    key_groups : int, sequence of float, mapping or None, default None
+        How numeric keys are grouped.
+
+    Returns
+    -------
+    Sizes
+
+    Raises
+    ------
+    InputError
+        For an alpha outside [0, 1].
+    NotApplicable
+        When "drop" leaves no record.
     """
     groups = groupings(pair, key_groups)
     ours = side(table)
@@ -160,26 +208,66 @@ def class_sizes(
 
 @dataclass(frozen=True)
 class Classes:
-    """The key classes of one table with figures about the target inside each: one row per class, in whichever engine
-    holds it.
+    """The key classes of one table with figures about the target inside each.
+
+    Attributes
+    ----------
+    frame : narwhals.LazyFrame
+        One row per class, in whichever engine holds it.
+    n, dropped : int
+        Records counted and left out.
+    side : Side
+        The columns of the cell table the figures were made of.
     """
 
-    frame: nw.LazyFrame[Any]
+    frame: Lazy
     n: int
     dropped: int
     side: Side
     _cells: Cells
 
-    def totals(self, **figures: nw.Expr) -> dict[str, Any]:
-        """Named figures over all classes, in one query."""
+    def totals(self, **figures: nw.Expr) -> dict[str, Figure]:
+        """Named figures over all classes, in one query.
+
+        Parameters
+        ----------
+        **figures : narwhals.Expr
+            Aggregates by name.
+
+        Returns
+        -------
+        dict of str to int, float or None
+        """
         return replace(self._cells, frame=self.frame).totals(**figures)
 
     def grouped(self, by: Mapping[str, nw.Expr], **figures: nw.Expr) -> pl.DataFrame:
-        """Named figures per group of classes."""
+        """Named figures per group of classes.
+
+        Parameters
+        ----------
+        by : mapping of str to narwhals.Expr
+            What makes a group.
+        **figures : narwhals.Expr
+            Aggregates by name.
+
+        Returns
+        -------
+        polars.DataFrame
+        """
         return replace(self._cells, frame=self.frame).grouped(by, **figures)
 
     def records(self, **figures: nw.Expr) -> dict[str, np.ndarray]:
-        """Figures of each record's own class, in row order."""
+        """Figures of each record's own class, in row order.
+
+        Parameters
+        ----------
+        **figures : narwhals.Expr
+            Columns by name.
+
+        Returns
+        -------
+        dict of str to array
+        """
         wanted = self.frame.select(*[nw.col(c) for c in self._cells.by], **figures)
         return self._cells.joined(self.side.table, wanted.collect(backend="polars").to_native())
 
@@ -189,16 +277,41 @@ def target_classes(
     table: str,
     target: str,
     *,
-    key_groups: Any = None,
+    key_groups: KeyGroups = None,
     target_group: Grouping | None = None,
     in_memory: bool = False,
     keys: Sequence[str] | None = None,
-    prepare: Callable[[nw.LazyFrame[Any], Side, tuple[str, ...]], nw.LazyFrame[Any]] | None = None,
+    prepare: Callable[[Lazy, Side, tuple[str, ...]], Lazy] | None = None,
     **figures: nw.Expr,
 ) -> Classes:
-    """Group the cells of one table by key class: size ``f``, target values ``kinds``, largest cell ``top``, sum of c
-    ln c ``clogc``, and the named ``figures``. ``prepare`` may add columns to the cells first (ranks or running sums
-    inside a class).
+    """Group the cells of one table by key class.
+
+    Parameters
+    ----------
+    pair : Pair
+        The tables.
+    table : str
+        "released" or "original".
+    target : str
+        The target whose values are looked at inside each class.
+    key_groups : int, sequence of float, mapping or None, default None
+        How numeric keys are grouped.
+    target_group : Grouping, optional
+        How a numeric target is grouped. Default: every value is a level.
+    in_memory : bool, default False
+        Bring a lazy or Spark pair to this machine, which records need.
+    keys : sequence of str, optional
+        The keys. Default: those of the pair.
+    prepare : callable, optional
+        Adds columns to the cells first (ranks or running sums inside a class). Default: nothing.
+    **figures : narwhals.Expr
+        Further aggregates per class by name.
+
+    Returns
+    -------
+    Classes
+        With size ``f``, number of target values ``kinds``, largest cell ``top``, sum of c ln c ``clogc``, and the
+        named figures.
     """
     ours = side(table)
     cells = count_cells(
@@ -225,66 +338,10 @@ def target_classes(
     return Classes(frame, pair.n(table) - dropped, dropped, ours, cells)
 
 
-@dataclass(frozen=True)
-class ClassCodes:
-    """The classes of one table as a matrix of key codes (one row per class, one column per key, -1 missing), their
-    sizes and weights.
-    """
-
-    codes: np.ndarray
-    sizes: np.ndarray
-    weights: np.ndarray
-    levels: tuple[tuple[Any, ...] | None, ...]
-    _cells: Cells
-    _by: pl.DataFrame
-    _table: str
-
-    def records(self, figures: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
-        """Figures per class as figures per record, in row order."""
-        return self._cells.joined(
-            self._table, self._by.with_columns(**{name: pl.Series(array) for name, array in figures.items()})
-        )
-
-
-def class_codes(pair: Pair, table: str, key_groups: Any = None, in_memory: bool = False) -> ClassCodes:
-    """The classes of one table, for questions that a single group-by cannot answer. ``in_memory`` is needed for
-    figures per record.
-    """
-    ours = side(table)
-    cells = count_cells(pair, key_groups=groupings(pair, key_groups), in_memory=in_memory)
-    listing = _listing(cells, ours, ours.weight if has_weights(pair, table) else ours.own.cast(nw.Float64))
-    levels = tuple(part.levels for part in cells.keys)
-    return ClassCodes(
-        _matrix(listing, len(cells.keys)),
-        listing["n"].to_numpy(),
-        listing["w"].to_numpy(),
-        levels,
-        cells,
-        listing.select(cells.by),
-        table,
-    )
-
-
-def _listing(cells: Cells, ours: Side, weight: nw.Expr) -> pl.DataFrame:
-    """Every class of one table in a fixed order: how it is addressed, its key codes, its records and weight."""
-    keys = {f"key{i}": part.value for i, part in enumerate(cells.keys)}
-    by = {name: nw.col(name) for name in cells.by}
-    found = cells.listed(ours.own > 0, **by, **keys, n=ours.own, w=weight)
-    for name, part in zip(keys, cells.keys, strict=True):
-        if part.levels is None:
-            # values of an engine's own: numbered in their order, so that nothing depends on the order rows arrive in
-            found = found.with_columns((pl.col(name).rank("dense").cast(pl.Int64) - 1).fill_null(-1))
-    return found.sort(list(keys))
-
-
-def _matrix(listing: pl.DataFrame, keys: int) -> np.ndarray:
-    return np.stack([listing[f"key{i}"].cast(pl.Int64).to_numpy() for i in range(keys)], axis=1)
-
-
 def _wildcard(cells: Cells, ours: Side, weight: nw.Expr, alpha: float, count_empty: bool) -> pl.DataFrame:
     """The classes with the records and weight they are compatible with."""
-    listing = _listing(cells, ours, weight)
+    listing = listing_of(cells, ours, weight)
     fk, Fk = compatible_counts(
-        _matrix(listing, len(cells.keys)), listing["n"].to_numpy(), listing["w"].to_numpy(), alpha, count_empty
+        matrix_of(listing, len(cells.keys)), listing["n"].to_numpy(), listing["w"].to_numpy(), alpha, count_empty
     )
     return listing.select(*cells.by, "n").with_columns(f=pl.Series(fk), w=pl.Series(Fk))

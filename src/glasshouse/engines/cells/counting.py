@@ -7,130 +7,28 @@ Every frequency and attribution measure is an aggregate of this table (Raab, Now
     nd, ns    number of target values the class holds in either table
     dt, st    records with its target value                                (d_t, s_t)
 
-It is written once in Narwhals expressions. Tables in memory are grouped on joint integer codes by polars; lazy
-polars, DuckDB and
-Spark tables are grouped where they are, on the values themselves, and only aggregates come here.
+It is written once in Narwhals expressions. Tables in memory are grouped on joint integer codes by polars; lazy polars,
+DuckDB and Spark tables are grouped where they are, on the values themselves, and only aggregates come here.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import Any
 
 import narwhals as nw
 import numpy as np
 import polars as pl
 
 from glasshouse.core.errors import InputError, NotApplicable
+from glasshouse.data.frames import Lazy
 from glasshouse.data.pair import Pair
 from glasshouse.engines.cells.grouping import Grouping
+from glasshouse.engines.cells.table import Cells, Part
+
+__all__ = ["MANY_LEVELS", "Cells", "Part", "count_cells"]
 
 LARGEST_ID = 2**62
 MANY_LEVELS = 20  # a numeric column with more distinct values than this is continuous rather than a set of codes
-
-
-@dataclass(frozen=True)
-class Part:
-    """One key or target inside the cell table: how to address its levels, whatever the engine stores."""
-
-    name: str
-    value: nw.Expr
-    numeric: bool
-    levels: tuple[Any, ...] | None  # joint levels when the table holds codes, None when it holds the values themselves
-
-    def missing(self) -> nw.Expr:
-        return self.value == -1 if self.levels is not None else self.value.is_null()
-
-    def equals(self, level: Any) -> nw.Expr:
-        """Cells with this level; a number may be given as text ("18"), as it stands in a file."""
-        if self.numeric and isinstance(level, str):
-            try:
-                level = float(level)
-            except ValueError:
-                return nw.lit(0) == 1
-        if self.levels is None:
-            return (self.value == (level if self.numeric else str(level))).fill_null(False)
-        wanted = str(level) if self.levels and isinstance(self.levels[0], str) else level
-        return self.value == (self.levels.index(wanted) if wanted in self.levels else -9)
-
-    def label(self, stored: Any) -> Any:
-        """The level as the user knows it; None for missing."""
-        if self.levels is None or stored is None:
-            return stored
-        return None if stored < 0 else self.levels[stored]
-
-
-@dataclass(frozen=True)
-class Cells:
-    """The cell table of a pair, its margins as columns, and the questions measures ask of it."""
-
-    frame: nw.LazyFrame[Any]
-    by: tuple[str, ...]
-    keys: tuple[Part, ...]
-    target: Part | None
-    n_original: int
-    n_released: int
-    dropped: int
-    weighted: bool  # the cells also hold wd and ws, sums of survey weights
-    _rows: Mapping[str, pl.DataFrame] | None
-
-    def extended(self, **columns: nw.Expr) -> Cells:
-        """The same cells with more columns."""
-        return replace(self, frame=self.frame.with_columns(**columns))
-
-    def totals(self, **figures: nw.Expr) -> dict[str, Any]:
-        """Named sums over all cells, in one query."""
-        collected: pl.DataFrame = self.frame.select(**figures).collect(backend="polars").to_native()
-        return {name: _number(value) for name, value in collected.row(0, named=True).items()}
-
-    def grouped(self, by: Mapping[str, nw.Expr], where: nw.Expr | None = None, **figures: nw.Expr) -> pl.DataFrame:
-        """Named sums per group of cells."""
-        frame = self.frame if where is None else self.frame.filter(where)
-        frame = frame.with_columns(**by)
-        made: pl.DataFrame = frame.group_by(*by).agg(**figures).collect(backend="polars").to_native()
-        return made
-
-    def listed(self, where: nw.Expr, **figures: nw.Expr) -> pl.DataFrame:
-        """The cells that meet a condition, with the named figures. For few cells: they come to this machine."""
-        made: pl.DataFrame = self.frame.filter(where).select(**figures).collect(backend="polars").to_native()
-        return made
-
-    def records(self, table: str = "original", **figures: nw.Expr) -> dict[str, np.ndarray]:
-        """Figures of each record's own cell, in row order; null where the record was dropped."""
-        if self._rows is None:
-            raise InputError("records were asked of a table that is not in memory")
-        join = [*self.by, "t"] if self.target is not None else list(self.by)
-        cells: pl.DataFrame = (
-            self.frame.select(*[nw.col(c) for c in join], **figures).collect(backend="polars").to_native()
-        )
-        return self.joined(table, cells)
-
-    def joined(self, table: str, figures: pl.DataFrame) -> dict[str, np.ndarray]:
-        """Figures per class (or per cell) as figures per record, in row order; null where the record was dropped."""
-        if self._rows is None:
-            raise InputError("records were asked of a table that is not in memory")
-        join = [c for c in (*self.by, "t") if c in figures.columns]
-        names = [c for c in figures.columns if c not in join]
-        rows = self._rows[table]
-        keep = rows["keep"] if "keep" in rows.columns else None
-        joined = rows.select(join).join(figures, on=join, how="left", maintain_order="left").select(names)
-        found = {}
-        for name in names:
-            column = joined[name]
-            if keep is not None:
-                column = pl.select(pl.when(keep).then(column)).to_series()
-            mask = column.is_null().to_numpy()
-            plain = column.fill_null(False if column.dtype == pl.Boolean else 0).to_numpy()
-            found[name] = np.ma.masked_array(plain, mask) if mask.any() else plain
-        return found
-
-    def size_histogram(self, table: str = "released") -> dict[int, int]:
-        """Count of counts n_j: how many key classes have j records in a table."""
-        count = "dq" if table == "original" else "sq"
-        own = "d" if table == "original" else "s"
-        sizes = self.grouped({"size": nw.col(count)}, nw.col(own) > 0, records=nw.col(own).sum())
-        return {int(j): int(r) // int(j) for j, r in sorted(sizes.iter_rows())}
 
 
 def count_cells(
@@ -143,11 +41,39 @@ def count_cells(
     target_group: Grouping | None = None,
     in_memory: bool = False,
 ) -> Cells:
-    """The cell table of ``keys`` (the pair's by default) and ``target`` (None: key classes only).
+    """Count a pair once: a cell per key combination and target value, with the records of either table in it.
 
-    ``people`` names the table that plays the original ("holdout" for the figure of people never shown to the
-    synthesiser).
-    ``in_memory`` brings a lazy or Spark pair to this machine, which records need.
+    Parameters
+    ----------
+    pair : Pair
+        The tables; the cells are kept with it and shared by all measures.
+    target : str, optional
+        The target. Default: none, the cells are key classes.
+    keys : sequence of str, optional
+        The keys. Default: those of the pair.
+    people : str, default "original"
+        The table that plays the original: "holdout" for the figure of people never shown to the synthesiser.
+    key_groups : mapping of str to Grouping, optional
+        How numeric keys are grouped. Default: every value is a level.
+    target_group : Grouping, optional
+        How a numeric target is grouped. Default: every value is a level.
+    in_memory : bool, default False
+        Bring a lazy or Spark pair to this machine, which records need.
+
+    Returns
+    -------
+    Cells
+
+    Raises
+    ------
+    InputError
+        When a key is continuous and not grouped.
+    NotApplicable
+        When missing="drop" leaves no record.
+
+    References
+    ----------
+    Raab, Nowok & Dibben (2025), Practical privacy metrics for synthetic data.
     """
     keys = tuple(keys if keys is not None else pair.keys)
     groups = dict(key_groups or {})
@@ -170,6 +96,7 @@ def _count(
     groups: dict[str, Grouping],
     local: bool,
 ) -> Cells:
+    """The cell table, counted on codes in memory or on values where the tables are."""
     represent = _coded if local else _valued
     frames, by, key_parts, target_part = represent(pair, keys, target, tables, groups)
     columns = [*by, *(["t"] if target is not None else [])]
@@ -216,11 +143,12 @@ def _indicators(pair: Pair, table: str, role: str) -> dict[str, nw.Expr]:
 
 
 def _complete(keys: tuple[Part, ...], target: Part | None) -> nw.Expr:
+    """Cells without a missing key or target."""
     gaps = [part.missing() for part in (*keys, *([target] if target else []))]
     return ~nw.any_horizontal(*gaps, ignore_nulls=False)
 
 
-def _left(frame: nw.LazyFrame[Any], table: str, n: int, target: Part | None) -> int:
+def _left(frame: Lazy, table: str, n: int, target: Part | None) -> int:
     """How many records missing='drop' leaves."""
     left = int(_polars(frame.select(nw.len().alias("n"))).item())
     if left == 0:
@@ -229,7 +157,7 @@ def _left(frame: nw.LazyFrame[Any], table: str, n: int, target: Part | None) -> 
     return left
 
 
-def _with_margins(cells: nw.LazyFrame[Any], by: tuple[str, ...], has_target: bool) -> nw.LazyFrame[Any]:
+def _with_margins(cells: Lazy, by: tuple[str, ...], has_target: bool) -> Lazy:
     d, s = nw.col("d"), nw.col("s")
     if not has_target:
         return cells.with_columns(dq=d, sq=s)
@@ -243,27 +171,26 @@ def _with_margins(cells: nw.LazyFrame[Any], by: tuple[str, ...], has_target: boo
     ).with_columns(**{c: nw.col(c).cast(nw.Int64) for c in ("dq", "sq", "nd", "ns", "dt", "st")})
 
 
-# -- the two representations
-# --------------------------------------------------------------------------------------------
+# -- the two representations -------------------------------------------------------------------------------------------
 
 
 def _coded(
     pair: Pair, keys: tuple[str, ...], target: str | None, tables: tuple[str, str], groups: Mapping[str, Grouping]
-) -> tuple[list[nw.LazyFrame[Any]], tuple[str, ...], tuple[Part, ...], Part | None]:
+) -> tuple[list[Lazy], tuple[str, ...], tuple[Part, ...], Part | None]:
     """In memory: one integer per key combination (mixed radix over joint codes), one per target value."""
     coded = {
         c: groups[c].codes(pair, c) if c in groups else pair.codes(c) for c in (*keys, *([target] if target else []))
     }
     sizes = [coded[k].n_levels + 1 for k in keys]
-    strides: Any = np.cumprod([1, *sizes[:-1]], dtype=object) if keys else []
+    strides = [int(s) for s in np.cumprod([1, *sizes[:-1]], dtype=object)] if keys else []
     single = int(np.prod(sizes, dtype=object)) < LARGEST_ID if keys else True
     frames = []
     for table in tables:
-        columns: dict[str, Any] = {}
+        columns: dict[str, np.ndarray] = {}
         if single:
             identity = np.zeros(pair.n(table), np.int64)
             for key, stride in zip(keys, strides, strict=True):
-                identity += (coded[key].of(table).astype(np.int64) + 1) * int(stride)
+                identity += (coded[key].of(table).astype(np.int64) + 1) * stride
             columns["q"] = identity
         else:
             columns.update({f"k{i}": coded[key].of(table) for i, key in enumerate(keys)})
@@ -279,7 +206,7 @@ def _coded(
 
     if single:
         parts = tuple(
-            part(key, (nw.col("q") // int(stride)) % size - 1)
+            part(key, (nw.col("q") // stride) % size - 1)
             for key, stride, size in zip(keys, strides, sizes, strict=True)
         )
     else:
@@ -290,7 +217,7 @@ def _coded(
 
 def _valued(
     pair: Pair, keys: tuple[str, ...], target: str | None, tables: tuple[str, str], groups: Mapping[str, Grouping]
-) -> tuple[list[nw.LazyFrame[Any]], tuple[str, ...], tuple[Part, ...], Part | None]:
+) -> tuple[list[Lazy], tuple[str, ...], tuple[Part, ...], Part | None]:
     """Where the tables are: the values themselves, grouped by the engine, nulls being equal to nulls."""
     frames = []
     for table in tables:
@@ -320,23 +247,16 @@ def _in_memory(pair: Pair, tables: Sequence[str]) -> bool:
     return "memory" in engines or len(engines) > 1
 
 
-def _polars(frame: nw.LazyFrame[Any]) -> pl.DataFrame:
+def _polars(frame: Lazy) -> pl.DataFrame:
     made: pl.DataFrame = frame.collect(backend="polars").to_native()
     return made
 
 
-def _number(value: Any) -> Any:
-    """Engines answer sums as int, float or Decimal; an empty sum is 0."""
-    if value is None:
-        return None
-    return int(value) if isinstance(value, (bool, int, np.integer)) else float(value)
-
-
 def _refuse_continuous(pair: Pair, key: str) -> None:
+    """A key on which nearly everybody differs says nothing until it is grouped."""
     distinct, n = pair.n_distinct(key), pair.n("original")
     if pair.is_numeric(key) and distinct > MANY_LEVELS and distinct > 0.5 * n:
         raise InputError(
             f"key {key!r} has {distinct:,} distinct values in {n:,} records, so nearly everybody is unique on it; "
-            "group it, "
-            f"e.g. key_groups={{{key!r}: 10}}, or leave it out of the keys"
+            f"group it, e.g. key_groups={{{key!r}: 10}}, or leave it out of the keys"
         )

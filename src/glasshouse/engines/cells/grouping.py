@@ -2,39 +2,62 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any
+from typing import TypeAlias
 
 import narwhals as nw
 import numpy as np
 import polars as pl
 
 from glasshouse.core.errors import InputError
+from glasshouse.data.arrays import Floats, Ints
 from glasshouse.data.pair import Pair
 from glasshouse.data.tables import Codes
 
 
 @dataclass(frozen=True)
 class Grouping:
-    """Intervals [b0,b1), [b1,b2), ..., [bk-1,bk]; special values (reasons for missing) are levels of their own."""
+    """Intervals [b0,b1), [b1,b2), ..., [bk-1,bk] of a numeric column.
+
+    Parameters
+    ----------
+    breaks : tuple of float
+        The ends of the intervals, ascending.
+    special : tuple of float
+        Special values (reasons for missing): levels of their own.
+    """
 
     breaks: tuple[float, ...]
     special: tuple[float, ...]
 
     @property
     def signature(self) -> tuple[tuple[float, ...], tuple[float, ...]]:
+        """What tells this grouping from another, for a memo."""
         return self.breaks, self.special
 
     @property
     def levels(self) -> tuple[str, ...]:
+        """The intervals and special values as text."""
         ends = [f"{b:.8g}" for b in self.breaks]
         last = len(ends) - 2
         intervals = [f"[{a},{b}{']' if i == last else ')'}" for i, (a, b) in enumerate(pairwise(ends))]
         return (*intervals, *(f"{v:.15g}" for v in self.special))
 
     def expression(self, column: nw.Expr) -> nw.Expr:
-        """The level code in any engine; null stays null."""
+        """The level code in any engine.
+
+        Parameters
+        ----------
+        column : narwhals.Expr
+            The numeric column.
+
+        Returns
+        -------
+        narwhals.Expr
+            Null stays null.
+        """
         inner = self.breaks[1:-1]
         code = nw.lit(0)
         for b in inner:
@@ -44,7 +67,19 @@ class Grouping:
         return nw.when(~column.is_null()).then(code)
 
     def codes(self, pair: Pair, column: str) -> Codes:
-        """The level codes of every table in memory."""
+        """The level codes of every table in memory.
+
+        Parameters
+        ----------
+        pair : Pair
+            The tables.
+        column : str
+            The numeric column.
+
+        Returns
+        -------
+        Codes
+        """
 
         def compute() -> Codes:
             arrays = {}
@@ -60,13 +95,39 @@ class Grouping:
         return pair.memo(("grouped", column, self.signature), compute)
 
 
-def quantile_groups(pair: Pair, column: str, groups: int) -> Grouping:
-    """synthpop's grouping: type-7 quantiles of the pooled original and released values, without missing and special
-    values.
+# What a caller may ask for: a number of groups, explicit breaks, a grouping, or none
+GroupWish: TypeAlias = "int | Sequence[float] | Grouping | None"
 
-    Heaped values give fewer than ``groups`` intervals. No more groups than distinct values; with as many, each value
-    is its own
-    group. Fewer than three levels in the end: equal-width intervals instead (Raab 2025, synthpop 1.9-3).
+
+def quantile_groups(pair: Pair, column: str, groups: int) -> Grouping:
+    """synthpop's grouping: quantiles of the pooled original and released values, without missing and special values.
+
+    Parameters
+    ----------
+    pair : Pair
+        The tables.
+    column : str
+        A numeric column.
+    groups : int
+        Number of groups, 2 or more.
+
+    Returns
+    -------
+    Grouping
+
+    Raises
+    ------
+    InputError
+        When the column is not numeric, has no value, or fewer than 2 groups are asked for.
+
+    Notes
+    -----
+    Type-7 quantiles. Heaped values give fewer than ``groups`` intervals. No more groups than distinct values; with as
+    many, each value is its own group. Fewer than three levels in the end: equal-width intervals instead.
+
+    References
+    ----------
+    Raab (2025), synthpop 1.9-3.
     """
     if groups < 2:
         raise InputError(f"column {column!r} cannot be put into {groups} group; use 2 or more, or none")
@@ -88,7 +149,7 @@ def quantile_groups(pair: Pair, column: str, groups: int) -> Grouping:
     return pair.memo(("quantile_groups", column, groups, special), compute)
 
 
-def _pooled(pair: Pair, column: str, special: tuple[float, ...]) -> tuple[np.ndarray, np.ndarray]:
+def _pooled(pair: Pair, column: str, special: tuple[float, ...]) -> tuple[Floats, Ints]:
     """Distinct values of a column over the original and all releases, with their counts: an aggregate in every
     engine."""
     tables = [t for t in pair.tables if t != "holdout"]
@@ -112,7 +173,7 @@ def _pooled(pair: Pair, column: str, special: tuple[float, ...]) -> tuple[np.nda
     return values[keep], counts[keep]
 
 
-def _type7(values: np.ndarray, counts: np.ndarray, shares: np.ndarray) -> np.ndarray:
+def _type7(values: Floats, counts: Ints, shares: Floats) -> Floats:
     """Linear-interpolation quantiles (R type 7) of values given with counts."""
     ends = np.cumsum(counts)
     position = shares * (ends[-1] - 1)
@@ -120,11 +181,11 @@ def _type7(values: np.ndarray, counts: np.ndarray, shares: np.ndarray) -> np.nda
     above = np.minimum(below + 1, ends[-1] - 1)
     low = values[np.searchsorted(ends, below, side="right")]
     high = values[np.searchsorted(ends, above, side="right")]
-    made: np.ndarray = low + (position - below) * (high - low)
+    made: Floats = low + (position - below) * (high - low)
     return made
 
 
-def _half_way(values: np.ndarray) -> tuple[float, ...]:
+def _half_way(values: Floats) -> tuple[float, ...]:
     """Breaks half way between neighbouring distinct values; the ends stand half the mean gap outside."""
     if values.size == 1:
         return float(values[0]) - 0.5, float(values[0]) + 0.5
@@ -133,8 +194,27 @@ def _half_way(values: np.ndarray) -> tuple[float, ...]:
     return (float(values[0]) - gap, *(float(b) for b in middle), float(values[-1]) + gap)
 
 
-def as_grouping(pair: Pair, column: str, wish: Any) -> Grouping | None:
-    """A number of groups, explicit breaks, or 0/None for no grouping."""
+def as_grouping(pair: Pair, column: str, wish: GroupWish) -> Grouping | None:
+    """A grouping from what a caller asked for.
+
+    Parameters
+    ----------
+    pair : Pair
+        The tables.
+    column : str
+        A numeric column.
+    wish : int, sequence of float, Grouping or None
+        A number of groups, explicit breaks, a grouping, or 0 or None for no grouping.
+
+    Returns
+    -------
+    Grouping or None
+
+    Raises
+    ------
+    InputError
+        When the breaks do not increase.
+    """
     if wish is None or (isinstance(wish, int) and wish == 0):
         return None
     if isinstance(wish, Grouping):

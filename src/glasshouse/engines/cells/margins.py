@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from glasshouse.data.arrays import Bools, Floats, Ints
 from glasshouse.data.pair import Pair
 from glasshouse.engines.cells.grouping import quantile_groups
 
@@ -20,33 +21,77 @@ DENSE = 20_000_000  # cells; a larger table is counted over the cells that occur
 
 @dataclass(frozen=True)
 class Coded:
-    """Columns of one file as level codes [columns, records], never negative, with the number of levels of each."""
+    """Columns of one file as level codes.
+
+    Parameters
+    ----------
+    names : tuple of str
+        The columns.
+    codes : array of int
+        [columns, records], never negative.
+    sizes : tuple of int
+        Number of levels of each column.
+    weights : array of float or None
+        Survey weights of the records.
+    """
 
     names: tuple[str, ...]
-    codes: np.ndarray
+    codes: Ints
     sizes: tuple[int, ...]
-    weights: np.ndarray | None
+    weights: Floats | None
 
     @property
     def n(self) -> int:
+        """Number of records."""
         return self.codes.shape[1]
 
-    def take(self, rows: np.ndarray | None) -> Coded:
-        """Some records, by position."""
+    def take(self, rows: Ints | None) -> Coded:
+        """Some records.
+
+        Parameters
+        ----------
+        rows : array of int or None
+            Their positions; None takes all.
+
+        Returns
+        -------
+        Coded
+        """
         if rows is None:
             return self
         weights = None if self.weights is None else self.weights[rows]
         return Coded(self.names, np.ascontiguousarray(self.codes[:, rows]), self.sizes, weights)
 
     def unweighted(self) -> Coded:
+        """The same records, each counting once.
+
+        Returns
+        -------
+        Coded
+        """
         return Coded(self.names, self.codes, self.sizes, None)
 
 
 def coded(pair: Pair, columns: Sequence[str], table: str, groups: int | None = 5, missing: str = "level") -> Coded:
-    """Columns of one table of a pair: numbers in ``groups`` pooled quantile groups (None: every value its own level).
+    """Columns of one table of a pair as codes, joint over the tables of the pair.
 
-    ``missing="level"`` makes missing a level of its own, "drop" leaves out records with any of the columns missing.
-    Codes are joint over the tables of the pair. Weights, if any, are scaled to sum to the effective sample size.
+    Parameters
+    ----------
+    pair : Pair
+        The tables; the codes are kept with it.
+    columns : sequence of str
+        The columns.
+    table : str
+        One of the tables.
+    groups : int or None, default 5
+        Numbers are put into so many pooled quantile groups; None makes every value its own level.
+    missing : {"level", "drop"}, default "level"
+        "level" makes missing a level of its own, "drop" leaves out records with any of the columns missing.
+
+    Returns
+    -------
+    Coded
+        Weights, if any, are scaled to sum to the effective sample size.
     """
     key = ("coded", tuple(columns), table, groups, missing)
     return pair.memo(key, lambda: _coded(pair, tuple(columns), table, groups, missing))
@@ -73,16 +118,43 @@ def _coded(pair: Pair, columns: tuple[str, ...], table: str, groups: int | None,
     return Coded(columns, np.ascontiguousarray(made), tuple(sizes), weights)
 
 
-def complete_rows(pair: Pair, columns: Sequence[str], table: str = "original") -> np.ndarray:
-    """Which records have a value in all the columns."""
+def complete_rows(pair: Pair, columns: Sequence[str], table: str = "original") -> Bools:
+    """Which records have a value in all the columns.
+
+    Parameters
+    ----------
+    pair : Pair
+        The tables.
+    columns : sequence of str
+        The columns.
+    table : str, default "original"
+        One of the tables.
+
+    Returns
+    -------
+    array of bool
+    """
     present = np.ones(pair.n(table), bool)
     for name in columns:
         present &= pair.codes(name).of(table) >= 0
     return present
 
 
-def count(data: Coded, which: Sequence[int]) -> np.ndarray:
-    """Counts (sums of weights) of one table, flat, the last column fastest."""
+def count(data: Coded, which: Sequence[int]) -> Floats:
+    """Counts (sums of weights) of one table.
+
+    Parameters
+    ----------
+    data : Coded
+        The records.
+    which : sequence of int
+        Positions of the columns of the table.
+
+    Returns
+    -------
+    array of float
+        Flat, the last column fastest.
+    """
     from glasshouse.engines.cells.margins_kernel import tally
 
     strides = _strides([data.sizes[j] for j in which])
@@ -91,8 +163,20 @@ def count(data: Coded, which: Sequence[int]) -> np.ndarray:
     return np.asarray(tally(data.codes, np.asarray(which, np.int64), strides, cells, weights, data.weights is not None))
 
 
-def count_both(x: Coded, y: Coded, which: Sequence[int]) -> tuple[np.ndarray, np.ndarray]:
-    """Counts of one table in two files, over the cells that occur in either."""
+def count_both(x: Coded, y: Coded, which: Sequence[int]) -> tuple[Floats, Floats]:
+    """Counts of one table in two files, over the cells that occur in either.
+
+    Parameters
+    ----------
+    x, y : Coded
+        The files, coded jointly.
+    which : sequence of int
+        Positions of the columns of the table.
+
+    Returns
+    -------
+    (of_x, of_y) : tuple of arrays of float
+    """
     cells = int(np.prod([x.sizes[j] for j in which], dtype=np.int64))
     if cells <= DENSE:
         d, s = count(x, which), count(y, which)
@@ -109,7 +193,8 @@ def count_both(x: Coded, y: Coded, which: Sequence[int]) -> tuple[np.ndarray, np
     return counted[0], counted[1]
 
 
-def _strides(sizes: Sequence[int]) -> np.ndarray:
+def _strides(sizes: Sequence[int]) -> Ints:
+    """How far apart neighbouring levels of each column lie in a flat table."""
     strides = np.ones(len(sizes), np.int64)
     for j in range(len(sizes) - 2, -1, -1):
         strides[j] = strides[j + 1] * sizes[j + 1]

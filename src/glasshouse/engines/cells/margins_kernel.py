@@ -2,16 +2,35 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
+from glasshouse.data.arrays import Floats, Ints
 from glasshouse.engines.compiled import njit
 
 
 @njit(nogil=True)
-def tally(codes: Any, which: Any, strides: Any, cells: int, weights: Any, weighted: bool) -> Any:
-    """Counts of the joint codes of up to a few columns; ``codes`` [columns, records]."""
+def tally(codes: Ints, which: Ints, strides: Ints, cells: int, weights: Floats, weighted: bool) -> Floats:
+    """Counts of the joint codes of a few columns.
+
+    Parameters
+    ----------
+    codes : array of int
+        [columns, records]
+    which : array of int
+        Positions of the columns of the table.
+    strides : array of int
+        How far apart neighbouring levels of each lie in the flat table.
+    cells : int
+        Cells of the table.
+    weights : array of float
+        One per record; read only when ``weighted``.
+    weighted : bool
+        Whether records count their weight instead of once.
+
+    Returns
+    -------
+    array of float
+    """
     out = np.zeros(cells)
     n = codes.shape[1]
     if len(which) == 2 and not weighted:
@@ -28,9 +47,20 @@ def tally(codes: Any, which: Any, strides: Any, cells: int, weights: Any, weight
 
 
 @njit(nogil=True)
-def pair_moments(scores: Any, weights: Any) -> Any:
-    """Sums over the records that have both values, [pairs of rows, 6]: w, wa, wb, waa, wbb, wab; ``scores`` [columns,
-    records].
+def pair_moments(scores: Floats, weights: Floats) -> Floats:
+    """Weighted moments of every pair of columns over the records that have both values.
+
+    Parameters
+    ----------
+    scores : array of float
+        [columns, records], NaN missing.
+    weights : array of float
+        One per record.
+
+    Returns
+    -------
+    array of float
+        [pairs of columns, 6]: sums of w, wa, wb, waa, wbb and wab.
     """
     columns, n = scores.shape
     out = np.zeros((columns * (columns - 1) // 2, 6))

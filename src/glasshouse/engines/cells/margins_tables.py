@@ -5,17 +5,16 @@ Every loop visits cells in the order of their codes, so a result does not depend
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
+from glasshouse.data.arrays import Floats, Ints
 from glasshouse.engines.compiled import njit
 
 LARGEST = 1_000_000  # cells of a table counted in place; larger ones are counted over the cells that occur
 
 
 @njit(nogil=True)
-def _fill(codes: Any, which: Any, sizes: Any, weights: Any, weighted: bool, out: Any) -> Any:
+def _fill(codes: Ints, which: Ints, sizes: Ints, weights: Floats, weighted: bool, out: Floats) -> int:
     """Adds one file's records to the cells of one table and returns the number of its cells."""
     cells = 1
     for k in range(len(which)):
@@ -36,11 +35,40 @@ def _fill(codes: Any, which: Any, sizes: Any, weights: Any, weighted: bool, out:
 
 @njit(nogil=True)
 def table_figures(
-    cx: Any, cy: Any, tables: Any, sizes: Any, wx: Any, wy: Any, hx: bool, hy: bool, most: int, ratio_only: bool
-) -> Any:
-    """The figures of ``figures_of`` for every table, [tables, figures]; ``ratio_only``: VW and df alone.
+    cx: Ints,
+    cy: Ints,
+    tables: Ints,
+    sizes: Ints,
+    wx: Floats,
+    wy: Floats,
+    hx: bool,
+    hy: bool,
+    most: int,
+    ratio_only: bool,
+) -> Floats:
+    """The figures of ``figures_of`` for every table of two files.
 
-    ``tables`` [tables, order], ``most`` the cells of the largest.
+    Parameters
+    ----------
+    cx, cy : array of int
+        Codes of the two files, [columns, records].
+    tables : array of int
+        [tables, order]: the columns of each table.
+    sizes : array of int
+        Levels of each column.
+    wx, wy : array of float
+        Weights of the records.
+    hx, hy : bool
+        Whether the weights of a file count.
+    most : int
+        Cells of the largest table.
+    ratio_only : bool
+        Compute VW and df alone.
+
+    Returns
+    -------
+    array of float
+        [tables, 14]
     """
     full_d, full_s = np.zeros(most), np.zeros(most)
     d, s = np.zeros(most), np.zeros(most)
@@ -70,7 +98,7 @@ def table_figures(
 
 
 @njit(nogil=True)
-def _ranked(score: Any, order: Any) -> None:
+def _ranked(score: Floats, order: Ints) -> None:
     """Shell sort of the places by score: the cells of a table are few."""
     for i in range(len(order)):
         order[i] = i
@@ -86,9 +114,23 @@ def _ranked(score: Any, order: Any) -> None:
 
 
 @njit(nogil=True)
-def figures_of(d: Any, s: Any, score: Any, order: Any, out: Any) -> None:
-    """VW, FT, JSD (bits), SPECKS, WMabsDD, U, G, PO50, MabsDD, dBhatt, df, df of G and both sizes of one table
-    without empty cells; d records of the original, s of the release in each cell.
+def figures_of(d: Floats, s: Floats, score: Floats, order: Ints, out: Floats) -> None:
+    """Every statistic of one table without empty cells.
+
+    Parameters
+    ----------
+    d, s : array of float
+        Records of the original and of the release in each cell.
+    score : array of float
+        Work space, one per cell.
+    order : array of int
+        Work space, one per cell.
+    out : array of float
+        Takes VW, FT, JSD (bits), SPECKS, WMabsDD, U, G, PO50, MabsDD, dBhatt, df, df of G and both sizes.
+
+    References
+    ----------
+    Raab, Nowok & Dibben (2021), Assessing, visualizing and improving the utility of synthetic data.
     """
     n, m = d.sum(), s.sum()
     total = n + m
@@ -143,10 +185,26 @@ def figures_of(d: Any, s: Any, score: Any, order: Any, out: Any) -> None:
 
 
 @njit(nogil=True)
-def cramers_vs(codes: Any, sizes: Any, weights: Any, corrected: bool, most: int) -> Any:
-    """Cramér's V of every pair of rows of ``codes`` (-1 missing) over the records that have both values.
+def cramers_vs(codes: Ints, sizes: Ints, weights: Floats, corrected: bool, most: int) -> Floats:
+    """Cramér's V of every pair of columns over the records that have both values.
 
-    NaN where it is undefined, -1 for a pair with more than ``most`` cells, which is left to the caller.
+    Parameters
+    ----------
+    codes : array of int
+        [columns, records], -1 missing.
+    sizes : array of int
+        Levels of each column.
+    weights : array of float
+        One per record.
+    corrected : bool
+        Take out the bias (Bergsma 2013).
+    most : int
+        Most cells of a table counted here.
+
+    Returns
+    -------
+    array of float
+        One per pair; NaN where it is undefined, -1 for a pair with more cells, which is left to the caller.
     """
     columns, n = codes.shape
     widest = 1
@@ -191,6 +249,7 @@ def cramers_vs(codes: Any, sizes: Any, weights: Any, corrected: bool, most: int)
 
 @njit(nogil=True)
 def v_from_phi2(phi2: float, r: float, c: float, total: float, corrected: bool) -> float:
+    """Cramér's V of an r by c table from chi2 / n; ``corrected`` takes out the bias of Bergsma (2013)."""
     phi2 = phi2 if phi2 > 1e-14 else 0.0
     if not corrected:
         return np.sqrt(phi2 / (min(r, c) - 1))
@@ -201,8 +260,25 @@ def v_from_phi2(phi2: float, r: float, c: float, total: float, corrected: bool) 
 
 
 @njit(nogil=True)
-def correlation_ratios(codes: Any, size: int, scores: Any, weights: Any) -> Any:
-    """eta of every row of ``scores`` (NaN missing) over the classes of one column; NaN for a constant or one class."""
+def correlation_ratios(codes: Ints, size: int, scores: Floats, weights: Floats) -> Floats:
+    """Correlation ratio eta of numeric columns over the classes of one column.
+
+    Parameters
+    ----------
+    codes : array of int
+        Class of every record, -1 missing.
+    size : int
+        Number of classes.
+    scores : array of float
+        [columns, records], NaN missing.
+    weights : array of float
+        One per record.
+
+    Returns
+    -------
+    array of float
+        One per column; NaN for a constant column or a single class.
+    """
     columns, n = scores.shape
     out = np.full(columns, np.nan)
     mass, sums = np.zeros(size), np.zeros(size)
@@ -232,10 +308,21 @@ def correlation_ratios(codes: Any, size: int, scores: Any, weights: Any) -> Any:
 
 
 @njit(nogil=True)
-def copula_distances(x: Any, y: Any, size: int) -> Any:
-    """Mean squared difference of the empirical copulas of every pair of columns, from grid bins [columns, records].
+def copula_distances(x: Ints, y: Ints, size: int) -> Floats:
+    """Mean squared difference of the empirical copulas of every pair of columns.
 
-    Counts are compared as whole numbers (times the other file's size), so equal files give exactly 0.
+    Parameters
+    ----------
+    x, y : array of int
+        Grid bins of the two files, [columns, records].
+    size : int
+        Number of grid points.
+
+    Returns
+    -------
+    array of float
+        One per pair of columns. Counts are compared as whole numbers (times the other file's size), so equal files
+        give exactly 0.
     """
     columns, n, m = len(x), x.shape[1], y.shape[1]
     out = np.zeros(columns * (columns - 1) // 2)

@@ -12,25 +12,51 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from glasshouse.data.arrays import Ints
+
 MOST_KEYS = 16
 DENSE = 16  # counting into an array of up to this many places per row is cheaper than sorting the rows
 
 
 @dataclass(frozen=True)
 class MinimalUniques:
-    """One set of keys (as a bit mask) and the classes for which it is a minimal sample unique."""
+    """One set of keys and the classes for which it is a minimal sample unique.
+
+    Attributes
+    ----------
+    mask : int
+        The keys, bit k for key k.
+    size : int
+        Number of keys.
+    rows : array of int
+        Positions in the list of classes given.
+    """
 
     mask: int
     size: int
-    rows: np.ndarray  # positions in the list of classes given
+    rows: Ints
 
 
-def minimal_uniques(codes: np.ndarray, sizes: np.ndarray, largest: int | None = None) -> Iterator[MinimalUniques]:
-    """Every set of at most ``largest`` keys with the classes that are unique on it and on no proper subset of it.
+def minimal_uniques(codes: Ints, sizes: Ints, largest: int | None = None) -> Iterator[MinimalUniques]:
+    """Every set of keys with the classes that are unique on it and on no proper subset of it.
 
-    ``codes`` has one row per class (distinct key combination) and one column per key, -1 for missing; ``sizes`` the
-    records of the class. A missing value is never part of a minimal unique, but counts as an ordinary value for the
-    other records.
+    Parameters
+    ----------
+    codes : array of int
+        One row per class (distinct key combination), one column per key; -1 is missing.
+    sizes : array of int
+        Records of each class.
+    largest : int, optional
+        Most keys of a set. Default: all keys.
+
+    Yields
+    ------
+    MinimalUniques
+        A missing value is never part of a minimal unique, but counts as an ordinary value for the other records.
+
+    References
+    ----------
+    Elliot, Manning & Ford (2002), A computational algorithm for handling the special uniques problem.
     """
     keys = codes.shape[1]
     largest = keys if largest is None else min(largest, keys)
@@ -42,9 +68,7 @@ def minimal_uniques(codes: np.ndarray, sizes: np.ndarray, largest: int | None = 
     levels = [int(v.max(initial=0)) + 1 for v in values]
     alone: dict[int, np.ndarray] = {}  # packed flags per mask: which single classes are alone on it
 
-    def walk(
-        mask: int, size: int, low: int, rows: np.ndarray, group: np.ndarray, groups: int
-    ) -> Iterator[MinimalUniques]:
+    def walk(mask: int, size: int, low: int, rows: Ints, group: Ints, groups: int) -> Iterator[MinimalUniques]:
         for key in range(low):
             inner = mask | 1 << key
             lone, shared, regrouped, count = _refine(rows, group, groups, values[key], levels[key])
@@ -68,9 +92,7 @@ def minimal_uniques(codes: np.ndarray, sizes: np.ndarray, largest: int | None = 
     yield from walk(0, 0, keys, rows, np.zeros(len(codes), np.int64), 1)
 
 
-def _refine(
-    rows: np.ndarray, group: np.ndarray, groups: int, value: np.ndarray, levels: int
-) -> tuple[np.ndarray, np.ndarray, np.ndarray, int]:
+def _refine(rows: Ints, group: Ints, groups: int, value: Ints, levels: int) -> tuple[Ints, Ints, Ints, int]:
     """Split groups by one more key: the rows now alone, the rows that still share, their new groups and how many there
     are.
     """

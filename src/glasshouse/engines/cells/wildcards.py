@@ -9,12 +9,23 @@ from __future__ import annotations
 
 import numpy as np
 
+from glasshouse.data.arrays import Floats, Ints
+
 LARGEST_ID = 2**62
 
 
-def dense_ids(codes: np.ndarray) -> np.ndarray:
-    """One integer per distinct row of a matrix of non-negative codes; equal rows, equal integers, whatever the number
-    of columns.
+def dense_ids(codes: Ints) -> Ints:
+    """Equal integers for equal rows, whatever the number of columns.
+
+    Parameters
+    ----------
+    codes : array of int
+        [rows, columns], never negative.
+
+    Returns
+    -------
+    array of int
+        One per row.
     """
     identity = np.zeros(len(codes), np.int64)
     size = 1
@@ -29,19 +40,36 @@ def dense_ids(codes: np.ndarray) -> np.ndarray:
 
 
 def compatible_counts(
-    codes: np.ndarray, sizes: np.ndarray, weights: np.ndarray, alpha: float = 1.0, count_empty: bool = True
-) -> tuple[np.ndarray, np.ndarray]:
+    codes: Ints, sizes: Ints, weights: Floats, alpha: float = 1.0, count_empty: bool = True
+) -> tuple[Floats, Floats]:
     """For each class how many records (fk) and how much weight (Fk) its records may be confused with.
 
-    ``codes`` has one row per class and one column per key, -1 for missing; ``sizes`` and ``weights`` are the records
-    and the weight of the class. With C complete, I incomplete and M(i) the records compatible with i:
+    Parameters
+    ----------
+    codes : array of int
+        One row per class, one column per key; -1 is missing.
+    sizes : array of int
+        Records of each class.
+    weights : array of float
+        Weight of each class.
+    alpha : float, default 1.0
+        How much a record counts that fits only because of a missing key.
+    count_empty : bool, default True
+        False leaves records without any key out of the counts of the others, as sdcMicro's freqCalc does for two or
+        more keys.
+
+    Returns
+    -------
+    (fk, Fk) : tuple of arrays of float
+        One value per class.
+
+    Notes
+    -----
+    With C complete, I incomplete and M(i) the records compatible with i:
 
         complete i     fk = #{equal to i} + alpha #{I in M(i)}
         incomplete i   fk = #{identical to i, gaps included} + #{C in M(i)} + alpha #{other I in M(i)}
         no key at all  fk = N
-
-    ``count_empty=False`` leaves records without any key out of the counts of the others, as sdcMicro's freqCalc does
-    for two or more keys.
     """
     keys = codes.shape[1]
     gaps = (codes < 0) @ (1 << np.arange(keys, dtype=np.int64))
@@ -64,9 +92,7 @@ def compatible_counts(
     return fk, Fk
 
 
-def _totals(
-    own: np.ndarray, other: np.ndarray, sizes: np.ndarray, weights: np.ndarray
-) -> tuple[np.ndarray, np.ndarray]:
+def _totals(own: Ints, other: Ints, sizes: Ints, weights: Floats) -> tuple[Floats, Floats]:
     """For each row of ``own`` the records and weight of the rows of ``other`` equal to it. Only the shorter side is
     sorted.
     """

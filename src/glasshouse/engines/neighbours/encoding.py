@@ -10,25 +10,44 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from glasshouse.core.errors import InputError, NotApplicable
+from glasshouse.data.arrays import Bools, Floats, Ints
 
 if TYPE_CHECKING:
     from glasshouse.data.pair import Pair
 
-# Order matters: the kernels compare the position (see neighbours_kernel).
+# Order matters: the kernels compare the position.
 RULES = ("level", "mismatch", "match", "ignore")
+# Numbers are scaled to [0, w] and categories cost w; a missing number sits outside [0, w], at 4w (or -4w), so that
+# |a - b| > 1.5 w says "one of the two is missing" without a second array.
 _MISSING_AT = 4.0
 
 
 @dataclass(frozen=True)
 class Rows:
-    """Distinct rows of a table: their coordinates, how often each occurs, and the way back to the records."""
+    """Distinct rows of a table: their coordinates, how often each occurs, and the way back to the records.
 
-    numbers: np.ndarray
-    codes: np.ndarray
-    ids: np.ndarray
-    counts: np.ndarray
-    firsts: np.ndarray
-    inverse: np.ndarray
+    Attributes
+    ----------
+    numbers : array of float
+        [rows, numbers], scaled by weight and range.
+    codes : array of int
+        [rows, categories], negative missing.
+    ids : array of int
+        Joint identity over all tables.
+    counts : array of int
+        Records equal to the row.
+    firsts : array of int
+        The first of them.
+    inverse : array of int
+        The row of every record.
+    """
+
+    numbers: Floats
+    codes: Ints
+    ids: Ints
+    counts: Ints
+    firsts: Ints
+    inverse: Ints
 
     @property
     def n(self) -> int:
@@ -41,17 +60,17 @@ class Rows:
         return len(self.counts)
 
     @cached_property
-    def members(self) -> np.ndarray:
+    def members(self) -> Ints:
         """Record numbers grouped by distinct row, ascending inside each."""
         return np.argsort(self.inverse, kind="stable")
 
     @cached_property
-    def starts(self) -> np.ndarray:
+    def starts(self) -> Ints:
         """Where each distinct row's records begin in ``members``."""
         return np.concatenate([[0], np.cumsum(self.counts)[:-1]])
 
     @cached_property
-    def ranks(self) -> np.ndarray:
+    def ranks(self) -> Ints:
         """Rank of each record among the records equal to it."""
         ranks = np.empty(self.n, np.int64)
         ranks[self.members] = np.arange(self.n) - np.repeat(self.starts, self.counts)
@@ -60,18 +79,44 @@ class Rows:
 
 @dataclass(frozen=True)
 class Encoded:
-    """Scaled coordinates of every table. Columns are sorted numbers first, then categories; weights sum to one."""
+    """Scaled coordinates of every table.
+
+    Attributes
+    ----------
+    columns : tuple of str
+        Numbers first, then categories.
+    ranges : dict of str to float
+        Range of each number over all tables.
+    weights : array of float
+        One per column, summing to one.
+    rule : int
+        Position of the missing-value rule in ``RULES``.
+    numbers, codes, ids : dict of str to array
+        Coordinates and joint identity of every record, per table.
+    """
 
     columns: tuple[str, ...]
     ranges: dict[str, float]
-    weights: np.ndarray
+    weights: Floats
     rule: int
-    numbers: dict[str, np.ndarray]
-    codes: dict[str, np.ndarray]
-    ids: dict[str, np.ndarray]
+    numbers: dict[str, Floats]
+    codes: dict[str, Ints]
+    ids: dict[str, Ints]
 
-    def distinct(self, table: str, subset: np.ndarray | None = None) -> Rows:
-        """Distinct rows of a table, in the order of their joint identity; ``firsts`` counts inside the subset."""
+    def distinct(self, table: str, subset: Ints | None = None) -> Rows:
+        """Distinct rows of a table, in the order of their joint identity.
+
+        Parameters
+        ----------
+        table : str
+            One of the tables encoded.
+        subset : array of int, optional
+            Some of its records; ``firsts`` then counts inside the subset. Default: all.
+
+        Returns
+        -------
+        Rows
+        """
         if table not in self.ids:
             raise NotApplicable(f"this pair has no {table} table")
         ids = self.ids[table] if subset is None else self.ids[table][subset]
@@ -81,8 +126,18 @@ class Encoded:
         codes = np.ascontiguousarray(self.codes[table][at])
         return Rows(numbers, codes, distinct, counts, firsts, inverse.reshape(-1))
 
-    def as_reference(self, rows: Rows) -> tuple[np.ndarray, np.ndarray]:
-        """Coordinates for the searched side: under ``mismatch`` a missing value there differs from a missing query."""
+    def as_reference(self, rows: Rows) -> tuple[Floats, Ints]:
+        """Coordinates for the searched side: under ``mismatch`` a missing value there differs from a missing query.
+
+        Parameters
+        ----------
+        rows : Rows
+            The searched side.
+
+        Returns
+        -------
+        (numbers, codes) : tuple of arrays
+        """
         if RULES[self.rule] != "mismatch":
             return rows.numbers, rows.codes
         weights = self.weights[: rows.numbers.shape[1]]
@@ -97,12 +152,30 @@ def encode_pair(
     weights: Mapping[str, float] | None,
     tables: Sequence[str] | None = None,
 ) -> Encoded:
-    """Encode the chosen columns of original, release and holdout (or of the ``tables`` named) together."""
+    """Encode the chosen columns of several tables together.
+
+    Parameters
+    ----------
+    pair : Pair
+        The tables.
+    columns : sequence of str
+        The columns.
+    missing : {"level", "mismatch", "match", "ignore"}
+        How missing values are compared.
+    weights : mapping of str to float or None
+        Weight of each column; None weighs them alike.
+    tables : sequence of str, optional
+        The tables. Default: original, release and holdout.
+
+    Returns
+    -------
+    Encoded
+    """
     if tables is None:
         tables = ["original", "released", *(["holdout"] if pair.has_holdout else [])]
-    numeric: dict[str, list[np.ndarray]] = {}
-    nominal: dict[str, list[np.ndarray]] = {}
-    special: dict[str, list[np.ndarray]] = {}
+    numeric: dict[str, list[Floats]] = {}
+    nominal: dict[str, list[Ints]] = {}
+    special: dict[str, list[Bools]] = {}
     for name in columns:
         if pair.is_numeric(name):
             numeric[name] = [np.asarray(pair.values(name, table), float) for table in tables]
@@ -117,16 +190,40 @@ def encode_pair(
 
 def encode(
     tables: Sequence[str],
-    numeric: Mapping[str, Sequence[np.ndarray]],
-    nominal: Mapping[str, Sequence[np.ndarray]],
+    numeric: Mapping[str, Sequence[Floats]],
+    nominal: Mapping[str, Sequence[Ints]],
     missing: str = "level",
     weights: Mapping[str, float] | None = None,
-    special: Mapping[str, Sequence[np.ndarray]] | None = None,
+    special: Mapping[str, Sequence[Bools]] | None = None,
 ) -> Encoded:
-    """Encode plain arrays: numbers (NaN = missing) and codes (negative = missing), one array per table and column.
+    """Encode plain arrays, one per table and column.
 
-    ``special`` marks numbers that are reasons for missing: under ``level`` each reason is a level of its own, under the
-    other rules it counts as missing.
+    Parameters
+    ----------
+    tables : sequence of str
+        Names of the tables.
+    numeric : mapping of str to sequence of arrays of float
+        Numbers, NaN missing.
+    nominal : mapping of str to sequence of arrays of int
+        Codes, negative missing.
+    missing : {"level", "mismatch", "match", "ignore"}, default "level"
+        How missing values are compared.
+    weights : mapping of str to float, optional
+        Weight of each column. Default: all alike.
+    special : mapping of str to sequence of arrays of bool, optional
+        Marks numbers that are reasons for missing: under ``level`` each reason is a level of its own, under the other
+        rules it counts as missing. Default: none.
+
+    Returns
+    -------
+    Encoded
+
+    Raises
+    ------
+    InputError
+        For a negative or infinite weight, and for infinite values.
+    NotApplicable
+        When every weight is zero.
     """
     heavy = {name: 1.0 if weights is None else float(weights[name]) for name in (*numeric, *nominal)}
     wrong = [name for name, weight in heavy.items() if not 0 <= weight < np.inf]
@@ -167,9 +264,7 @@ def encode(
     )
 
 
-def _scaled(
-    values: np.ndarray, reasons: np.ndarray | None, weight: float, name: str, as_levels: bool
-) -> tuple[np.ndarray, float]:
+def _scaled(values: Floats, reasons: Bools | None, weight: float, name: str, as_levels: bool) -> tuple[Floats, float]:
     """(x - min) w / R with R = 1 for a constant column, and R; missing values sit at 4w, reasons for missing beyond."""
     absent = np.isnan(values) if reasons is None else np.isnan(values) | reasons
     infinite = int(np.isinf(values).sum())
@@ -194,8 +289,23 @@ def _scaled(
     return scaled, float(min(spread, np.finfo(float).max / 2) * 2)
 
 
-def row_ids(pair: Pair, columns: Sequence[str], round_digits: int | None = None) -> dict[str, np.ndarray]:
-    """Equal numbers for records equal in every column (missing equals missing), over all tables of the pair."""
+def row_ids(pair: Pair, columns: Sequence[str], round_digits: int | None = None) -> dict[str, Ints]:
+    """Equal numbers for records equal in every column (missing equals missing), over all tables of the pair.
+
+    Parameters
+    ----------
+    pair : Pair
+        The tables.
+    columns : sequence of str
+        The columns compared.
+    round_digits : int, optional
+        Decimals to which numbers are rounded first. Default: compared as they are.
+
+    Returns
+    -------
+    dict of str to array of int
+        Per table, one number per record.
+    """
     tables = ["original", "released", *(["holdout"] if pair.has_holdout else [])]
     sizes = [pair.n(table) for table in tables]
     key = _RowKey(sum(sizes))
@@ -216,10 +326,11 @@ class _RowKey:
     """Joint identity of rows: codes packed into one integer, made dense whenever it would overflow."""
 
     def __init__(self, n: int) -> None:
-        self.key = np.zeros(n, np.int64)
+        self.key: Ints = np.zeros(n, np.int64)
         self.size = 1
 
-    def add(self, codes: np.ndarray) -> None:
+    def add(self, codes: Ints) -> None:
+        """One more column, its codes from 0."""
         levels = int(codes.max()) + 1 if len(codes) else 1
         if self.size * levels >= 2**62:
             self.key = self.ids()
@@ -227,10 +338,12 @@ class _RowKey:
         self.key = self.key * levels + codes
         self.size *= levels
 
-    def ids(self) -> np.ndarray:
+    def ids(self) -> Ints:
+        """One dense number per distinct row."""
         return np.unique(self.key, return_inverse=True)[1].reshape(-1)
 
 
-def _ranks(pair: Pair, name: str, table: str) -> np.ndarray:
+def _ranks(pair: Pair, name: str, table: str) -> Floats:
+    """Ranks of an ordinal column, missing as NaN."""
     codes = np.asarray(pair.codes(name).of(table))
     return np.where(codes < 0, np.nan, codes.astype(float))

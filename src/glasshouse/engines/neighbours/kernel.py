@@ -8,10 +8,12 @@ records, never on the tree, the thread count or the other records.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
+from glasshouse.data.arrays import Floats, Ints
 from glasshouse.engines.compiled import njit, prange
 
 LEVEL, MISMATCH, MATCH, IGNORE = 0, 1, 2, 3
@@ -22,31 +24,31 @@ DEPTH = 512
 
 
 class Tree(NamedTuple):
-    """Prepared arrays of one reference table: what a search backend gets (see neighbours_tree for the meaning)."""
+    """Prepared arrays of one reference table: what a search backend gets (:mod:`.tree` grows them)."""
 
-    numbers: Any
-    codes: Any
-    number_columns: Any
-    code_columns: Any
-    weights: Any
-    copies: Any
-    row: Any
-    record: Any
-    left: Any
-    right: Any
-    first: Any
-    last: Any
-    low: Any
-    high: Any
-    gone: Any
-    code_low: Any
-    code_high: Any
-    code_set: Any
-    code_gone: Any
+    numbers: Floats  # [records, numbers] in tree order
+    codes: Ints  # [records, categories]
+    number_columns: npt.NDArray[np.float32]  # the same by column, for the first scan
+    code_columns: Ints
+    weights: Floats
+    copies: Ints  # how often each distinct record occurs
+    row: Ints  # the distinct row behind a tree position
+    record: Ints  # its first record, which breaks ties
+    left: Ints  # children of a node, -1 for a leaf
+    right: Ints
+    first: Ints  # records of a node
+    last: Ints
+    low: Floats  # box of a node: numbers
+    high: Floats
+    gone: Ints  # 0 none, 1 some, 2 all missing
+    code_low: Ints  # box of a node: categories
+    code_high: Ints
+    code_set: Ints
+    code_gone: Ints
 
 
 @njit()
-def _exact(tree: Any, i: int, numbers: Any, codes: Any, rule: int) -> float:
+def _exact(tree: Tree, i: int, numbers: Floats, codes: Ints, rule: int) -> float:
     """Gower distance between a query and record ``i`` of the tree, float64, columns in order."""
     n_numbers = numbers.shape[0]
     total = 0.0
@@ -79,7 +81,7 @@ def _exact(tree: Any, i: int, numbers: Any, codes: Any, rule: int) -> float:
 
 
 @njit()
-def _box_distance(tree: Any, node: int, numbers: Any, codes: Any, rule: int) -> float:
+def _box_distance(tree: Tree, node: int, numbers: Floats, codes: Ints, rule: int) -> float:
     """A lower bound on the distance from a query to any record of the node."""
     n_numbers = numbers.shape[0]
     total = 0.0
@@ -125,7 +127,15 @@ def _box_distance(tree: Any, node: int, numbers: Any, codes: Any, rule: int) -> 
 
 @njit()
 def _scan(
-    tree: Any, node: int, start: int, end: int, numbers: Any, codes: Any, rule: int, sums: Any, seen: Any
+    tree: Tree,
+    node: int,
+    start: int,
+    end: int,
+    numbers: Floats,
+    codes: Ints,
+    rule: int,
+    sums: npt.NDArray[np.float32],
+    seen: npt.NDArray[np.float32],
 ) -> None:
     """float32 distances from a query to the records ``start:end`` of a leaf, into ``sums``."""
     n_numbers = numbers.shape[0]
@@ -192,7 +202,7 @@ def _scan(
 
 @njit()
 def _push_children(
-    tree: Any, node: int, numbers: Any, codes: Any, rule: int, limit: float, nodes: Any, bounds: Any, top: int
+    tree: Tree, node: int, numbers: Floats, codes: Ints, rule: int, limit: float, nodes: Ints, bounds: Floats, top: int
 ) -> int:
     """Put the children that may hold an answer on the stack, the nearer one last so that it is visited first."""
     a = tree.left[node]
@@ -214,7 +224,7 @@ def _push_children(
 
 
 @njit(parallel=True)
-def nearest(tree: Any, numbers: Any, codes: Any, own: Any, k: int, rule: int) -> Any:
+def nearest(tree: Tree, numbers: Floats, codes: Ints, own: Ints, k: int, rule: int) -> tuple[Floats, Ints]:
     """The k nearest distinct records of each query, ordered by distance and then by record number.
 
     ``own`` is the tree position of a record of which one copy is left out (self-joins), or -1. Returns distances
@@ -272,7 +282,9 @@ def nearest(tree: Any, numbers: Any, codes: Any, own: Any, k: int, rule: int) ->
 
 
 @njit(parallel=True)
-def within(tree: Any, numbers: Any, codes: Any, own: Any, radius: Any, rule: int, offsets: Any, found: Any) -> Any:
+def within(
+    tree: Tree, numbers: Floats, codes: Ints, own: Ints, radius: Floats, rule: int, offsets: Ints, found: Ints
+) -> tuple[Ints, Ints]:
     """Records within ``radius`` (one per query, tolerance included): their number, copies counted.
 
     With ``offsets`` (length n + 1) the distinct tree positions are also written to ``found[offsets[q]:]``; an empty

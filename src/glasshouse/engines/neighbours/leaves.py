@@ -7,10 +7,10 @@ the leaf lists touches a small part of the pairs that a search over all records 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
+from glasshouse.data.arrays import Ints
 from glasshouse.engines.compiled import njit, prange
 
 BLOCK = 256
@@ -18,27 +18,57 @@ BLOCK = 256
 
 @dataclass(frozen=True)
 class Lists:
-    """Members of every leaf: ``members[starts[offset[b] + leaf] : starts[offset[b] + leaf + 1]]`` for tree b."""
+    """Members of every leaf: ``members[starts[offset[b] + leaf] : starts[offset[b] + leaf + 1]]`` for tree b.
 
-    offset: np.ndarray
-    starts: np.ndarray
-    members: np.ndarray
+    Attributes
+    ----------
+    offset, starts, members : array of int
+        As above.
+    n : int
+        Records.
+    """
+
+    offset: Ints
+    starts: Ints
+    members: Ints
     n: int
 
 
 @dataclass(frozen=True)
 class Shared:
-    """Most trees shared with a record of the first part of the reference, of the rest, and who ties for the most."""
+    """Whom each record asked about shares most leaves with.
 
-    first: np.ndarray
-    rest: np.ndarray
-    index: np.ndarray
-    tie_offsets: np.ndarray
-    ties: np.ndarray
+    Attributes
+    ----------
+    first, rest : array of int
+        Most trees shared with a record of the first part of the reference, and of the rest.
+    index : array of int
+        The record of the first part, the lowest among ties; -1 where none shares a leaf.
+    tie_offsets, ties : array of int
+        ``ties[tie_offsets[q] : tie_offsets[q + 1]]`` are all records that share most with record q.
+    """
+
+    first: Ints
+    rest: Ints
+    index: Ints
+    tie_offsets: Ints
+    ties: Ints
 
 
-def leaf_lists(leaves: np.ndarray, n_leaves: np.ndarray) -> Lists:
-    """Lists of the records in every leaf; ``leaves`` is [trees, n], ``n_leaves`` bounds the numbers of each tree."""
+def leaf_lists(leaves: Ints, n_leaves: Ints) -> Lists:
+    """Lists of the records in every leaf.
+
+    Parameters
+    ----------
+    leaves : array of int
+        [trees, records]: the leaf of every record.
+    n_leaves : array of int
+        Leaves of each tree.
+
+    Returns
+    -------
+    Lists
+    """
     trees, n = leaves.shape
     offset = np.concatenate([[0], np.cumsum(n_leaves + 1)])[:-1]
     starts = np.empty(int((n_leaves + 1).sum()), np.int64)
@@ -50,8 +80,24 @@ def leaf_lists(leaves: np.ndarray, n_leaves: np.ndarray) -> Lists:
     return Lists(offset.astype(np.int64), starts, members, n)
 
 
-def most_shared(asked: np.ndarray, lists: Lists, n_first: int, with_ties: bool = True) -> Shared:
-    """For each column of ``asked`` [trees, n]: most shared leaves with records before ``n_first`` and from there on."""
+def most_shared(asked: Ints, lists: Lists, n_first: int, with_ties: bool = True) -> Shared:
+    """Most shared leaves with the first records of a reference and with the rest.
+
+    Parameters
+    ----------
+    asked : array of int
+        [trees, records]: the leaves of the records asked about.
+    lists : Lists
+        Who sits in which leaf.
+    n_first : int
+        Records of the reference that are its first part.
+    with_ties : bool, default True
+        Whether everybody who ties is listed.
+
+    Returns
+    -------
+    Shared
+    """
     asked = np.ascontiguousarray(asked.T.astype(np.int32))
     empty = np.empty(0, np.int64), np.empty(0, np.int32)
     parts = lists.offset, lists.starts, lists.members, lists.n, n_first
@@ -66,8 +112,8 @@ def most_shared(asked: np.ndarray, lists: Lists, n_first: int, with_ties: bool =
 
 @njit(parallel=True)
 def _count(
-    asked: Any, offset: Any, starts: Any, members: Any, n: int, n_first: int, tie_offsets: Any, ties: Any
-) -> Any:
+    asked: Ints, offset: Ints, starts: Ints, members: Ints, n: int, n_first: int, tie_offsets: Ints, ties: Ints
+) -> tuple[Ints, Ints, Ints, Ints]:
     """A tie list is empty for a record that shares no leaf with anybody: it ties with everybody."""
     n_asked, trees = asked.shape
     first = np.zeros(n_asked, np.int32)

@@ -19,22 +19,23 @@ occur. ``TOL`` decides equality of distances.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass
-from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
 from glasshouse.core.errors import InputError, NotApplicable, listed
+from glasshouse.data.arrays import Floats, Ints
+from glasshouse.engines.neighbours.answers import Nearest, Tied
 from glasshouse.engines.neighbours.encoding import RULES, Encoded, Rows, encode_pair
+from glasshouse.engines.neighbours.threads import threads
 
 if TYPE_CHECKING:
     from glasshouse.data.pair import Pair
+    from glasshouse.engines.neighbours.kernel import Tree
 
+Grown: TypeAlias = "tuple[Tree, Ints]"  # a search tree, and the position in it of every distinct row
 TOL = 1e-9
-FEW_QUERIES = 2000
 
 __all__ = ["RULES", "TOL", "Nearest", "Space", "Tied", "chosen_columns", "gower_space", "threads"]
 
@@ -45,7 +46,39 @@ def gower_space(
     missing: str = "level",
     weights: Mapping[str, float] | None = None,
 ) -> Space:
-    """The pair's records as points, built once per choice of columns, missing-value rule and weights."""
+    """The pair's records as points, built once per choice of columns, missing-value rule and weights.
+
+    Parameters
+    ----------
+    pair : Pair
+        The tables; the space is kept with it and shared by all measures.
+    columns : sequence of str, optional
+        The columns distances are measured on. Default: all shared ones.
+    missing : {"level", "mismatch", "match", "ignore"}, default "level"
+        How missing values are compared.
+    weights : mapping of str to float, optional
+        Weight of each column. Default: all alike.
+
+    Returns
+    -------
+    Space
+
+    Raises
+    ------
+    InputError
+        For an unknown rule or column.
+    NotApplicable
+        When no column is shared.
+
+    Notes
+    -----
+    d(a, b) = sum_v w_v s_v(a, b) with weights summing to one, s_v = |a_v - b_v| / R_v for numbers and 0 or 1 for
+    categories.
+
+    References
+    ----------
+    Gower (1971), A general coefficient of similarity and some of its properties.
+    """
     if missing not in RULES:
         raise InputError(f"missing must be one of {listed(RULES)}, not {missing!r}")
     chosen = chosen_columns(pair, columns)
@@ -55,7 +88,26 @@ def gower_space(
 
 
 def chosen_columns(pair: Pair, columns: Sequence[str] | None) -> tuple[str, ...]:
-    """The columns asked for, checked; all shared ones by default."""
+    """The columns asked for, checked.
+
+    Parameters
+    ----------
+    pair : Pair
+        The tables.
+    columns : sequence of str or None
+        The columns; None asks for all shared ones.
+
+    Returns
+    -------
+    tuple of str
+
+    Raises
+    ------
+    InputError
+        When a column is not in every table.
+    NotApplicable
+        When there is no column.
+    """
     chosen = tuple(pair.columns if columns is None else dict.fromkeys(columns))
     unknown = [name for name in chosen if name not in pair.columns]
     if unknown:
@@ -68,80 +120,37 @@ def chosen_columns(pair: Pair, columns: Sequence[str] | None) -> tuple[str, ...]
     return chosen
 
 
-@dataclass(frozen=True)
-class Nearest:
-    """The k nearest records of every query record.
-
-    ``distance`` counts every copy of a record, ``distinct`` only different records; both are (n, k), sorted, infinite
-    where there are fewer. ``row`` and ``copies`` describe the distinct records found (row -1 where there is none).
-    """
-
-    distance: np.ndarray
-    distinct: np.ndarray
-    row: np.ndarray
-    copies: np.ndarray
-    reference: Rows
-    own_rank: np.ndarray | None
-
-    def first(self, k: int) -> Nearest:
-        """Only the k nearest."""
-        kept = (self.distance[:, :k], self.distinct[:, :k], self.row[:, :k], self.copies[:, :k])
-        return Nearest(*kept, self.reference, self.own_rank)
-
-    @property
-    def index(self) -> np.ndarray:
-        """Record number of the nearest record, the lowest one among exact ties; (n,), -1 where there is none."""
-        return self.indices[:, 0]
-
-    @cached_property
-    def indices(self) -> np.ndarray:
-        """Record numbers behind ``distance``: by distance, then distinct record, then record number."""
-        k = self.distance.shape[1]
-        upto = np.cumsum(self.copies, axis=1)
-        found = np.full(self.distance.shape, -1, np.int64)
-        for j in range(k):
-            slot = (upto <= j).sum(axis=1)
-            valid = slot < k
-            at = np.flatnonzero(valid)
-            chosen = slot[at]
-            rank = j - (upto[at, chosen] - self.copies[at, chosen])
-            row = self.row[at, chosen]
-            if self.own_rank is not None:
-                own = self.reference.inverse[at] == row
-                rank = rank + (own & (rank >= self.own_rank[at]))
-            found[at, j] = self.reference.members[self.reference.starts[row] + rank]
-        return found
-
-
-@dataclass(frozen=True)
-class Tied:
-    """Everything within a radius, as lists: distinct rows ``row[offsets[q]:offsets[q + 1]]`` for distinct query q."""
-
-    offsets: np.ndarray
-    row: np.ndarray
-    query: Rows
-    reference: Rows
-
-    @cached_property
-    def records(self) -> np.ndarray:
-        """Number of records (copies counted) in each list."""
-        owner = np.repeat(np.arange(len(self.offsets) - 1), np.diff(self.offsets))
-        return np.bincount(owner, weights=self.reference.counts[self.row], minlength=len(self.offsets) - 1)
-
-
 class Space:
-    """Points of all tables of a pair under one scaling, and the searches among them."""
+    """Points of all tables of a pair under one scaling, and the searches among them.
+
+    Parameters
+    ----------
+    encoded : Encoded
+        Scaled coordinates of every table.
+    """
 
     def __init__(self, encoded: Encoded) -> None:
         self.encoded = encoded
         self.columns = encoded.columns
         self.ranges = encoded.ranges
         self._rows: dict[str, Rows] = {}
-        self._trees: dict[str, tuple[Any, np.ndarray]] = {}
+        self._trees: dict[str, Grown] = {}
         self._nearest: dict[tuple[str, str], Nearest] = {}
 
-    def rows(self, table: str, subset: np.ndarray | None = None) -> Rows:
-        """Distinct records of a table (or of some of its records) and how often each occurs."""
+    def rows(self, table: str, subset: Ints | None = None) -> Rows:
+        """Distinct records of a table and how often each occurs.
+
+        Parameters
+        ----------
+        table : str
+            "original", "released" or "holdout".
+        subset : array of int, optional
+            Some of its records. Default: all.
+
+        Returns
+        -------
+        Rows
+        """
         if subset is not None:
             return self.encoded.distinct(table, subset)
         if table not in self._rows:
@@ -149,10 +158,27 @@ class Space:
         return self._rows[table]
 
     def nearest(self, of: str | Rows, among: str, k: int = 1, n_jobs: int | None = None) -> Nearest:
-        """k nearest records of ``among`` for every record of ``of``; a table searched in itself leaves out self.
+        """The nearest records of one table for every record of another; a table searched in itself leaves out self.
 
-        ``of`` is a table, or some rows of one (``space.rows(table, subset)``). For tables the largest k asked for so
-        far is kept, so measures that ask alike share one search.
+        Parameters
+        ----------
+        of : str or Rows
+            The table that asks, or some rows of one (``space.rows(table, subset)``).
+        among : str
+            The table that is searched.
+        k : int, default 1
+            How many. For tables the largest k asked for so far is kept, so measures that ask alike share one search.
+        n_jobs : int, optional
+            Threads; no answer depends on it. Default: all.
+
+        Returns
+        -------
+        Nearest
+
+        Raises
+        ------
+        NotApplicable
+            When there is no record to compare with.
         """
         if not isinstance(of, str):
             return self.search(of, self.rows(among), k, tree=self._tree(among), n_jobs=n_jobs)
@@ -169,11 +195,34 @@ class Space:
         reference: Rows,
         k: int,
         *,
-        tree: Any = None,
+        tree: Grown | None = None,
         self_join: bool = False,
         n_jobs: int | None = None,
     ) -> Nearest:
-        """k nearest records for any two sets of rows of this space; ``self_join`` says they are the same set."""
+        """The nearest records for any two sets of rows of this space.
+
+        Parameters
+        ----------
+        query, reference : Rows
+            The rows that ask and those that are searched.
+        k : int
+            How many.
+        tree : tuple, optional
+            What ``grow(reference)`` gave. Default: it is grown here.
+        self_join : bool, default False
+            The two are the same set; each record leaves out itself.
+        n_jobs : int, optional
+            Threads; no answer depends on it. Default: all.
+
+        Returns
+        -------
+        Nearest
+
+        Raises
+        ------
+        NotApplicable
+            When there is no record to compare with.
+        """
         from glasshouse.engines.neighbours import kernel
 
         if reference.n - self_join < 1:
@@ -198,32 +247,83 @@ class Space:
             distance[back], distinct[back], row[back], copies[back], reference, query.ranks if self_join else None
         )
 
-    def count_within(self, of: str, among: str, radius: float | np.ndarray, n_jobs: int | None = None) -> np.ndarray:
-        """Records of ``among`` within ``radius`` of each record of ``of``; a table searched in itself leaves out self.
+    def count_within(self, of: str, among: str, radius: float | Floats, n_jobs: int | None = None) -> Ints:
+        """How many records of a table lie within a radius; a table searched in itself leaves out self.
 
-        ``radius`` is one number, or one per record of ``of``.
+        Parameters
+        ----------
+        of, among : str
+            The table that asks, and the one that is searched.
+        radius : float or array of float
+            One number, or one per record of ``of``.
+        n_jobs : int, optional
+            Threads; no answer depends on it. Default: all.
+
+        Returns
+        -------
+        array of int
+            One per record of ``of``.
         """
         count, _ = self._within(self.rows(of), self._tree(among), radius, of == among, n_jobs)
         return np.asarray(count[self.rows(of).inverse])
 
-    def count_rows_within(
-        self, query: Rows, among: str, radius: float | np.ndarray, n_jobs: int | None = None
-    ) -> np.ndarray:
-        """``count_within`` for some rows of a table; nothing is left out."""
+    def count_rows_within(self, query: Rows, among: str, radius: float | Floats, n_jobs: int | None = None) -> Ints:
+        """``count_within`` for some rows of a table; nothing is left out.
+
+        Parameters
+        ----------
+        query : Rows
+            The rows that ask.
+        among : str
+            The table that is searched.
+        radius : float or array of float
+            One number, or one per record of ``query``.
+        n_jobs : int, optional
+            Threads. Default: all.
+
+        Returns
+        -------
+        array of int
+        """
         count, _ = self._within(query, self._tree(among), radius, False, n_jobs)
         return np.asarray(count[query.inverse])
 
-    def count_between(
-        self, query: Rows, reference: Rows, radius: float | np.ndarray, n_jobs: int | None = None
-    ) -> np.ndarray:
-        """``count_within`` for any two different sets of rows of this space."""
+    def count_between(self, query: Rows, reference: Rows, radius: float | Floats, n_jobs: int | None = None) -> Ints:
+        """``count_within`` for any two different sets of rows of this space.
+
+        Parameters
+        ----------
+        query, reference : Rows
+            The rows that ask and those that are searched.
+        radius : float or array of float
+            One number, or one per record of ``query``.
+        n_jobs : int, optional
+            Threads. Default: all.
+
+        Returns
+        -------
+        array of int
+        """
         count, _ = self._within(query, self.grow(reference), radius, False, n_jobs)
         return np.asarray(count[query.inverse])
 
-    def tied(self, of: str | Rows, among: str, radius: np.ndarray, n_jobs: int | None = None) -> Tied:
-        """The distinct records of ``among`` within ``radius`` of each distinct record of ``of`` (self not left out).
+    def tied(self, of: str | Rows, among: str, radius: Floats, n_jobs: int | None = None) -> Tied:
+        """The distinct records within a radius of each distinct record (self not left out).
 
-        ``radius`` is one number per record of ``of``; equal records must carry equal radii.
+        Parameters
+        ----------
+        of : str or Rows
+            The table that asks, or some rows of one.
+        among : str
+            The table that is searched.
+        radius : array of float
+            One number per record of ``of``; equal records must carry equal radii.
+        n_jobs : int, optional
+            Threads. Default: all.
+
+        Returns
+        -------
+        Tied
         """
         query = self.rows(of) if isinstance(of, str) else of
         tree = self._tree(among)
@@ -236,13 +336,14 @@ class Space:
     def _within(
         self,
         query: Rows,
-        tree: tuple[Any, np.ndarray],
-        radius: float | np.ndarray,
+        tree: Grown,
+        radius: float | Floats,
         self_join: bool,
         n_jobs: int | None,
-        offsets: np.ndarray | None = None,
-        found: np.ndarray | None = None,
-    ) -> tuple[np.ndarray, np.ndarray]:
+        offsets: Ints | None = None,
+        found: Ints | None = None,
+    ) -> tuple[Ints, Ints]:
+        """Records and distinct records within the radius of each distinct query; listed where there is room for it."""
         from glasshouse.engines.neighbours import kernel
 
         offsets = np.empty(0, np.int64) if offsets is None else offsets
@@ -255,71 +356,42 @@ class Space:
             )
         return count, distinct
 
-    def _tree(self, table: str) -> tuple[Any, np.ndarray]:
+    def _tree(self, table: str) -> Grown:
+        """The search tree of a table, grown once."""
         if table not in self._trees:
             self._trees[table] = self.grow(self.rows(table))
         return self._trees[table]
 
-    def grow(self, reference: Rows) -> tuple[Any, np.ndarray]:
-        """The search tree of some rows, for ``search(..., tree=)``; tables keep theirs."""
-        from glasshouse.engines.neighbours import kernel
-        from glasshouse.engines.neighbours import tree as growing
+    def grow(self, reference: Rows) -> Grown:
+        """The search tree of some rows, for ``search(..., tree=)``; tables keep theirs.
 
-        if reference.size == 0:
-            raise NotApplicable("there is no record to compare with: a table is empty")
-        numbers, codes = self.encoded.as_reference(reference)
-        weights = self.encoded.weights
-        order, left, right, first, last = growing.grow(numbers, codes, weights)
-        numbers = np.ascontiguousarray(numbers[order])
-        codes = np.ascontiguousarray(codes[order])
-        boxes = growing.boxes(numbers, codes, weights, left, right, first, last)
-        tree = kernel.Tree(
-            numbers,
-            codes,
-            np.ascontiguousarray(numbers.T.astype(np.float32)),
-            np.ascontiguousarray(codes.T),
-            weights,
-            reference.counts[order].astype(np.int32),
-            order,
-            reference.firsts[order].astype(np.int32),
-            left,
-            right,
-            first,
-            last,
-            *boxes,
-        )
-        position = np.empty(len(order), np.int32)
-        position[order] = np.arange(len(order), dtype=np.int32)
-        return tree, position
+        Parameters
+        ----------
+        reference : Rows
+            The rows to be searched.
+
+        Returns
+        -------
+        (tree, position) : tuple
+            The tree, and the position in it of every distinct row.
+
+        Raises
+        ------
+        NotApplicable
+            When there is no row.
+        """
+        from glasshouse.engines.neighbours.growing import grown
+
+        return grown(self.encoded, reference)
 
 
-def _own_positions(query: Rows, position: np.ndarray, self_join: bool) -> np.ndarray:
+def _own_positions(query: Rows, position: Ints, self_join: bool) -> Ints:
+    """Where each query itself sits in the tree, or -1."""
     return position if self_join else np.full(query.size, -1, np.int32)
 
 
-def _per_query(radius: float | np.ndarray, query: Rows) -> np.ndarray:
+def _per_query(radius: float | Floats, query: Rows) -> Floats:
+    """One radius per distinct query."""
     if np.ndim(radius) == 0:
         return np.full(query.size, float(radius))
     return np.ascontiguousarray(np.asarray(radius, float)[query.firsts])
-
-
-@contextmanager
-def threads(n_jobs: int | None, queries: int | None = None) -> Iterator[None]:
-    """Run compiled loops on ``n_jobs`` threads (None or -1: all); no answer depends on it.
-
-    A few ``queries`` are answered sooner by one thread than by several that wait for each other.
-    """
-    import numba
-
-    if n_jobs is not None and n_jobs != -1 and n_jobs < 1:
-        raise InputError(f"n_jobs must be a positive number of threads or -1, not {n_jobs}")
-    most = numba.config.NUMBA_NUM_THREADS
-    wanted = most if n_jobs is None or n_jobs == -1 else min(n_jobs, most)
-    if queries is not None and queries < FEW_QUERIES:
-        wanted = 1
-    before = numba.get_num_threads()
-    numba.set_num_threads(min(wanted, before) if n_jobs is None else wanted)
-    try:
-        yield
-    finally:
-        numba.set_num_threads(before)

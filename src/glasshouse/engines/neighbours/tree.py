@@ -8,21 +8,17 @@ so far. Nothing here needs the triangle inequality, so the four missing-value ru
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
+from glasshouse.data.arrays import Floats, Ints
 from glasshouse.engines.compiled import njit
 
 LEAF = 96
 SAMPLE = 256
-# Numbers are scaled to [0, w] and categories cost w; a missing number sits outside [0, w], at 4w (or -4w), so that
-# |a - b| > 1.5 w says "one of the two is missing" without a second array.
-MISSING_AT = 4.0
 
 
 @njit()
-def _mean_gap(numbers: Any, codes: Any, order: Any, start: int, end: int, column: int, weights: Any) -> float:
+def _mean_gap(numbers: Floats, codes: Ints, order: Ints, start: int, end: int, column: int, weights: Floats) -> float:
     """Mean distance in one column between pairs of records of the node: how much a split there can separate."""
     size = end - start
     step = max(1, size // SAMPLE)
@@ -44,7 +40,7 @@ def _mean_gap(numbers: Any, codes: Any, order: Any, start: int, end: int, column
 
 
 @njit()
-def _split_number(numbers: Any, order: Any, start: int, end: int, column: int, scratch: Any) -> int:
+def _split_number(numbers: Floats, order: Ints, start: int, end: int, column: int, scratch: Ints) -> int:
     """Partition around the sampled median; returns the boundary, or ``start`` when the column cannot split the node."""
     size = end - start
     step = max(1, size // SAMPLE)
@@ -74,7 +70,7 @@ def _split_number(numbers: Any, order: Any, start: int, end: int, column: int, s
 
 
 @njit()
-def _split_code(codes: Any, order: Any, start: int, end: int, column: int, scratch: Any) -> int:
+def _split_code(codes: Ints, order: Ints, start: int, end: int, column: int, scratch: Ints) -> int:
     """Most frequent code against the rest when it is frequent, else low codes against high codes."""
     size = end - start
     step = max(1, size // SAMPLE)
@@ -119,7 +115,7 @@ def _split_code(codes: Any, order: Any, start: int, end: int, column: int, scrat
 
 
 @njit()
-def grow(numbers: Any, codes: Any, weights: Any) -> Any:
+def grow(numbers: Floats, codes: Ints, weights: Floats) -> tuple[Ints, Ints, Ints, Ints, Ints]:
     """Order of the records and the nodes (left child or -1, right child, first and last record) of the box tree."""
     n = numbers.shape[0]
     n_numbers = numbers.shape[1]
@@ -168,7 +164,9 @@ def grow(numbers: Any, codes: Any, weights: Any) -> Any:
 
 
 @njit()
-def boxes(numbers: Any, codes: Any, weights: Any, left: Any, right: Any, first: Any, last: Any) -> Any:
+def boxes(
+    numbers: Floats, codes: Ints, weights: Floats, left: Ints, right: Ints, first: Ints, last: Ints
+) -> tuple[Floats, Floats, Ints, Ints, Ints, Ints, Ints]:
     """The box of every node; ``numbers`` and ``codes`` are in tree order.
 
     Numbers: lowest, highest present value and a missing flag (0 none, 1 some, 2 all). Codes: lowest, highest code, a

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
+from glasshouse.data.arrays import Bools, Floats, Ints
 from glasshouse.engines.compiled import njit, prange
 
 LEVEL, MISMATCH, MATCH, IGNORE = 0, 1, 2, 3
 TOL = 1e-9
-UNIFORM, SOFTMAX, GAUSSIAN, EPANECHNIKOV = 0, 1, 2, 3  # any other shape is the tricube
+UNIFORM, SOFTMAX, GAUSSIAN, EPANECHNIKOV, TRICUBE = 0, 1, 2, 3, 4
 
 
 @njit(parallel=True)
-def mixed(numbers: Any, codes: Any, other_numbers: Any, other_codes: Any, weights: Any, rule: int) -> Any:
+def mixed(numbers: Floats, codes: Ints, other_numbers: Floats, other_codes: Ints, weights: Floats, rule: int) -> Floats:
     """Weighted mean of |a - b| over numbers (NaN missing) and of a != b over codes (negative missing), for all
     pairs.
     """
@@ -58,7 +57,8 @@ def mixed(numbers: Any, codes: Any, other_numbers: Any, other_codes: Any, weight
 
 
 @njit()
-def _level(gap: float, cuts: Any) -> int:
+def _level(gap: float, cuts: Floats) -> int:
+    """The first level whose largest difference covers this one."""
     for c in range(cuts.shape[0]):
         if gap <= cuts[c]:
             return c
@@ -66,7 +66,7 @@ def _level(gap: float, cuts: Any) -> int:
 
 
 @njit()
-def _agreement(a: float, b: float, is_code: bool, cuts: Any, rule: int) -> int:
+def _agreement(a: float, b: float, is_code: bool, cuts: Floats, rule: int) -> int:
     """Level of agreement of one column: 0 best; number of cuts: none; one more: not comparable (missing, ignored)."""
     if np.isnan(a) or np.isnan(b):
         if rule == IGNORE:
@@ -79,7 +79,9 @@ def _agreement(a: float, b: float, is_code: bool, cuts: Any, rule: int) -> int:
 
 
 @njit(parallel=True)
-def agreement_score(values: Any, other: Any, is_code: Any, cuts: Any, n_cuts: Any, table: Any, rule: int) -> Any:
+def agreement_score(
+    values: Floats, other: Floats, is_code: Bools, cuts: Floats, n_cuts: Ints, table: Floats, rule: int
+) -> Floats:
     """Sum over columns of ``table[column, level of agreement]`` for all pairs."""
     n = values.shape[0]
     m = other.shape[0]
@@ -95,8 +97,30 @@ def agreement_score(values: Any, other: Any, is_code: Any, cuts: Any, n_cuts: An
 
 
 @njit()
-def pattern_counts(values: Any, other: Any, is_code: Any, cuts: Any, n_cuts: Any, rule: int, size: int) -> Any:
-    """How many pairs show each agreement pattern; a pattern is the mixed-radix number of its levels."""
+def pattern_counts(
+    values: Floats, other: Floats, is_code: Bools, cuts: Floats, n_cuts: Ints, rule: int, size: int
+) -> Ints:
+    """How many pairs show each agreement pattern.
+
+    Parameters
+    ----------
+    values, other : array of float
+        The two sides, [records, columns], NaN missing.
+    is_code : array of bool
+        Which columns are codes.
+    cuts : array of float
+        [columns, levels]: the largest difference of each level.
+    n_cuts : array of int
+        Levels of each column.
+    rule : int
+        Position of the missing-value rule.
+    size : int
+        Number of patterns; a pattern is the mixed-radix number of its levels.
+
+    Returns
+    -------
+    array of int
+    """
     counts = np.zeros(size, np.int64)
     for i in range(values.shape[0]):
         for j in range(other.shape[0]):
@@ -110,11 +134,23 @@ def pattern_counts(values: Any, other: Any, is_code: Any, cuts: Any, n_cuts: Any
 
 
 @njit(parallel=True)
-def row_figures(block: Any, true: Any, k: int) -> Any:
-    """Per query: smallest score, k-th smallest, score of the true match, scores below it and equal to it, mean,
-    variance.
+def row_figures(block: Floats, true: Ints, k: int) -> Floats:
+    """What is read off each query's scores.
 
-    ``true`` is the position of the true match or -1. Equality is within ``TOL``.
+    Parameters
+    ----------
+    block : array of float
+        [queries, searched], smaller meaning more alike.
+    true : array of int
+        Position of each query's true match, or -1.
+    k : int
+        Which smallest score is wanted besides the smallest.
+
+    Returns
+    -------
+    array of float
+        [queries, 7]: smallest score, k-th smallest, score of the true match, scores below it, equal to it (within
+        ``TOL``), mean and variance.
     """
     n, m = block.shape
     out = np.full((n, 7), np.nan)
@@ -160,7 +196,8 @@ def row_figures(block: Any, true: Any, k: int) -> Any:
 
 
 @njit()
-def _quantile(ordered: Any, p: float) -> float:
+def _quantile(ordered: Floats, p: float) -> float:
+    """Linear-interpolation quantile of sorted numbers."""
     at = p * (ordered.shape[0] - 1)
     low = int(at)
     high = min(low + 1, ordered.shape[0] - 1)
@@ -169,6 +206,7 @@ def _quantile(ordered: Any, p: float) -> float:
 
 @njit()
 def _kernel_weight(u: float, shape: int) -> float:
+    """Weight of a candidate at u bandwidths."""
     if shape == GAUSSIAN:
         return np.exp(-0.5 * u * u)
     if abs(u) >= 1.0:
@@ -180,11 +218,31 @@ def _kernel_weight(u: float, shape: int) -> float:
 
 @njit(parallel=True)
 def true_weights(
-    block: Any, radius: Any, true: Any, shape: int, kappa: float, bandwidth: float, from_best: bool
-) -> Any:
-    """Size of each candidate set {score <= radius} and the weight of the true match in it (0 when absent).
+    block: Floats, radius: Floats, true: Ints, shape: int, kappa: float, bandwidth: float, from_best: bool
+) -> tuple[Ints, Floats]:
+    """Size of each candidate set {score <= radius} and the weight of the true match in it.
 
-    ``kappa`` or ``bandwidth`` 0 asks for the default: 2 / range of the candidate scores, and Silverman's rule.
+    Parameters
+    ----------
+    block : array of float
+        [queries, searched], smaller meaning more alike.
+    radius : array of float
+        One per query.
+    true : array of int
+        Position of each query's true match, or -1.
+    shape : int
+        UNIFORM, SOFTMAX, GAUSSIAN, EPANECHNIKOV or TRICUBE.
+    kappa : float
+        Rate of the softmax; 0 asks for 2 / range of the candidate scores.
+    bandwidth : float
+        Of the kernels; 0 asks for Silverman's rule.
+    from_best : bool
+        Whether kernels are centred at the best score instead of 0.
+
+    Returns
+    -------
+    (size, weight) : tuple of arrays
+        Weight 0 where the true match is no candidate.
     """
     n, m = block.shape
     size = np.zeros(n, np.int64)

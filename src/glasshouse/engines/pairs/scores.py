@@ -6,13 +6,14 @@ the searched side, smaller meaning more alike. Record linkage reads what it need
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from typing import Any, Protocol
+from typing import Protocol, TypeVar
 
 import numpy as np
 
-from glasshouse.engines.neighbours.search import threads
+from glasshouse.data.arrays import Bools, Floats, Ints
+from glasshouse.engines.neighbours.threads import threads
 
 BLOCK = 4_000_000
 RULES = ("level", "mismatch", "match", "ignore")
@@ -27,14 +28,62 @@ class Scores(Protocol):
         ...
 
     @property
-    def shape(self) -> tuple[int, int]: ...
-    def block(self, rows: np.ndarray) -> np.ndarray: ...
-    def select(self, rows: np.ndarray, columns: np.ndarray) -> Scores: ...
-    def swap(self) -> Scores: ...
+    def shape(self) -> tuple[int, int]:
+        """Records of the two sides."""
+        ...
+
+    def block(self, rows: Ints) -> Floats:
+        """Scores of some queries against the whole searched side.
+
+        Parameters
+        ----------
+        rows : array of int
+            Positions of the queries.
+
+        Returns
+        -------
+        array of float
+            [queries, searched]
+        """
+        ...
+
+    def select(self, rows: Ints, columns: Ints) -> Scores:
+        """The same score on some records of either side.
+
+        Parameters
+        ----------
+        rows, columns : array of int
+            Positions on the asking and on the searched side.
+
+        Returns
+        -------
+        Scores
+        """
+        ...
+
+    def swap(self) -> Scores:
+        """The same score with the sides exchanged.
+
+        Returns
+        -------
+        Scores
+        """
+        ...
 
 
-def blocks(scores: Scores) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-    """Queries and their scores against the whole searched side, in order."""
+def blocks(scores: Scores) -> Iterator[tuple[Ints, Floats]]:
+    """Queries and their scores against the whole searched side, in order.
+
+    Parameters
+    ----------
+    scores : Scores
+        The two sides.
+
+    Yields
+    ------
+    (rows, block) : tuple of arrays
+        Positions of the queries, and [queries, searched] scores; never more than ``BLOCK`` of them.
+    """
     n, m = scores.shape
     step = max(1, BLOCK // max(m, 1))
     for start in range(0, n, step):
@@ -42,18 +91,44 @@ def blocks(scores: Scores) -> Iterator[tuple[np.ndarray, np.ndarray]]:
         yield rows, scores.block(rows)
 
 
-def dense(scores: Scores) -> np.ndarray:
-    """The whole matrix; callers keep to a stated size."""
+def dense(scores: Scores) -> Floats:
+    """The whole matrix; callers keep to a stated size.
+
+    Parameters
+    ----------
+    scores : Scores
+        The two sides.
+
+    Returns
+    -------
+    array of float
+    """
     return np.concatenate([part for _, part in blocks(scores)]) if scores.shape[0] else np.empty(scores.shape)
 
 
 @dataclass(frozen=True)
-class Mixed:
-    """Weighted mean of differences of numbers (already on the scale wanted) and of unequal codes."""
+class Mixed(Scores):
+    """Weighted mean of differences of numbers and of unequal codes.
 
-    numbers: tuple[np.ndarray, np.ndarray]
-    codes: tuple[np.ndarray, np.ndarray]
-    weights: np.ndarray
+    Parameters
+    ----------
+    numbers : (array of float, array of float)
+        Either side's numbers, already on the scale wanted; NaN missing.
+    codes : (array of int, array of int)
+        Either side's codes; negative missing.
+    weights : array of float
+        One per column, numbers first.
+    rule : int
+        Position of the missing-value rule in ``RULES``.
+    n_jobs : int, optional
+        Threads. Default: all.
+    likelihood : bool, default False
+        See :class:`Scores`.
+    """
+
+    numbers: tuple[Floats, Floats]
+    codes: tuple[Ints, Ints]
+    weights: Floats
     rule: int
     n_jobs: int | None = None
     likelihood: bool = False
@@ -62,7 +137,7 @@ class Mixed:
     def shape(self) -> tuple[int, int]:
         return len(self.numbers[0]), len(self.numbers[1])
 
-    def block(self, rows: np.ndarray) -> np.ndarray:
+    def block(self, rows: Ints) -> Floats:
         from glasshouse.engines.pairs.kernel import mixed
 
         with threads(self.n_jobs):
@@ -71,15 +146,24 @@ class Mixed:
             )
         return np.asarray(made)
 
-    def select(self, rows: np.ndarray, columns: np.ndarray) -> Mixed:
+    def select(self, rows: Ints, columns: Ints) -> Mixed:
         return replace(self, numbers=_cut(self.numbers, rows, columns), codes=_cut(self.codes, rows, columns))
 
     def swap(self) -> Mixed:
         return replace(self, numbers=self.numbers[::-1], codes=self.codes[::-1])
 
-    def contributions(self, true: np.ndarray) -> np.ndarray:
-        """Mean weighted difference of each column over the true pairs: where the masking separates people from their
-        rows.
+    def contributions(self, true: Ints) -> Floats:
+        """Where the masking separates people from their rows: mean weighted difference of each column, true pairs.
+
+        Parameters
+        ----------
+        true : array of int
+            Position of each query's true match, or -1.
+
+        Returns
+        -------
+        array of float
+            One per column.
         """
         known = np.flatnonzero(true >= 0)
         mine, theirs = known, true[known]
@@ -92,17 +176,34 @@ class Mixed:
 
 
 @dataclass(frozen=True)
-class Agreement:
+class Agreement(Scores):
     """Minus the log likelihood ratio of agreement levels, column by column (Fellegi & Sunter 1969).
 
-    ``values`` holds numbers and codes as floats, NaN missing; ``cuts[v]`` are the largest differences of each level.
+    Parameters
+    ----------
+    values : (array of float, array of float)
+        Either side's numbers and codes as floats; NaN missing.
+    is_code : array of bool
+        Which columns are codes.
+    cuts : array of float
+        [columns, levels]: the largest difference of each level.
+    n_cuts : array of int
+        Levels of each column.
+    table : array of float
+        [columns, levels + 2]: log likelihood ratio of each level.
+    rule : int
+        Position of the missing-value rule in ``RULES``.
+    n_jobs : int, optional
+        Threads. Default: all.
+    likelihood : bool, default True
+        See :class:`Scores`.
     """
 
-    values: tuple[np.ndarray, np.ndarray]
-    is_code: np.ndarray
-    cuts: np.ndarray
-    n_cuts: np.ndarray
-    table: np.ndarray
+    values: tuple[Floats, Floats]
+    is_code: Bools
+    cuts: Floats
+    n_cuts: Ints
+    table: Floats
     rule: int
     n_jobs: int | None = None
     likelihood: bool = True
@@ -111,7 +212,7 @@ class Agreement:
     def shape(self) -> tuple[int, int]:
         return len(self.values[0]), len(self.values[1])
 
-    def block(self, rows: np.ndarray) -> np.ndarray:
+    def block(self, rows: Ints) -> Floats:
         from glasshouse.engines.pairs.kernel import agreement_score
 
         with threads(self.n_jobs):
@@ -120,7 +221,7 @@ class Agreement:
             )
         return -np.asarray(made)
 
-    def select(self, rows: np.ndarray, columns: np.ndarray) -> Agreement:
+    def select(self, rows: Ints, columns: Ints) -> Agreement:
         return replace(self, values=_cut(self.values, rows, columns))
 
     def swap(self) -> Agreement:
@@ -128,15 +229,23 @@ class Agreement:
 
 
 @dataclass(frozen=True)
-class Transition:
+class Transition(Scores):
     """Minus the log probability that the first side's codes became the second side's, by one matrix per column.
 
-    ``logs[v][from, to]``; ``forward`` False reads the matrices the other way. Records equal in every code are computed
-    once.
+    Parameters
+    ----------
+    codes : (array of int, array of int)
+        Either side's codes; records equal in every code are computed once.
+    logs : tuple of arrays of float
+        Per column, log probability [from, to].
+    forward : bool, default True
+        False reads the matrices the other way.
+    likelihood : bool, default True
+        See :class:`Scores`.
     """
 
-    codes: tuple[np.ndarray, np.ndarray]
-    logs: tuple[np.ndarray, ...]
+    codes: tuple[Ints, Ints]
+    logs: tuple[Floats, ...]
     forward: bool = True
     likelihood: bool = True
 
@@ -144,7 +253,7 @@ class Transition:
     def shape(self) -> tuple[int, int]:
         return len(self.codes[0]), len(self.codes[1])
 
-    def block(self, rows: np.ndarray) -> np.ndarray:
+    def block(self, rows: Ints) -> Floats:
         mine, of_mine = np.unique(self.codes[0][rows], axis=0, return_inverse=True)
         theirs, of_theirs = np.unique(self.codes[1], axis=0, return_inverse=True)
         total = np.zeros((len(mine), len(theirs)))
@@ -153,7 +262,7 @@ class Transition:
             total += matrix[np.ix_(mine[:, v], theirs[:, v])]
         return np.ascontiguousarray(-total[of_mine.reshape(-1)][:, of_theirs.reshape(-1)])
 
-    def select(self, rows: np.ndarray, columns: np.ndarray) -> Transition:
+    def select(self, rows: Ints, columns: Ints) -> Transition:
         return replace(self, codes=_cut(self.codes, rows, columns))
 
     def swap(self) -> Transition:
@@ -161,25 +270,35 @@ class Transition:
 
 
 @dataclass(frozen=True)
-class Euclidean:
+class Euclidean(Scores):
     """Euclidean distance of whitened numbers, per pattern of missing values, joined with a share of unequal codes.
 
-    ``whiten(present)`` gives the factor that turns differences of the columns present into Mahalanobis distances, and
-    the scale they are divided by. ``part`` is the weight of the numeric side; distances are clipped at 1 when there
-    are codes.
+    Parameters
+    ----------
+    numbers : (array of float, array of float)
+        Either side's numbers; NaN missing.
+    codes : Mixed or None
+        Score of the codes; None where there are none.
+    part : float
+        Weight of the numeric side; distances are clipped at 1 when there are codes.
+    whiten : callable
+        Of a mask of columns present: the factor that turns their differences into Mahalanobis distances, and the scale
+        they are divided by.
+    likelihood : bool, default False
+        See :class:`Scores`.
     """
 
-    numbers: tuple[np.ndarray, np.ndarray]
+    numbers: tuple[Floats, Floats]
     codes: Mixed | None
     part: float
-    whiten: Any
+    whiten: Callable[[Bools], tuple[Floats, float]]
     likelihood: bool = False
 
     @property
     def shape(self) -> tuple[int, int]:
         return len(self.numbers[0]), len(self.numbers[1])
 
-    def block(self, rows: np.ndarray) -> np.ndarray:
+    def block(self, rows: Ints) -> Floats:
         from scipy.spatial.distance import cdist
 
         mine, theirs = self.numbers[0][rows], self.numbers[1]
@@ -200,7 +319,7 @@ class Euclidean:
             return out
         return self.part * np.minimum(out, 1.0) + (1 - self.part) * self.codes.block(rows)
 
-    def select(self, rows: np.ndarray, columns: np.ndarray) -> Euclidean:
+    def select(self, rows: Ints, columns: Ints) -> Euclidean:
         codes = None if self.codes is None else self.codes.select(rows, columns)
         return replace(self, numbers=_cut(self.numbers, rows, columns), codes=codes)
 
@@ -208,5 +327,9 @@ class Euclidean:
         return replace(self, numbers=self.numbers[::-1], codes=None if self.codes is None else self.codes.swap())
 
 
-def _cut(sides: tuple[np.ndarray, np.ndarray], rows: np.ndarray, columns: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+Side = TypeVar("Side", Floats, Ints)
+
+
+def _cut(sides: tuple[Side, Side], rows: Ints, columns: Ints) -> tuple[Side, Side]:
+    """Some records of either side."""
     return np.ascontiguousarray(sides[0][rows]), np.ascontiguousarray(sides[1][columns])

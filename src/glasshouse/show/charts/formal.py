@@ -94,7 +94,7 @@ def _ceiling(guarantee: Guarantee, log: bool) -> Any:
     lines = [_line(rates, guarantee.max_tpr(rates), "ceiling")]
     names, dashes = ["ceiling"], [[1, 0]]
     if isinstance(guarantee, Risk) and np.isfinite(guarantee.rho):
-        from glasshouse.formal.guarantees import gaussian
+        from glasshouse.formal.stated import gaussian
 
         lines.append(_line(rates, gaussian(guarantee.mu).max_tpr(rates), "if Gaussian-only"))
         names, dashes = [*names, "if Gaussian-only"], [*dashes, [2, 4]]

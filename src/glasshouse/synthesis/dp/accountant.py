@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any
 
 from glasshouse.core.errors import GlasshouseError
 
@@ -19,14 +18,27 @@ class BudgetExceeded(GlasshouseError):
 
 @dataclass(frozen=True)
 class Spent:
-    """One private step: what it looked at, how, and what it cost."""
+    """One private step.
+
+    Attributes
+    ----------
+    step : str
+        "measure" or "select".
+    subject : tuple of str
+        The columns it looked at, or the round.
+    rho : float
+        What it cost.
+    scale : float
+        Standard deviation (or scale) of its noise.
+    """
 
     step: str  # "measure" or "select"
     subject: tuple[str, ...]
     rho: float
     scale: float
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, object]:
+        """Plain data."""
         return {"step": self.step, "subject": list(self.subject), "rho": self.rho, "scale": self.scale}
 
 

@@ -9,12 +9,14 @@ from __future__ import annotations
 import datetime as dt
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TypeAlias
 
 import numpy as np
 import polars as pl
 
 from glasshouse.core.errors import InputError
+from glasshouse.data.arrays import Bools, Floats, Ints
+from glasshouse.data.tables import Label
 
 DEFAULT_BINS = 20
 _EPOCH = dt.date(1970, 1, 1)
@@ -26,18 +28,32 @@ class DomainError(InputError):
 
 @dataclass(frozen=True)
 class CategoryColumn:
-    """A closed list of labels; ``other`` names the one that takes everything not listed."""
+    """A closed list of labels.
+
+    Parameters
+    ----------
+    name : str
+        Name of the column.
+    categories : tuple
+        The labels, in order.
+    nullable : bool, default False
+        Whether missing is possible: one more cell.
+    other : label, optional
+        The label that takes everything not listed. Default: what is not listed is an error.
+    """
 
     name: str
-    categories: tuple[Any, ...]
+    categories: tuple[Label, ...]
     nullable: bool = False
-    other: Any = None
+    other: Label = None
 
     @property
     def size(self) -> int:
+        """Number of cells."""
         return len(self.categories) + self.nullable
 
-    def encode(self, values: pl.Series) -> np.ndarray:
+    def encode(self, values: pl.Series) -> Ints:
+        """The cell of every value."""
         labels = {_label(c): i for i, c in enumerate(self.categories)}
         texts = values.map_elements(_label, return_dtype=pl.String, skip_nulls=True) if _needs_text(values) else values
         texts = texts.cast(pl.String)
@@ -54,24 +70,43 @@ class CategoryColumn:
             found[unknown] = labels[_label(self.other)]
         return _with_missing(self, found, missing)
 
-    def decode(self, codes: np.ndarray, rng: np.random.Generator) -> pl.Series:
+    def decode(self, codes: Ints, rng: np.random.Generator) -> pl.Series:
+        """The label of every cell."""
         known = codes < len(self.categories)
         lookup = pl.Series(self.name, list(self.categories), strict=False)
         taken = lookup.gather(pl.Series(np.where(known, codes, 0)))
         return _nulls(taken, known)
 
-    def cells_of(self, value: Any) -> np.ndarray:
+    def cells_of(self, value: Label) -> Ints:
         """Cells a condition such as ``"F"`` or ``["F", "X"]`` selects."""
         return self.encode(pl.Series(self.name, list(value) if _is_list(value) else [value], strict=False))
 
-    def to_dict(self) -> dict[str, Any]:
-        content = {"type": "category", "categories": list(self.categories), "nullable": self.nullable}
+    def to_dict(self) -> dict[str, object]:
+        """The declaration as plain data."""
+        content: dict[str, object] = {"type": "category", "categories": list(self.categories)}
+        content["nullable"] = self.nullable
         return content if self.other is None else {**content, "other": self.other}
 
 
 @dataclass(frozen=True)
 class NumberColumn:
-    """Numbers, whole numbers or days between two declared bounds; a new cell begins at each of ``cuts``."""
+    """Numbers, whole numbers or days between two declared bounds.
+
+    Parameters
+    ----------
+    name : str
+        Name of the column.
+    kind : {"int", "float", "date"}
+        What the numbers are; dates are days since 1970.
+    lower, upper : float
+        The bounds; values outside are moved to them.
+    cuts : tuple of float
+        A new cell begins at each.
+    nullable : bool, default False
+        Whether missing is possible: one more cell.
+    precision : int, optional
+        Decimals of a float. Default: as drawn.
+    """
 
     name: str
     kind: str  # "int", "float" or "date"
@@ -83,16 +118,19 @@ class NumberColumn:
 
     @property
     def size(self) -> int:
+        """Number of cells."""
         return len(self.cuts) + 1 + self.nullable
 
-    def encode(self, values: pl.Series) -> np.ndarray:
+    def encode(self, values: pl.Series) -> Ints:
+        """The cell of every value."""
         numbers = self._numbers(values)
         missing = np.isnan(numbers)
         clipped = np.clip(np.where(missing, self.lower, numbers), self.lower, self.upper)
         cells = np.searchsorted(np.asarray(self.cuts), clipped, side="right")
         return _with_missing(self, cells, missing)
 
-    def _numbers(self, values: pl.Series) -> np.ndarray:
+    def _numbers(self, values: pl.Series) -> Floats:
+        """Values as numbers, dates as days."""
         if self.kind == "date":
             if values.dtype == pl.String:
                 values = values.str.to_date(strict=False)
@@ -104,7 +142,7 @@ class NumberColumn:
             raise DomainError(f"column {self.name!r} is declared {self.kind!r} but {broken} records hold no number")
         return np.asarray(numbers.fill_null(np.nan).to_numpy())
 
-    def decode(self, codes: np.ndarray, rng: np.random.Generator) -> pl.Series:
+    def decode(self, codes: Ints, rng: np.random.Generator) -> pl.Series:
         """A value drawn evenly inside the cell; whole numbers stay whole and inside the bounds."""
         starts, ends = np.array([self.lower, *self.cuts]), np.array([*self.cuts, self.upper])
         known = codes < len(starts)
@@ -123,19 +161,28 @@ class NumberColumn:
         series = pl.Series(self.name, drawn)
         return _nulls(series.cast(pl.Int32).cast(pl.Date) if self.kind == "date" else series, known)
 
-    def cells_of(self, value: Any) -> np.ndarray:
+    def cells_of(self, value: Label) -> Ints:
+        """Cells a condition such as ``30`` or ``[30, 31]`` selects."""
         return self.encode(pl.Series(self.name, list(value) if _is_list(value) else [value], strict=False))
 
-    def to_dict(self) -> dict[str, Any]:
-        content: dict[str, Any] = {"type": self.kind, "lower": self.lower, "upper": self.upper, "cuts": list(self.cuts)}
+    def to_dict(self) -> dict[str, object]:
+        """The declaration as plain data."""
+        content: dict[str, object] = {
+            "type": self.kind,
+            "lower": self.lower,
+            "upper": self.upper,
+            "cuts": list(self.cuts),
+        }
         content["nullable"] = self.nullable
         return content if self.precision is None else {**content, "precision": self.precision}
 
 
-DomainColumn = CategoryColumn | NumberColumn
+DomainColumn: TypeAlias = CategoryColumn | NumberColumn
+# What a user may write for one column: the labels, a description, or a column as it is parsed
+Declared: TypeAlias = Sequence[Label] | Mapping[str, Label] | DomainColumn
 
 
-def parse_column(name: str, declared: Any) -> DomainColumn:
+def parse_column(name: str, declared: Declared) -> DomainColumn:
     """One entry of a domain; the error says what is missing in the words of the declaration."""
     if isinstance(declared, (CategoryColumn, NumberColumn)):
         return declared
@@ -161,7 +208,7 @@ def parse_column(name: str, declared: Any) -> DomainColumn:
     raise DomainError(f"{name!r}: 'type' must be 'category', 'bool', 'int', 'float' or 'date'")
 
 
-def _parse_category(name: str, declared: Mapping[str, Any], nullable: bool) -> CategoryColumn:
+def _parse_category(name: str, declared: Mapping[str, Label], nullable: bool) -> CategoryColumn:
     categories = declared.get("categories")
     if not categories:
         raise DomainError(f"{name!r}: 'categories' is missing")
@@ -176,7 +223,7 @@ def _parse_category(name: str, declared: Mapping[str, Any], nullable: bool) -> C
     return CategoryColumn(name, tuple(categories), nullable, other)
 
 
-def _parse_number(name: str, kind: str, declared: Mapping[str, Any], nullable: bool) -> NumberColumn:
+def _parse_number(name: str, kind: str, declared: Mapping[str, Label], nullable: bool) -> NumberColumn:
     edges = declared.get("edges")
     bounds = [declared.get("lower", edges[0] if edges else None), declared.get("upper", edges[-1] if edges else None)]
     if bounds[0] is None or bounds[1] is None:
@@ -198,7 +245,7 @@ def _parse_number(name: str, kind: str, declared: Mapping[str, Any], nullable: b
     return NumberColumn(name, kind, lower, upper, tuple(cuts), nullable, precision if kind == "float" else None)
 
 
-def _even_cuts(name: str, kind: str, lower: float, upper: float, bins: Any) -> list[float]:
+def _even_cuts(name: str, kind: str, lower: float, upper: float, bins: object) -> list[float]:
     """Even cells. Whole numbers: each cell holds whole numbers, one cell per number where there are few of them."""
     if bins is not None and (isinstance(bins, bool) or not isinstance(bins, int) or bins < 1):
         raise DomainError(f"{name!r}: 'bins' must be a whole number of at least 1")
@@ -209,7 +256,7 @@ def _even_cuts(name: str, kind: str, lower: float, upper: float, bins: Any) -> l
     return [float(c) for c in np.ceil(lower + np.arange(1, count) * values / count)]
 
 
-def _bound(name: str, value: Any, kind: str) -> float:
+def _bound(name: str, value: object, kind: str) -> float:
     if kind == "date":
         if isinstance(value, str):
             try:
@@ -231,7 +278,8 @@ def _bound(name: str, value: Any, kind: str) -> float:
     return float(value)
 
 
-def _with_missing(column: DomainColumn, cells: np.ndarray, missing: np.ndarray) -> np.ndarray:
+def _with_missing(column: DomainColumn, cells: Ints, missing: Bools) -> Ints:
+    """Cells with the last one for missing, where the domain has it."""
     if missing.any() and not column.nullable:
         raise DomainError(
             f"column {column.name!r} has {int(missing.sum())} missing values but its domain does not say "
@@ -240,13 +288,13 @@ def _with_missing(column: DomainColumn, cells: np.ndarray, missing: np.ndarray) 
     return np.where(missing, column.size - 1, cells).astype(np.int64)
 
 
-def _nulls(series: pl.Series, known: np.ndarray) -> pl.Series:
+def _nulls(series: pl.Series, known: Bools) -> pl.Series:
     if known.all():
         return series
     return pl.select(pl.when(pl.Series(known)).then(series)).to_series().alias(series.name)
 
 
-def _label(value: Any) -> str:
+def _label(value: object) -> str:
     """1, 1.0 and "1" are the same category."""
     if isinstance(value, bool):
         return "true" if value else "false"
@@ -259,5 +307,5 @@ def _needs_text(values: pl.Series) -> bool:
     return values.dtype.is_float() or values.dtype == pl.Object
 
 
-def _is_list(value: Any) -> bool:
+def _is_list(value: object) -> bool:
     return isinstance(value, (list, tuple, set, np.ndarray))

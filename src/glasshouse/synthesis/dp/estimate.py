@@ -90,8 +90,7 @@ class _Fit:
         sums: dict[tuple[int, Clique], tuple[np.ndarray, float]] = {}
         rank = {c: i for i, c in enumerate(self.tree.sizes)}
         for m in measurements:
-            node = self.tree.holder(m.clique)
-            assert node is not None
+            node = self.tree.home(m.clique)
             clique = tuple(sorted(m.clique, key=rank.__getitem__))
             counts = np.transpose(m.counts, [m.clique.index(c) for c in clique])
             precision = 1.0 / m.scale**2
@@ -100,6 +99,7 @@ class _Fit:
         return {key: (total / weight, weight) for key, (total, weight) in sums.items()}
 
     def loss_and_gradient(self, tables: Sequence[np.ndarray]) -> tuple[float, list[np.ndarray]]:
+        """The loss at these tables, and its gradient by table."""
         loss = 0.0
         gradient = [np.zeros((1,) * t.ndim) for t in tables]
         for node, away, spread, wanted, weight in self.parts:

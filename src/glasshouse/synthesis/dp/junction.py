@@ -10,9 +10,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
+
+from glasshouse.core.errors import InputError, listed
 
 Clique = tuple[str, ...]
 
@@ -81,7 +82,16 @@ class JunctionTree:
         holders = [i for i, c in enumerate(self.cliques) if wanted <= set(c)]
         return min(holders, key=lambda i: (cells_of(self.sizes, self.cliques[i]), i)) if holders else None
 
+    def home(self, clique: Iterable[str]) -> int:
+        """The smallest table that contains these columns; an error when none does."""
+        columns = tuple(clique)
+        found = self.holder(columns)
+        if found is None:
+            raise InputError(f"no table of the model holds {listed(columns)} together; measure them together first")
+        return found
+
     def shape(self, clique: Iterable[str]) -> tuple[int, ...]:
+        """Cells of each of these columns."""
         return tuple(self.sizes[name] for name in clique)
 
     def separator(self, node: int) -> Clique:
@@ -169,7 +179,7 @@ class TreeModel:
         needed = self._subtree(set(columns))
         names = list(dict.fromkeys(c for node in needed for c in self.tree.cliques[node]))
         index = {c: i for i, c in enumerate(names)}
-        factors: list[Any] = []
+        factors: list[np.ndarray | list[int]] = []
         for position, node in enumerate(needed):
             table = self.tables[node]
             if position:  # all but the first, root-most table: conditional on the separator
@@ -177,8 +187,7 @@ class TreeModel:
                 below = table.sum(axis=away).reshape(spread)
                 table = np.divide(table, below, out=np.zeros_like(table), where=below > 0)
             factors.extend([table, [index[c] for c in self.tree.cliques[node]]])
-        operands: list[Any] = [*factors, [index[c] for c in columns]]
-        return np.asarray(np.einsum(*operands, optimize="greedy"))
+        return np.asarray(np.einsum(*factors, [index[c] for c in columns], optimize="greedy"))
 
     def _subtree(self, columns: set[str]) -> list[int]:
         """Tables of the smallest connected part of the tree that covers the columns, root-most first."""
@@ -209,8 +218,7 @@ class TreeModel:
             below = tables[node].sum(axis=away).reshape(spread)
             tables[node] = np.divide(tables[node], below, out=np.zeros_like(tables[node]), where=below > 0)
         for name, cells in allowed.items():
-            holder = self.tree.holder((name,))
-            assert holder is not None
+            holder = self.tree.home((name,))
             mask = np.zeros(self.tree.sizes[name])
             mask[cells] = 1.0
             axis = self.tree.cliques[holder].index(name)

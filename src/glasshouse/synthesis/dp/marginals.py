@@ -9,24 +9,35 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar, Literal, Self
+from typing import ClassVar, Literal, Protocol, Self
 
+import narwhals as nw
 import numpy as np
 import polars as pl
 
 from glasshouse.core.errors import GlasshouseError, InputError, closest, listed
 from glasshouse.core.plain import plain
 from glasshouse.core.streams import RandomState, generator
-from glasshouse.data.frames import Adopted, adopt, give_back
-from glasshouse.synthesis.contract import Synthesiser
+from glasshouse.data.arrays import Ints
+from glasshouse.data.frames import Adopted, Frame, adopt, give_back
+from glasshouse.data.split import collected
+from glasshouse.data.tables import Label
+from glasshouse.synthesis.contract import Arrays, Header, Synthesiser
 from glasshouse.synthesis.dp.accountant import Accountant, Spent
-from glasshouse.synthesis.dp.domain import Domain, DomainError, collected, domain_of
+from glasshouse.synthesis.dp.domain import Domain, DomainError, DomainLike, domain_of
 from glasshouse.synthesis.dp.estimate import Measurement, estimate, estimate_with_mbi, noisy_total
 from glasshouse.synthesis.dp.junction import Clique, JunctionTree, TreeModel, cells_of
 from glasshouse.synthesis.dp.noise import Noise
-from glasshouse.synthesis.dp.report import FitReport, read_promise
+from glasshouse.synthesis.dp.report import FitReport, Promise, read_promise
 
 Inference = Literal["glasshouse", "mbi"]
+
+
+class HasRho(Protocol):
+    """A promise a synthesiser can keep: formal's Risk, or anything else with a rho."""
+
+    @property
+    def rho(self) -> float: ...
 
 
 class NotFitted(GlasshouseError, RuntimeError):
@@ -38,20 +49,21 @@ class SavedRisk:
     """The promise a loaded synthesiser was fitted under, as plain data."""
 
     rho: float
-    content: Mapping[str, Any]
+    content: Mapping[str, object]
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, object]:
+        """The promise as it was written."""
         return dict(self.content)
 
 
 class Table:
     """The confidential table as cells; hands out exact marginals, which only the noise may see."""
 
-    def __init__(self, cells: Mapping[str, np.ndarray], sizes: Mapping[str, int]) -> None:
+    def __init__(self, cells: Mapping[str, Ints], sizes: Mapping[str, int]) -> None:
         self.cells, self.sizes = cells, dict(sizes)
-        self._seen: dict[Clique, np.ndarray] = {}
+        self._seen: dict[Clique, Ints] = {}
 
-    def counts(self, clique: Clique) -> np.ndarray:
+    def counts(self, clique: Clique) -> Ints:
         """Exact counts of a marginal, one axis per column."""
         if clique not in self._seen:
             shape = [self.sizes[c] for c in clique]
@@ -61,25 +73,36 @@ class Table:
 
 
 class MarginalSynthesiser(Synthesiser):
-    """fit(original), sample(n), save, load, report. One record is one person; rho is the whole price of everything."""
+    """fit(original), sample(n), save, load, report. One record is one person; rho is the whole price of everything.
+
+    Parameters
+    ----------
+    risk : Risk
+        What any attacker may reach.
+    domain : Domain, mapping or path
+        The possible values of every column.
+    rows : int, optional
+        The number of records, if public. Default: a noisy count.
+    inference : {"glasshouse", "mbi"}, default "glasshouse"
+        Who fits the distribution.
+    allow_leaky_domain : bool, default False
+        Accept a domain that was read from the data.
+    insecure_seed : int, optional
+        Makes the *private noise* repeatable, for tests only: the release is then not private.
+    """
 
     algorithm: ClassVar[str]
 
     def __init__(
         self,
-        risk: Any,
-        domain: Any = None,
+        risk: HasRho,
+        domain: DomainLike = None,
         *,
         rows: int | None = None,
         inference: Inference = "glasshouse",
         allow_leaky_domain: bool = False,
         insecure_seed: int | None = None,
     ) -> None:
-        """``risk``: a gh.Risk. ``domain``: a dictionary, a Domain or a codebook file. ``rows``: the number of records,
-        if public.
-
-        ``insecure_seed`` makes the *private noise* repeatable, for tests only: the release is then not private.
-        """
         rho = getattr(risk, "rho", None)
         if not isinstance(rho, (int, float)) or isinstance(rho, bool):
             raise InputError("risk must be a gh.Risk, for example gh.Risk.from_advantage(0.1) or gh.Risk.from_rho(0.5)")
@@ -106,12 +129,30 @@ class MarginalSynthesiser(Synthesiser):
         self._ledger: list[Spent] = []
         self._measured: list[Clique] = []
         self._estimated_rows: float | None = None
-        self._promise: dict[str, Any] | None = None
+        self._promise: Promise | None = None
 
     # -- fitting -----------------------------------------------------------------------------------------------------
 
-    def fit(self, original: Any) -> Self:
-        """Learn the distribution of ``original`` (a frame or a path) within the budget; returns self."""
+    def fit(self, original: Frame) -> Self:
+        """Learn the distribution of the original within the budget.
+
+        Parameters
+        ----------
+        original : frame or path
+            The confidential table, with exactly the columns of the domain; one record is one person.
+
+        Returns
+        -------
+        MarginalSynthesiser
+            This one.
+
+        Raises
+        ------
+        DomainError
+            When the table does not fit the domain; nothing private has been done by then.
+        MissingExtra
+            When OpenDP is not installed.
+        """
         adopted = adopt(original, "original")
         cells = self.domain.encode(collected(adopted))
         accountant = Accountant(float(self.risk.rho))
@@ -141,27 +182,42 @@ class MarginalSynthesiser(Synthesiser):
     # -- sampling ----------------------------------------------------------------------------------------------------
 
     def sample(
-        self, n: int | None = None, random_state: RandomState = 0, *, condition: Mapping[str, Any] | None = None
-    ) -> Any:
-        """Draw ``n`` records; by default as many as were (noisily) counted, or as declared public.
+        self, n: int | None = None, random_state: RandomState = 0, *, condition: Mapping[str, Label] | None = None
+    ) -> Frame:
+        """A synthetic table. Sampling costs no privacy, so it may be repeated with any seed.
 
-        ``condition={"sex": "F", "age": [30, 31]}`` draws only records with those values, from the fitted distribution
-        given them. Sampling costs no privacy, so it may be repeated with any seed.
+        Parameters
+        ----------
+        n : int, optional
+            Number of records. Default: as many as were declared public, else as were (noisily) counted.
+        random_state : int, numpy Generator or None, default 0
+            The same call gives the same table; None draws.
+        condition : mapping, optional
+            ``{"sex": "F", "age": [30, 31]}``: only records with those values, from the fitted distribution given them.
+            Default: no condition.
+
+        Returns
+        -------
+        frame
+            In the frame library of the original.
+
+        Raises
+        ------
+        InputError
+            When the condition names no column, or the model gives such records no weight.
         """
         model = self._fitted()
         if n is None:
             n = self.rows or max(1, round(self._estimated_rows or 1))
         if isinstance(n, bool) or not isinstance(n, (int, np.integer)) or n < 0:
             raise InputError(f"n must be a whole number of records, not {n!r}")
-        fixed: dict[str, np.ndarray] = {}
         if condition:
-            fixed = self._condition_cells(condition)
-            model, share = model.given(fixed)
+            model, share = model.given(self._condition_cells(condition))
             if share <= 0.0:
                 raise InputError(f"the model gives no weight to records with that condition on {listed(condition)}")
         rng = generator(random_state, self.algorithm, "sample")
         cells = model.sample(int(n), rng)
-        columns: dict[str, Any] = dict(self.domain.decode(cells, rng).to_dict(as_series=True))
+        columns: dict[str, pl.Series] = dict(self.domain.decode(cells, rng).to_dict(as_series=True))
         for name, value in (condition or {}).items():
             if np.isscalar(value) and self.domain[name].size > 1:
                 columns[name] = _constant(columns[name], value)
@@ -169,7 +225,8 @@ class MarginalSynthesiser(Synthesiser):
             return self._give(pl.DataFrame(columns))
         return give_back(columns, self._like, keep_index=False)
 
-    def _condition_cells(self, condition: Mapping[str, Any]) -> dict[str, np.ndarray]:
+    def _condition_cells(self, condition: Mapping[str, Label]) -> dict[str, Ints]:
+        """Cells that a condition allows, per column."""
         unknown = [c for c in condition if c not in self.domain]
         if unknown:
             raise InputError(
@@ -185,7 +242,18 @@ class MarginalSynthesiser(Synthesiser):
     # -- keeping -----------------------------------------------------------------------------------------------------
 
     def report(self) -> FitReport:
-        """What was promised, what was spent on what, and what is not covered."""
+        """What was promised, what was spent on what, and what is not covered.
+
+        Returns
+        -------
+        FitReport
+            Prints itself; ``label`` says in three words how far the guarantee reaches.
+
+        Raises
+        ------
+        NotFitted
+            Before ``fit``.
+        """
         self._fitted()
         leaks = []
         if self.domain.leaky:
@@ -197,7 +265,7 @@ class MarginalSynthesiser(Synthesiser):
             rho=float(self.risk.rho),
             ledger=tuple(self._ledger),
             promise=self._promise or read_promise(self.risk),
-            domain=self.domain.to_dict(),
+            domain={**self.domain.to_dict()},
             rows=self.rows or max(1, round(self._estimated_rows or 1)),
             rows_public=self.rows is not None,
             measured=tuple(self._measured),
@@ -205,13 +273,14 @@ class MarginalSynthesiser(Synthesiser):
             settings=self._settings(),
         )
 
-    def _settings(self) -> dict[str, Any]:
+    def _settings(self) -> dict[str, object]:
         return {"inference": self.inference}
 
-    def _state(self) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
+    def _state(self) -> tuple[Header, Arrays]:
         model = self._fitted()
+        to_dict = getattr(self.risk, "to_dict", None)
         header = {
-            "risk": self.risk.to_dict() if hasattr(self.risk, "to_dict") else {"rho": self.risk.rho},
+            "risk": to_dict() if callable(to_dict) else {"rho": self.risk.rho},
             "rho": float(self.risk.rho),
             "domain": plain(self.domain.to_dict()),
             "cliques": [list(c) for c in model.tree.cliques],
@@ -226,7 +295,7 @@ class MarginalSynthesiser(Synthesiser):
         return header, {f"table_{i}": table for i, table in enumerate(model.tables)}
 
     @classmethod
-    def _from_state(cls, header: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> Self:
+    def _from_state(cls, header: Header, arrays: Arrays) -> Self:
         made = cls(
             SavedRisk(float(header["rho"]), header["risk"]),
             Domain.from_dict(header["domain"]),
@@ -240,7 +309,7 @@ class MarginalSynthesiser(Synthesiser):
         made._estimated_rows = header["estimated_rows"]
         made._measured = [tuple(c) for c in header["measured"]]
         made._ledger = [Spent(e["step"], tuple(e["subject"]), e["rho"], e["scale"]) for e in header["ledger"]]
-        made._promise = dict(header["promise"])
+        made._promise = {"sentences": header["promise"]["sentences"], "curve": header["promise"]["curve"]}
         return made
 
     def __repr__(self) -> str:
@@ -251,10 +320,10 @@ class MarginalSynthesiser(Synthesiser):
 def _shell(adopted: Adopted) -> Adopted:
     """What is needed to answer in the caller's frame library, without keeping the confidential table alive."""
     native = adopted.native.limit(0) if adopted.library == "pyspark" else None
-    return replace(adopted, native=native, lazy=None)  # type: ignore[arg-type]
+    return replace(adopted, native=native, lazy=nw.from_native(pl.LazyFrame()))
 
 
-def _constant(series: Any, value: Any) -> Any:
+def _constant(series: pl.Series, value: Label) -> pl.Series:
     """The value that was asked for, in the type of the column, instead of another one of the same cell."""
     try:
         return pl.repeat(value, len(series), dtype=series.dtype, eager=True).alias(series.name)

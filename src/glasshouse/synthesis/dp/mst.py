@@ -14,11 +14,48 @@ from glasshouse.synthesis.dp.noise import Noise
 
 
 class Mst(MarginalSynthesiser):
-    """Differentially private synthesis from a tree of pairs: ``Mst(risk, domain).fit(original).sample()``.
+    """Differentially private synthesis from a tree of pairs.
 
-    A third of rho goes into the single columns, a third into choosing the tree, a third into its pairs. Fast and
-    robust; it keeps single columns and the strongest dependences, and takes columns far apart on the tree as
+    Fast and robust; it keeps single columns and the strongest dependences, and takes columns far apart on the tree as
     independent given those between. Needs the extra ``glasshouse[dp]`` for fitting.
+
+    Parameters
+    ----------
+    risk : Risk
+        What any attacker may reach; its rho is the whole budget.
+    domain : Domain, mapping or path
+        The possible values of every column, from the codebook and not from the data.
+    rows : int, optional
+        The number of records, if it is public. Default: a noisy count.
+    inference : {"glasshouse", "mbi"}, default "glasshouse"
+        Who fits the distribution to the noisy marginals; "mbi" needs the extra ``glasshouse[mbi]``.
+    allow_leaky_domain : bool, default False
+        Accept a domain that was read from the data; the report then says that the guarantee excludes it.
+    insecure_seed : int, optional
+        Makes the *private noise* repeatable, for tests and teaching only: the release is then not private.
+
+    Notes
+    -----
+    A third of rho goes into the single columns, a third into choosing the tree (Kruskal's algorithm, each edge by the
+    exponential mechanism), a third into its pairs. The noise is discrete Gaussian with standard deviation
+    1 / sqrt(2 rho) per measured marginal. One record is one person.
+
+    References
+    ----------
+    McKenna, Miklau & Sheldon (2021), Winning the NIST contest: a scalable and general approach to differentially
+    private synthetic data.
+
+    Examples
+    --------
+    >>> import glasshouse as gh
+    >>> original = gh.data.simulate_health(500).select("gender", "education", "age")
+    >>> domain = {"gender": ["female", "male"], "education": ["low", "medium", "high"],
+    ...           "age": {"type": "float", "lower": 18, "upper": 85, "bins": 8}}
+    >>> model = gh.synthesis.Mst(gh.Risk.from_rho(1.0), domain, rows=500).fit(original)
+    >>> model.sample(random_state=1).shape
+    (500, 3)
+    >>> model.report().label, round(model.report().spent, 6)
+    ('end-to-end DP', 1.0)
     """
 
     algorithm: ClassVar[str] = "mst"

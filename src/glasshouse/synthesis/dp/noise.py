@@ -8,12 +8,13 @@ release is not private.
 from __future__ import annotations
 
 import math
-from typing import Any
+from types import ModuleType
 
 import numpy as np
 
 from glasshouse.core.errors import MissingExtra
 from glasshouse.core.streams import generator
+from glasshouse.data.arrays import Floats, Ints
 from glasshouse.synthesis.dp.accountant import Accountant
 
 # Scores are sums of doubles; rounding may move two neighbours' scores apart by a hair more than the exact sensitivity.
@@ -35,38 +36,38 @@ class Noise:
         self.accountant = accountant
         self.seeded = insecure_seed is not None
         self._rng = generator(insecure_seed, "private noise") if self.seeded else None
-        self._opendp = None if self.seeded else _opendp()
+        if self._rng is None:
+            _opendp()  # a missing package is told before anything looks at the data
 
-    def measure(self, counts: np.ndarray, rho: float, subject: tuple[str, ...]) -> tuple[np.ndarray, float]:
+    def measure(self, counts: Ints, rho: float, subject: tuple[str, ...]) -> tuple[Floats, float]:
         """Counts of one marginal plus discrete Gaussian noise; one record added or removed moves one cell by one."""
         scale = scale_of(rho)
-        if self._opendp is None:
+        if self._rng is not None:
             self.accountant.charge("measure", subject, 0.5 / scale**2, scale)
-            assert self._rng is not None
-            return counts + np.rint(self._rng.normal(0.0, scale, counts.shape)), scale
-        dp = self._opendp
+            return counts.astype(float) + np.rint(self._rng.normal(0.0, scale, counts.shape)), scale
+        dp = _opendp()
         space = dp.vector_domain(dp.atom_domain(T="i64")), dp.l2_distance(T="f64")
         mechanism = dp.m.make_gaussian(*space, scale)
         self.accountant.charge("measure", subject, float(mechanism.map(1.0)), scale)
         noisy = np.array(mechanism(counts.ravel().astype(np.int64).tolist()), dtype=float)
         return noisy.reshape(counts.shape), scale
 
-    def select(self, scores: np.ndarray, sensitivity: float, rho: float, subject: tuple[str, ...]) -> int:
+    def select(self, scores: Floats, sensitivity: float, rho: float, subject: tuple[str, ...]) -> int:
         """Index of a high score by the exponential mechanism: rho = epsilon^2 / 8 (Cesar & Rogers 2021)."""
         sensitivity *= SCORE_ROUNDING
         scale = sensitivity / math.sqrt(2.0 * rho) * (1.0 + 1e-12)  # 2 sensitivity / epsilon
-        if self._opendp is None:
+        if self._rng is not None:
             self.accountant.charge("select", subject, 0.5 * (sensitivity / scale) ** 2, scale)
-            assert self._rng is not None
             return int(np.argmax(scores + self._rng.gumbel(0.0, scale, scores.shape)))
-        dp = self._opendp
+        dp = _opendp()
         space = dp.vector_domain(dp.atom_domain(T="f64", nan=False)), dp.linf_distance(T="f64")
         mechanism = dp.m.make_noisy_max(*space, dp.zero_concentrated_divergence(), scale=scale)
         self.accountant.charge("select", subject, float(mechanism.map(float(sensitivity))), scale)
         return int(mechanism([float(s) for s in scores]))
 
 
-def _opendp() -> Any:
+def _opendp() -> ModuleType:
+    """OpenDP, with the features the two steps need."""
     try:
         import opendp.prelude as dp
     except ImportError as missing:

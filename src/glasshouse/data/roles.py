@@ -1,0 +1,157 @@
+"""Roles of columns: what a caller may call them, and the checks that stop before anything is computed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import narwhals as nw
+
+from glasshouse.core.errors import InputError, closest, listed
+from glasshouse.core.measure import ALIASES, FOREIGN_NAMES
+from glasshouse.data.tables import Tables
+
+if TYPE_CHECKING:
+    from glasshouse.data.pair import Pair
+
+Argument: TypeAlias = Any  # an argument of Pair passed on by name: a frame, a column, a mapping
+MISSING_RULES = ("level", "drop", "wildcard")
+
+
+def names_of(names: Sequence[str] | str | None) -> tuple[str, ...]:
+    """Column names as a tuple, from one name, several or none.
+
+    Parameters
+    ----------
+    names : str, sequence of str or None
+        A label that is no text counts as one name.
+
+    Returns
+    -------
+    tuple of str
+    """
+    if names is None:
+        return ()
+    if isinstance(names, str) or not isinstance(names, Iterable):
+        return (str(names),)  # a column label need not be text
+    return tuple(str(n) for n in names)
+
+
+def take_aliases(given: dict[str, Argument], aliases: Mapping[str, Argument]) -> None:
+    """Enter arguments that came under another name; refuse what is no argument of a Pair.
+
+    Parameters
+    ----------
+    given : dict
+        Arguments by their name here; changed in place.
+    aliases : mapping
+        Arguments by another name.
+
+    Raises
+    ------
+    InputError
+        For an unknown name, or one argument given under two names.
+    """
+    for name, value in aliases.items():
+        if name in ALIASES and given.get(ALIASES[name]) is not None:
+            raise InputError(f"`{name}` and `{ALIASES[name]}` are the same argument; give one of them")
+        if name in ALIASES:
+            given[ALIASES[name]] = value
+        elif name in FOREIGN_NAMES:
+            raise InputError(f"`{name}` is called `{FOREIGN_NAMES[name]}` here")
+        else:
+            raise InputError(f"a Pair has no argument {name!r}{closest(name, given)}")
+
+
+def require_column(tables: Tables, column: str, role: str = "column") -> None:
+    """Stop when a column is not in every table.
+
+    Parameters
+    ----------
+    tables : Tables
+        The tables of a pair.
+    column : str
+        The column a caller named.
+    role : str, default "column"
+        What the column was named as, for the message: "key", "target".
+
+    Raises
+    ------
+    InputError
+        The message names the column, the table that lacks it, and the way out.
+    """
+    if column in tables.columns:
+        for table in tables.adopted:
+            if column not in tables.lazy_columns(table):
+                spoken = "release" if table.startswith("released") else table
+                way_out = f"; drop it from the {role}s or release it" if role == "key" else ""
+                raise InputError(f"{role} {column!r} is in the original but not in the {spoken}{way_out}")
+        return
+    adopted = tables.adopted["original"].lazy.collect_schema().names()
+    if column in adopted:
+        raise InputError(f"{role} {column!r} is left out by exclude=; take it out of exclude or choose another {role}")
+    raise InputError(f"{role} {column!r} is not in the original{closest(column, adopted)}; it has: {listed(adopted)}")
+
+
+def check_roles(pair: Pair) -> None:
+    """Stop when the roles of a pair contradict its tables or each other.
+
+    Parameters
+    ----------
+    pair : Pair
+        A pair whose tables are adopted and whose roles are named.
+
+    Raises
+    ------
+    InputError
+        For a role that names an absent column, a target that is a key, bad weights, or rows that cannot be paired.
+    """
+    tables = pair._tables
+    if pair.missing not in MISSING_RULES:
+        raise InputError(f"missing={pair.missing!r} is no rule; choose one of {listed(MISSING_RULES)}")
+    for role, names in (("key", pair.keys), ("target", pair.targets)):
+        twice = sorted({c for c in names if names.count(c) > 1})
+        if twice:
+            raise InputError(f"{role} {twice[0]!r} is named twice")
+        for column in names:
+            require_column(tables, column, role)
+    both = [t for t in pair.targets if t in pair.keys]
+    if both:
+        raise InputError(
+            f"target {both[0]!r} is also a key: an attacker who knows it need not infer it; take it out of keys"
+        )
+    for name, role in ((pair.weights, "weights column"), (pair.cluster, "cluster column")):
+        if name is not None and name not in tables.lazy_columns("original"):
+            known = tables.adopted["original"].lazy.collect_schema().names()
+            raise InputError(f"{role} {name!r} is not in the original{closest(name, known)}")
+    for column in pair.special_codes:
+        if column not in tables.columns:
+            raise InputError(
+                f"special_codes names {column!r}, which is no shared column{closest(column, tables.columns)}"
+            )
+    _check_weights(pair)
+    if pair.row_paired and pair.n("original") != pair.n("released"):
+        raise InputError(
+            f"row_paired=True, but the original has {pair.n('original'):,} records and the release "
+            f"{pair.n('released'):,}"
+        )
+
+
+def _check_weights(pair: Pair) -> None:
+    """Weights are numbers, present and not negative."""
+    for table in ("original", "released"):
+        if pair.weights is None or not pair.has(pair.weights, table):
+            continue
+        if pair._tables.columns[pair.weights].storage not in ("int", "float"):
+            raise InputError(f"weight column {pair.weights!r} is not numeric")
+        negative = (
+            pair.frame(table)
+            .select((nw.col(pair.weights) < 0).cast(nw.Int64).sum().alias("negative"))
+            .collect(backend="polars")
+        )
+        below, absent = int(negative.to_native().item() or 0), pair.n_missing(pair.weights, table)
+        if below or absent:
+            raise InputError(
+                f"weight column {pair.weights!r} of the {table} table has {absent} missing and {below} negative "
+                "values; mend them or drop those records"
+            )
