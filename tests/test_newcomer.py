@@ -87,8 +87,9 @@ def test_a_new_measure_is_one_file(tmp_path: Path) -> None:
 
 def test_the_stubs_name_every_measure() -> None:
     """Editors and type checkers read the stubs; `make stubs` writes them."""
-    import glasshouse
     from tools.make_stubs import ROOMS, stub
+
+    import glasshouse
 
     for room in ROOMS:
         path = Path(glasshouse.__file__).parent / room / "__init__.pyi"
