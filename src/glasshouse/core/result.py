@@ -213,7 +213,18 @@ class Result:
         return status if status in ("pass", "warn", "fail") else None  # type: ignore[return-value]  # mypy narrows no `in`
 
     def with_limits(self, *limits: Limit) -> Self:
-        """The same result judged by other limits."""
+        """The same result judged by other limits.
+
+        Parameters
+        ----------
+        *limits : Limit
+            The limits in force from now on.
+
+        Returns
+        -------
+        Result
+            A copy; a result does not change.
+        """
         better = "lower" if self.measure is None else self.measure.better
         return self._copy(_limits=tuple(limit.resolved(better) for limit in limits))
 
@@ -235,7 +246,13 @@ class Result:
         return self._record_frame
 
     def record_arrays(self) -> dict[str, np.ndarray]:
-        """The records as plain arrays, for engines, charts and tests."""
+        """The records as plain arrays, for engines, charts and tests.
+
+        Returns
+        -------
+        dict of str to ndarray
+            One array per column, one entry per record.
+        """
         if self._records is None:
             raise InputError(f"{self.name} has no figures per record")
         if self._arrays is None:
@@ -243,7 +260,13 @@ class Result:
         return self._arrays or {}
 
     def flags(self) -> tuple[np.ndarray, np.ndarray]:
-        """The record column behind the headline as numbers, and which records have one."""
+        """The record column behind the headline.
+
+        Returns
+        -------
+        tuple of ndarray
+            The column as numbers, and which records have one.
+        """
         self._own_records()
         column = self.record_arrays()[str(self.flag)]
         known = ~np.ma.getmaskarray(column)
@@ -251,8 +274,22 @@ class Result:
         return numbers, known & np.isfinite(numbers)
 
     def by(self, column: str, confidence: float = 0.95, min_group: int = 10) -> Frame:
-        """The figure inside each level of ``column``, with n and interval; groups under ``min_group`` are marked
-        small."""
+        """The figure inside each level of a column.
+
+        Parameters
+        ----------
+        column : str
+            Any column of the table the records belong to.
+        confidence : float
+            Of the intervals.
+        min_group : int
+            Groups with fewer records are marked small.
+
+        Returns
+        -------
+        frame
+            One row per level with n, value, low, high and small, in the user's own library.
+        """
         flags, known = self.flags()
         source = self._own_records()
         labels, codes = source.group_labels(column, self._record_table)
@@ -277,7 +314,18 @@ class Result:
         return self._source
 
     def top(self, n: int = 10) -> Frame:
-        """The ``n`` records most at risk, with their position (``row``, counted from 0) in the table assessed."""
+        """The records most at risk.
+
+        Parameters
+        ----------
+        n : int
+            How many.
+
+        Returns
+        -------
+        frame
+            The records' figures with their position (``row``, counted from 0) in the table assessed.
+        """
         if self._records is None or self._rank is None or self._source is None:
             raise InputError(f"{self.name} has no figure per record to sort by")
         arrays = self.record_arrays()
@@ -289,17 +337,47 @@ class Result:
     # -- other forms -------------------------------------------------------------------------------------------------
 
     def plot(self, kind: str | None = None, **options: Any) -> Any:
-        """An Altair chart of this result; ``kind`` names one of several where a measure has them."""
+        """Draw the result.
+
+        Parameters
+        ----------
+        kind : str, optional
+            One of several charts where a measure has them.
+        **options
+            Passed to the chart.
+
+        Returns
+        -------
+        altair.Chart
+            The picture.
+        """
         from glasshouse.core.charts import draw
 
         return draw(self, kind, **options)
 
     def summary(self) -> str:
-        """A short block of text: the sentence, the figures, the warnings."""
+        """A short block of text.
+
+        Returns
+        -------
+        str
+            The sentence, the figures, the warnings.
+        """
         return printing.block(self)
 
     def to_dict(self, audience: str = "internal") -> Content:
-        """Everything but the records as plain objects. ``audience="external"`` leaves out what may hold data values."""
+        """Everything but the records as plain objects.
+
+        Parameters
+        ----------
+        audience : {"internal", "external"}
+            "external" leaves out what may hold data values.
+
+        Returns
+        -------
+        dict
+            Plain data.
+        """
         private = set() if audience == "internal" or self.measure is None else set(self.measure.private)
         settings = {k: v for k, v in self.settings.items() if k != "options" or not private}
         if private and "options" in self.settings:
@@ -327,11 +405,28 @@ class Result:
         return content
 
     def to_json(self, audience: str = "internal") -> str:
-        """``to_dict`` as deterministic JSON text without NaN."""
+        """``to_dict`` as deterministic JSON text without NaN.
+
+        Parameters
+        ----------
+        audience : {"internal", "external"}
+            For whom.
+
+        Returns
+        -------
+        str
+            JSON.
+        """
         return to_json(self.to_dict(audience))
 
     def to_frame(self) -> Frame:
-        """The figures as a table in the user's frame library: the measure's own table, or one row per figure."""
+        """The figures as a table: the measure's own table, or one row per figure.
+
+        Returns
+        -------
+        frame
+            In the user's own library.
+        """
         if self._table is not None:
             names = list(dict.fromkeys(name for row in self._table for name in row))
             columns: dict[str, list[Any]] = {name: [row.get(name) for row in self._table] for name in names}

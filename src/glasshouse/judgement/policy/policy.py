@@ -49,9 +49,33 @@ _RUN = ("measures", "keys", "target", "seed", "weights", "cluster", "row_paired"
 class Policy:
     """A named set of rules, the threats that must have been assessed, and the settings needed to compute them.
 
-    ``others`` says what happens to measures no rule names: "declared" judges them by the limits in their own
-    declaration, "inform" shows them and lets them decide nothing. ``require`` None means: no threat was waived, so a
-    verdict on the release needs all four, while the exit code looks at the rules only.
+    Parameters
+    ----------
+    name, title, why : str
+        What it is called, a heading, and what it is for.
+    rules : tuple of Limit
+        The limits, each with the measure it speaks of.
+    require : tuple of str, optional
+        Threats that must have been assessed. None: no threat was waived, so a verdict on the release needs all four,
+        while the exit code looks at the rules only.
+    others : {"inform", "declared"}
+        What happens to measures no rule names: "declared" judges them by the limits in their own declaration,
+        "inform" shows them and lets them decide nothing.
+    verdict_rule : {"threats", "riskutility"}
+        The rule of this house, or that of riskutility 0.1.0 for comparison.
+    min_count : int
+        Counts below it are not told in an external report.
+    run : mapping
+        Settings of the run: measures, keys, target, seed, weights, cluster, row_paired, missing, exclude.
+    source : str
+        Where it came from.
+
+    Examples
+    --------
+    >>> import glasshouse as gh
+    >>> policy = gh.Policy.from_dict({"rule": [{"measure": "disco", "statistic": "excess", "limit": 0.1}]})
+    >>> policy.measures
+    ('disco',)
     """
 
     name: str
@@ -67,7 +91,18 @@ class Policy:
 
     @classmethod
     def load(cls, path: str | Path) -> Policy:
-        """Read and validate a policy file."""
+        """Read and validate a policy file.
+
+        Parameters
+        ----------
+        path : str or Path
+            A TOML file, as ``glasshouse policy init`` writes one.
+
+        Returns
+        -------
+        Policy
+            The policy; a mistake in the file is an InputError that names the place.
+        """
         path = Path(path)
         if not path.is_file():
             raise InputError(
@@ -82,7 +117,18 @@ class Policy:
 
     @classmethod
     def preset(cls, name: str) -> Policy:
-        """A built-in policy: "public", "research" or "secure"; "riskutility" applies that package's own rule."""
+        """A built-in policy.
+
+        Parameters
+        ----------
+        name : {"public", "research", "secure", "riskutility"}
+            Strict to wide; "riskutility" applies that package's own rule, for comparison.
+
+        Returns
+        -------
+        Policy
+            The policy.
+        """
         if name == "riskutility":
             return cls(
                 name="riskutility",
@@ -98,7 +144,18 @@ class Policy:
 
     @classmethod
     def of(cls, policy: Policy | str | Path | None) -> Policy:
-        """A policy from a policy, a preset's name, a path, or nothing: the limits every measure declares for itself."""
+        """A policy from whatever a caller may give.
+
+        Parameters
+        ----------
+        policy : Policy, str, Path or None
+            A policy, a preset's name, a path, or nothing: the limits every measure declares for itself.
+
+        Returns
+        -------
+        Policy
+            The policy.
+        """
         if policy is None:
             return DECLARED
         if isinstance(policy, Policy):
@@ -109,7 +166,20 @@ class Policy:
 
     @classmethod
     def parse(cls, text: str, source: str = "text") -> Policy:
-        """A policy from TOML text. Every problem is one sentence that names the place."""
+        """A policy from TOML text. Every problem is one sentence that names the place.
+
+        Parameters
+        ----------
+        text : str
+            The content of a policy file.
+        source : str
+            What to call it in messages.
+
+        Returns
+        -------
+        Policy
+            The policy.
+        """
         try:
             content = tomllib.loads(text)
         except tomllib.TOMLDecodeError as problem:
@@ -118,7 +188,20 @@ class Policy:
 
     @classmethod
     def from_dict(cls, content: Mapping[str, Any], source: str = "dict") -> Policy:
-        """A policy from plain data, validated in the same way as a file."""
+        """A policy from plain data, validated in the same way as a file.
+
+        Parameters
+        ----------
+        content : mapping
+            What a policy file holds, as a dictionary.
+        source : str
+            What to call it in messages.
+
+        Returns
+        -------
+        Policy
+            The policy.
+        """
         where = f"policy {source}"
         check_keys(content, _TOP, where)
         if content.get("format", FORMAT) != FORMAT:
@@ -162,17 +245,51 @@ class Policy:
         return tuple(dict.fromkeys(rule.measure for rule in self.rules))
 
     def rules_for(self, measure: str) -> tuple[Limit, ...]:
+        """The rules that look at one measure.
+
+        Parameters
+        ----------
+        measure : str
+            Its name.
+
+        Returns
+        -------
+        tuple of Limit
+            In the order of the file.
+        """
         return tuple(rule for rule in self.rules if rule.measure == measure)
 
     def options_for(self, measure: str) -> Content:
-        """Options the rules ask a measure to be run with."""
+        """Options the rules ask a measure to be run with.
+
+        Parameters
+        ----------
+        measure : str
+            Its name.
+
+        Returns
+        -------
+        dict
+            Option names and values.
+        """
         merged: Content = {}
         for rule in self.rules_for(measure):
             merged |= dict(rule.options)
         return merged
 
     def problems(self, known: Mapping[str, Measure]) -> list[str]:
-        """What is wrong with this policy, given the measures there are."""
+        """What is wrong with this policy, given the measures there are.
+
+        Parameters
+        ----------
+        known : mapping of str to Measure
+            The measures by name.
+
+        Returns
+        -------
+        list of str
+            One sentence per problem.
+        """
         found = []
         for rule in self.rules:
             if rule.measure not in known:
@@ -203,7 +320,18 @@ class Policy:
         return found
 
     def validated(self, known: Mapping[str, Measure]) -> Policy:
-        """This policy, or an error that lists what is wrong with it."""
+        """This policy with everything its rules leave open filled in, or an error that lists what is wrong with it.
+
+        Parameters
+        ----------
+        known : mapping of str to Measure
+            The measures by name.
+
+        Returns
+        -------
+        Policy
+            The same policy; operators, statistics and evidence come from the measures' declarations.
+        """
         found = self.problems(known)
         if found:
             raise InputError(f"policy {self.name!r}: " + "; ".join(found))
@@ -212,13 +340,28 @@ class Policy:
     def evaluate(self, results: Any) -> PolicyReport:
         """Judge results by the rules.
 
-        ``results``: an assessment, a mapping name -> Result, or an iterable of Results.
+        Parameters
+        ----------
+        results : Assessment, mapping of str to Result, Result or iterable of Result
+            What was measured.
+
+        Returns
+        -------
+        PolicyReport
+            One outcome per rule.
         """
         results = getattr(results, "results", results)
         by_name = dict(results) if isinstance(results, Mapping) else {r.name: r for r in _several(results)}
         return PolicyReport(self.name, tuple(rule.judge(by_name.get(rule.measure)) for rule in self.rules))
 
     def to_dict(self) -> Content:
+        """The policy as plain data.
+
+        Returns
+        -------
+        dict
+            In the words of a policy file.
+        """
         return {
             "format": FORMAT,
             "name": self.name,

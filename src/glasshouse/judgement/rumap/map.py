@@ -24,7 +24,41 @@ class RUMap:
     ``raw`` and ``scaled`` hold one row per release and one column per measure; ``scores`` the composites with
     intervals and marks; ``pareto`` the names of the releases that no other one beats. ``results[release][measure]``
     are the results behind them, ``anchors`` and ``ghosts`` the fixed points of the scales, ``left_out`` the measures
-    that say nothing here, and why.
+    that say nothing here, and why. ``gh.compare`` makes one, and ``RUMap.from_scores`` one of figures computed
+    elsewhere.
+
+    Parameters
+    ----------
+    releases : sequence of str
+        Their names.
+    risk, utility : mapping of str to sequence
+        One value per release and measure; None where a measure gave none.
+    scale : {"anchored", "minmax"}
+        Fixed points of the scales: ghost releases, or the candidates themselves.
+    composite : {"family", "worst", "mean"}
+        How measures become one figure.
+    weights : mapping of str to float, optional
+        Factors for measures or families.
+    families, better : mapping of str to str, optional
+        Family and better side of each measure.
+    anchors : mapping of str to Anchor, optional
+        Values at 0 and 1 of each scale.
+    spreads : mapping, optional
+        Interval of each value.
+    results : mapping, optional
+        The results behind the values, by release and measure.
+    ghost_values : mapping, optional
+        Values of the ghost releases.
+    left_out : mapping of str to str, optional
+        Measures that say nothing on these data, and why.
+    alarms : mapping of str to sequence of str, optional
+        Measures that ring a copy alarm, by release.
+    replicates : mapping of str to float, optional
+        How often each release is on the front when one replicate of each is drawn.
+    random_state : int, Generator or None
+        Seed of the sensitivity analysis.
+    source : Pair, optional
+        The pair the releases were measured on.
     """
 
     name, status, reason = "rumap", "ok", None
@@ -107,11 +141,40 @@ class RUMap:
         anchors: Mapping[str, tuple[float, float]] | None = None,
         random_state: RandomState = 0,
     ) -> RUMap:
-        """A map of figures computed elsewhere: lists with one value per release, higher risk is worse, higher utility
-        is better.
+        """A map of figures computed elsewhere.
 
-        ``better={"k": "higher"}`` turns a measure round. ``scale="minmax"`` with ``composite="mean"`` (the defaults
-        here) is riskutility's map; ``scale="anchored"`` takes ``anchors={measure: (value at 0, value at 1)}``.
+        Parameters
+        ----------
+        risk, utility : mapping of str to sequence
+            Lists with one value per release; higher risk is worse, higher utility is better.
+        releases : sequence of str, optional
+            Names of the releases.
+        scale : {"minmax", "anchored"}
+            "minmax" with ``composite="mean"`` (the defaults here) is riskutility's map; "anchored" takes ``anchors``.
+        composite : {"mean", "family", "worst"}, optional
+            How measures become one figure.
+        weights : mapping of str to float, optional
+            Factors for measures or families.
+        families : mapping of str to str, optional
+            Family of each measure.
+        better : mapping of str to str, optional
+            ``{"k": "higher"}`` turns a measure round.
+        anchors : mapping of str to tuple, optional
+            ``{measure: (value at 0, value at 1)}``.
+        random_state : int, Generator or None
+            Seed of the sensitivity analysis.
+
+        Returns
+        -------
+        RUMap
+            The map.
+
+        Examples
+        --------
+        >>> import glasshouse as gh
+        >>> ru = gh.RUMap.from_scores(risk={"disco": [0.1, 0.4]}, utility={"pmse": [0.5, 0.9]}, releases=["A", "B"])
+        >>> ru.pareto
+        ['A', 'B']
         """
         size = len(next(iter([*risk.values(), *utility.values()]), ()))
         names = list(releases) if releases is not None else [f"release {i + 1}" for i in range(size)]
@@ -254,6 +317,11 @@ class RUMap:
     def sensitivity(self) -> Frame:
         """How often each release stays on the front under other weights, without single measures, and over
         replicates.
+
+        Returns
+        -------
+        frame
+            One row per release, in the user's own library.
         """
         weights = {s: np.array(list(self.measure_weights[s].values())) for s in self._sides}
         found = rumap_order.sensitivity(
@@ -269,19 +337,54 @@ class RUMap:
         return self._frame(columns)
 
     def recommend(self, min_utility: float = 0.5, max_risk: float | None = None) -> Content:
-        """The release with the lowest risk among those useful enough (and safe enough), and the reason; None when
-        there is none.
+        """The release with the lowest risk among those useful enough (and safe enough), and the reason.
+
+        Parameters
+        ----------
+        min_utility : float
+            The least utility a release must have.
+        max_risk : float, optional
+            The most risk it may have.
+
+        Returns
+        -------
+        dict
+            ``release``, None when there is none, and ``reason``.
         """
         return rumap_words.recommend(self, min_utility, max_risk)
 
     def text(self, min_utility: float = 0.5, max_risk: float | None = None) -> str:
-        """The map in words: the front, why others are dominated, ties, copies, what could not be measured."""
+        """The map in words: the front, why others are dominated, ties, copies, what could not be measured.
+
+        Parameters
+        ----------
+        min_utility, max_risk : float
+            As for :meth:`recommend`.
+
+        Returns
+        -------
+        str
+            One line per release, and what holds for all of them.
+        """
         return rumap_words.text(self, min_utility, max_risk)
 
     summary = text
 
     def plot(self, kind: str | None = None, **options: Any) -> Any:
-        """An Altair chart: "map", "heatmap", "dots", "parallel", "radial", "biplot" or "blocks"."""
+        """Draw the map.
+
+        Parameters
+        ----------
+        kind : {"map", "heatmap", "dots", "parallel", "radial", "biplot", "blocks"}, optional
+            Which picture; the map by default.
+        **options
+            Passed to the chart.
+
+        Returns
+        -------
+        altair.Chart
+            The picture.
+        """
         from glasshouse.core.charts import draw
 
         return draw(self, kind, **options)  # type: ignore[arg-type]
@@ -292,17 +395,50 @@ class RUMap:
         return self._source
 
     def content(self, audience: str = "internal") -> Content:
-        """Everything a reader may see, as plain data with a versioned schema; what every output draws."""
+        """Everything a reader may see, as plain data with a versioned schema; what every output draws.
+
+        Parameters
+        ----------
+        audience : {"internal", "external"}
+            For whom.
+
+        Returns
+        -------
+        dict
+            Described in ``docs/content.md``.
+        """
         from glasshouse.judgement.rumap.content import content
 
         return content(self, audience)
 
     def to_dict(self, audience: str = "internal") -> Content:
-        """The content: no record and no data value in it."""
+        """The content: no record and no data value in it.
+
+        Parameters
+        ----------
+        audience : {"internal", "external"}
+            For whom.
+
+        Returns
+        -------
+        dict
+            Plain data.
+        """
         return self.content(audience)
 
     def to_json(self, audience: str = "internal") -> str:
-        """The content as deterministic JSON text."""
+        """The content as deterministic JSON text.
+
+        Parameters
+        ----------
+        audience : {"internal", "external"}
+            For whom.
+
+        Returns
+        -------
+        str
+            JSON.
+        """
         return to_json(self.content(audience))
 
     def __repr__(self) -> str:

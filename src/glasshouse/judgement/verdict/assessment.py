@@ -27,6 +27,7 @@ from glasshouse.judgement.writing import write_atomically
 
 if TYPE_CHECKING:
     from glasshouse.data.pair import Pair
+    from glasshouse.judgement.rumap.map import RUMap
 
 HEADLINES = {
     "pass": "No limit is broken, and every threat the policy requires was assessed.",
@@ -38,7 +39,27 @@ HEADLINES = {
 
 @dataclass(frozen=True, eq=False)
 class Assessment:
-    """What ``gh.assess`` returns."""
+    """What ``gh.assess`` returns: every result, what the policy says about it, and one verdict.
+
+    Attributes
+    ----------
+    pair, policy
+        What was assessed, and by which policy.
+    results : dict of str to Result
+        Every measure's result.
+    judged : tuple of Judged
+        The same under the policy: status, role, the limits behind it.
+    threats : dict of str to Threat
+        Identity, attribute, membership, copying.
+    outcomes : PolicyReport
+        Every rule of the policy applied.
+    drivers, people
+        Which keys drive the risk, and who is at risk; None where that has no meaning.
+    notes : tuple of str
+        What a reader must know about the run.
+    measures, seed, options, explicit, timing
+        How it was run.
+    """
 
     pair: Pair
     policy: Policy
@@ -94,7 +115,13 @@ class Assessment:
         return 3 if self.outcomes.unmeasured or open_threat else 0
 
     def raise_for_status(self) -> Assessment:
-        """Return quietly when the policy is met; raise otherwise."""
+        """Return quietly when the policy is met; raise otherwise.
+
+        Returns
+        -------
+        Assessment
+            This assessment.
+        """
         if self.verdict == "fail":
             raise PolicyViolation(f"policy {self.policy.name!r}: {self.summary()}")
         if self.exit_code == 3:
@@ -146,6 +173,18 @@ class Assessment:
         return call(self.pair, policy, self.measures, self.seed, self.options)
 
     def judgement_of(self, name: str) -> Judged:
+        """One measure under the policy.
+
+        Parameters
+        ----------
+        name : str
+            The measure.
+
+        Returns
+        -------
+        Judged
+            Its status, its role, and the limits behind it.
+        """
         return next(j for j in self.judged if j.name == name)
 
     # -- plain data ----------------------------------------------------------------------------------------------------
@@ -168,7 +207,20 @@ class Assessment:
         return self._contents[audience]
 
     def to_dict(self, audience: str = "internal", timing: bool = False) -> Content:
-        """The content, and on request the seconds each measure took."""
+        """The content, and on request the seconds each measure took.
+
+        Parameters
+        ----------
+        audience : {"internal", "external"}
+            For whom; an external report holds no original value, no record and no small count.
+        timing : bool
+            Whether to add the seconds; they differ from run to run.
+
+        Returns
+        -------
+        dict
+            Plain data.
+        """
         shown = dict(self.content(audience))
         if timing:
             shown["timing"] = {
@@ -180,7 +232,22 @@ class Assessment:
     # -- reports -------------------------------------------------------------------------------------------------------
 
     def to_json(self, path: str | Path | None = None, *, audience: str = "internal", timing: bool = False) -> str:
-        """The assessment as JSON text, byte-identical for the same inputs and seed; written to ``path`` when given."""
+        """The assessment as JSON text, byte-identical for the same inputs and seed.
+
+        Parameters
+        ----------
+        path : str or Path, optional
+            Where to write it.
+        audience : {"internal", "external"}
+            For whom; an external report holds no original value, no record and no small count.
+        timing : bool
+            Whether to add the seconds each measure took.
+
+        Returns
+        -------
+        str
+            The text.
+        """
         return _deliver(to_json(self.to_dict(audience, timing)) + "\n", path)
 
     def to_html(
@@ -188,12 +255,26 @@ class Assessment:
         path: str | Path | None = None,
         *,
         audience: str = "internal",
-        ru_map: Any = None,
+        ru_map: RUMap | None = None,
         title: str | None = None,
     ) -> str:
         """One self-contained page.
 
-        ``ru_map``: the result of ``gh.compare``, shown when several releases were compared.
+        Parameters
+        ----------
+        path : str or Path, optional
+            Where to write it.
+        audience : {"internal", "external"}
+            For whom; an external report holds no original value, no record and no small count.
+        ru_map : RUMap, optional
+            The result of ``gh.compare``, shown when several releases were compared.
+        title : str, optional
+            The heading.
+
+        Returns
+        -------
+        str
+            The page.
         """
         shown = self.content(audience)
         results = self.results if audience == "internal" else {}
@@ -201,19 +282,57 @@ class Assessment:
         return _deliver(page, path)
 
     def to_markdown(self, path: str | Path | None = None, *, audience: str = "internal") -> str:
-        """A summary for a job page or a ticket."""
+        """A summary for a job page or a ticket.
+
+        Parameters
+        ----------
+        path : str or Path, optional
+            Where to write it.
+        audience : {"internal", "external"}
+            For whom; an external report holds no original value, no record and no small count.
+
+        Returns
+        -------
+        str
+            Markdown.
+        """
         return _deliver(_renderer("markdown")(self.content(audience)), path)
 
     def to_junit(self, path: str | Path | None = None, *, audience: str = "internal") -> str:
-        """JUnit XML for a pipeline: one test case per rule and per threat."""
+        """JUnit XML for a pipeline: one test case per rule and per threat.
+
+        Parameters
+        ----------
+        path : str or Path, optional
+            Where to write it.
+        audience : {"internal", "external"}
+            For whom; an external report holds no original value, no record and no small count.
+
+        Returns
+        -------
+        str
+            XML.
+        """
         return _deliver(_renderer("junit")(self.content(audience)), path)
 
     def plot(self) -> Any:
-        """All threats on one shared axis, as an Altair chart."""
+        """All threats on one shared axis.
+
+        Returns
+        -------
+        altair.Chart
+            The picture.
+        """
         return import_module("glasshouse.show.charts.assessment").threats(self.content())
 
     def summary(self) -> str:
-        """The verdict and the sentence that matters most."""
+        """The verdict and the sentence that matters most.
+
+        Returns
+        -------
+        str
+            One or two sentences.
+        """
         return f"{self.headline} {self.leading.name.capitalize()}: {self.leading.sentence}"
 
     def __repr__(self) -> str:
