@@ -30,7 +30,7 @@ COPIES = (
     "memorisation."
 )
 TOO_NEAR = (
-    "Released records sit closer to the records the synthesiser saw than to people it never saw ({figure}{expected}). "
+    "Released records sit closer to the records the synthesiser saw than to people it never saw ({value}{expected}). "
     "Reduce the capacity of the model or its training, regularise, use differential privacy, or train on more records."
 )
 BRACKETED = (

@@ -1,0 +1,49 @@
+"""The compiled loop of the exchange test: labels dealt anew to whole units, many times."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from glasshouse.engines.compiled import njit, prange
+
+_STEP = np.uint64(0x9E3779B97F4A7C15)
+
+
+@njit()
+def _mixed(state: np.uint64) -> np.uint64:
+    """The output function of splitmix64 (Steele, Lea & Flood 2014)."""
+    z = (state ^ (state >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return z ^ (z >> np.uint64(31))
+
+
+@njit(parallel=True)
+def dealt_differences(
+    sums: np.ndarray, sizes: np.ndarray, units: int, members: int, total: float, count: float, seed: int, deals: int
+) -> np.ndarray:
+    """Members minus strangers under ``deals`` random assignments of ``members`` labels to ``units`` units.
+
+    ``sums`` and ``sizes`` describe the units that matter (those whose score is not 0, or all of them where sizes
+    differ); a unit receives a label with the chance labels left / units left, which is a draw without replacement.
+    """
+    found = np.empty(deals)
+    for b in prange(deals):
+        # a stream of its own per deal, started far from the others, so that threads cannot change the answer
+        state = _mixed(_mixed(np.uint64(seed) + _STEP) + np.uint64(b + 1) * _STEP)
+        left_units, left_labels = units, members
+        own, size = 0.0, 0.0
+        for u in range(len(sums)):
+            state += _STEP
+            draw = float(_mixed(state) >> np.uint64(11)) * (1.0 / 9007199254740992.0)
+            if draw * left_units < left_labels:
+                own += sums[u]
+                size += sizes[u]
+                left_labels -= 1
+            left_units -= 1
+            if left_labels == 0:
+                break
+        if count == units:  # one record per unit: the number of member records is fixed
+            size = float(members)
+        rest = count - size
+        found[b] = (own / size if size > 0 else 0.0) - ((total - own) / rest if rest > 0 else 0.0)
+    return found
