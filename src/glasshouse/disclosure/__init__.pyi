@@ -4,6 +4,8 @@ from .attribution.matching import tcap as tcap
 from .attribution.matching import weap as weap
 from .attribution.table import attribution as attribution
 from .attribution.table import attribution_all as attribution_all
+from .copying.copies import exact_copies as exact_copies
+from .copying.copies import near_copies as near_copies
 from .copying.distance import dcr as dcr
 from .copying.distance import hitting_rate as hitting_rate
 from .copying.drisk import drisk as drisk
@@ -11,6 +13,8 @@ from .copying.forest import forest_proximity as forest_proximity
 from .copying.identical import identical as identical
 from .copying.identifiability import epsilon_identifiability as epsilon_identifiability
 from .copying.nndr import nndr as nndr
+from .copying.rarity import rare_agreement as rare_agreement
+from .copying.repeated import repeated_records as repeated_records
 from .gdpr.inference import inference as inference
 from .gdpr.linkability import linkability as linkability
 from .gdpr.singling_out import singling_out as singling_out

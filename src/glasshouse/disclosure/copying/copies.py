@@ -1,0 +1,290 @@
+"""Copies of people who are unlike anybody else: verbatim, and nearly so."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from glasshouse.core.advice import COPIES
+from glasshouse.core.intervals import wilson
+from glasshouse.core.limits import Evidence, Limit
+from glasshouse.core.measure import measure
+from glasshouse.core.plain import p_value, percent
+from glasshouse.core.result import Result
+from glasshouse.core.streams import RandomState
+from glasshouse.core.words import HOLDOUT, HOLDOUT_ADVICE, SIMILARITY, plural
+from glasshouse.disclosure.copying.closeness import DELUSION
+from glasshouse.disclosure.copying.pooled import (
+    COPY_LIMIT,
+    Pooled,
+    against_strangers,
+    exact_scores,
+    near_scores,
+    pooled,
+)
+from glasshouse.engines.exchange import exchange_scores
+from glasshouse.engines.neighbours.encoding import row_ids
+from glasshouse.engines.neighbours.search import TOL, chosen_columns
+
+if TYPE_CHECKING:
+    from glasshouse.data.arrays import Bools, Floats
+    from glasshouse.data.pair import Pair
+
+NO_STRANGERS = f"there is no holdout: {HOLDOUT}. {HOLDOUT_ADVICE}"
+CITE = f"after Raab, Nowok & Dibben (2025), replicated uniques; {DELUSION}"
+
+
+@measure(
+    side="disclosure",
+    family="copying",
+    threat="copying",
+    title="Exact copies",
+    better="lower",
+    limit=replace(
+        COPY_LIMIT,
+        without_holdout=Limit(
+            "chance_p_below",
+            warn=0.95,
+            fail=0.99,
+            operator="<=",
+            evidence=Evidence(),
+            why="equal records beyond those the original has with itself",
+        ),
+    ),
+    figures=("chance_p_below",),
+    cite=CITE,
+    attacker="every column of some people",
+    caveats=SIMILARITY,
+    cost="neighbours",
+    tier="fast",
+    group="exact copies",
+    advice=COPIES,
+    audited=True,
+)
+def exact_copies(
+    pair: Pair,
+    *,
+    columns: Sequence[str] | None = None,
+    missing: str = "level",
+    confidence: float = 0.95,
+    random_state: RandomState = 0,
+    n_jobs: int | None = None,
+) -> Result:
+    """Share of people unlike anybody else whose exact record is in the release.
+
+    A person counts when no other real person has the same record and a released record equals it. By chance that
+    happens to people never in the data as well, so members are compared with strangers.
+
+    Parameters
+    ----------
+    pair : Pair
+        Original, release and, if there is one, holdout.
+    columns : sequence of str, optional
+        The columns compared; all shared ones by default.
+    missing : {"level", "ignore", "match", "mismatch"}
+        How missing values compare: as a value of their own by default.
+    confidence : float
+        Of the intervals.
+    random_state : int, Generator or None
+        Seed of the exchange of labels; None draws.
+    n_jobs : int, optional
+        Threads; they never change a figure.
+
+    Returns
+    -------
+    Result
+        ``value`` is the share of original people copied, ``holdout`` the same of holdout people, ``difference`` the
+        leak and ``p_value`` the exchange test. ``records`` flags each original with the released row that equals it.
+
+    Notes
+    -----
+    With iso_j the distance of a real person to the nearest other one (original and holdout together) and d_j that to
+    the release, the score of j is (1 + rank share of iso_j)^3 if d_j = 0 and iso_j > 0, else 0: a copy of somebody far
+    from everybody weighs most. Labels of members and strangers (of whole clusters, where the pair has them) are
+    exchanged; the p value is the share of assignments whose difference of mean scores is at least the one seen.
+    Without a holdout, released records that equal an original are compared with originals that equal another one.
+
+    References
+    ----------
+    Raab, Nowok & Dibben (2025), Practical privacy metrics for synthetic data; Yao, Krco, Ganev & de Montjoye (2025),
+    The DCR Delusion.
+
+    Examples
+    --------
+    >>> import glasshouse as gh
+    >>> gh.disclosure.exact_copies(gh.data.load("health").pair()).verdict
+    'fail'
+    """
+    people = pooled(pair, columns, missing, n_jobs)
+    copied = (people.reach <= TOL) & (people.isolation > TOL)
+    return _result(
+        pair,
+        people,
+        copied,
+        exact_scores(people),
+        said="have their exact record in the release",
+        confidence=confidence,
+        random_state=random_state,
+        name="exact_copies",
+        alone=_chance_without_holdout(pair, columns, missing, random_state),
+    )
+
+
+@measure(
+    side="disclosure",
+    family="copying",
+    threat="copying",
+    title="Near copies",
+    better="lower",
+    limit=COPY_LIMIT,
+    cite=CITE,
+    attacker="every column of some people, roughly",
+    caveats=SIMILARITY,
+    cost="neighbours",
+    tier="fast",
+    group="near copies",
+    advice=COPIES,
+    audited=True,
+)
+def near_copies(
+    pair: Pair,
+    *,
+    columns: Sequence[str] | None = None,
+    missing: str = "level",
+    confidence: float = 0.95,
+    random_state: RandomState = 0,
+    n_jobs: int | None = None,
+) -> Result:
+    """Share of people with a released record nearer than half-way to the next real person.
+
+    Such a record can be about nobody else. Noise, rounding or a changed cell do not hide it as long as the person
+    stands apart.
+
+    Parameters
+    ----------
+    pair : Pair
+        Original, release and holdout.
+    columns : sequence of str, optional
+        The columns compared; all shared ones by default.
+    missing : {"level", "ignore", "match", "mismatch"}
+        How missing values compare: as a value of their own by default.
+    confidence : float
+        Of the intervals.
+    random_state : int, Generator or None
+        Seed of the exchange of labels; None draws.
+    n_jobs : int, optional
+        Threads; they never change a figure.
+
+    Returns
+    -------
+    Result
+        ``value`` is the share of original people with a near copy, ``holdout`` the same of holdout people,
+        ``difference`` the leak and ``p_value`` the exchange test. ``records`` flags each original with the released
+        row that comes nearest.
+
+    Notes
+    -----
+    With iso_j the distance of a real person to the nearest other one and d_j that to the release, a person counts when
+    2 d_j < iso_j, and the score exchanged is (1 - 2 d_j / iso_j)+^2 sqrt(iso_j).
+
+    References
+    ----------
+    Yao, Krco, Ganev & de Montjoye (2025), The DCR Delusion, on why averages of distances miss copies.
+
+    Examples
+    --------
+    >>> import glasshouse as gh
+    >>> found = gh.disclosure.near_copies(gh.data.load("health").pair())
+    >>> found.value > found.holdout
+    True
+    """
+    people = pooled(pair, columns, missing, n_jobs)
+    near = (2 * people.reach < people.isolation - TOL) & (people.isolation > TOL)
+    return _result(
+        pair,
+        people,
+        near,
+        near_scores(people),
+        said="have a released record nearer than half-way to the next real person",
+        confidence=confidence,
+        random_state=random_state,
+        name="near_copies",
+    )
+
+
+def _result(
+    pair: Pair,
+    people: Pooled,
+    flags: Bools,
+    scores: Floats,
+    *,
+    said: str,
+    confidence: float,
+    random_state: RandomState,
+    name: str,
+    alone: float | None = None,
+) -> Result:
+    members, strangers = people.split(flags)
+    shown, tested = against_strangers(pair, (members, strangers), people.split(scores), confidence, random_state, name)
+    n, hits = len(members), int(members.sum())
+    share = hits / n
+    reference = "" if tested is None else f", {percent(float(strangers.mean()))} of people never in the data"
+    verdict = "" if tested is None else f" ({p_value(tested.p)})"
+    notes = [] if tested is not None else [f"members cannot be compared with strangers, because {NO_STRANGERS}"]
+    released = np.where(members > 0, people.row[: people.n], -1)
+
+    def records() -> Mapping[str, np.ndarray]:
+        return {
+            "copied": members.astype(bool),
+            "score": scores[: people.n],
+            "released_row": np.ma.MaskedArray(released, released < 0),
+            "isolation": people.isolation[: people.n],
+            "distance": people.reach[: people.n],
+        }
+
+    return Result(
+        value=share,
+        baseline=shown["holdout"],
+        interval=wilson(hits, n, confidence),
+        **shown,
+        figures={"chance_p_below": alone if tested is None else None},
+        details={
+            "n_copied": hits,
+            "n_released_copies": len(np.unique(released[released >= 0])),
+            "n_holdout_copied": int(strangers.sum()) if tested is not None else None,
+            "n_alone": int((people.isolation[: people.n] > TOL).sum()),
+            "null_sd": None if tested is None else tested.null_sd,
+            "deals": None if tested is None else tested.deals,
+        },
+        sentence=f"{hits:,} of {n:,} original {plural(n, 'record')} ({percent(share, 2)}) {said}{reference}{verdict}. "
+        f"{SIMILARITY}",
+        warnings=notes,
+        records=records,
+        flag="copied",
+        rank="score",
+    )
+
+
+def _chance_without_holdout(
+    pair: Pair, columns: Sequence[str] | None, missing: str, random_state: RandomState
+) -> float | None:
+    """1 - p of the test without a holdout: do released records equal an original more often than originals equal each
+    other? None with a holdout, and where missing values are no values.
+
+    Rows that equal each other are one unit on either side, because they are matched or not together.
+    """
+    if (pair.has_holdout and pair.n("holdout")) or missing != "level":
+        return None
+    chosen = tuple(chosen_columns(pair, columns))
+    ids = pair.memo(("row_ids", chosen, None), lambda: row_ids(pair, chosen, None))
+    own, released = ids["original"], ids["released"]
+    tally = np.bincount(own, minlength=1 + int(max(own.max(initial=0), released.max(initial=0))))
+    matched, twins = (tally[released] > 0).astype(float), (tally[own] > 1).astype(float)
+    apart = 1 + int(released.max(initial=0))
+    tested = exchange_scores(
+        matched, twins, clusters=(released, own + apart), random_state=random_state, name="exact_copies without holdout"
+    )
+    return 1 - tested.p
