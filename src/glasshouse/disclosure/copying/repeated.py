@@ -65,8 +65,9 @@ def repeated_records(pair: Pair, *, columns: Sequence[str] | None = None, round_
     -----
     Let a real record that occurs once among N real people occur r times among m released records. If the release were
     m more draws from the population, r given r + 1 occurrences in all would be hypergeometric. A generator may repeat
-    any record, so r must also be rare among the released records that equal nobody: the p value of a person is the
-    larger of both, times the number of unique people who are in the release (Bonferroni).
+    any record, so r must also be rare by its own habit: the released records that equal nobody are repeated with
+    chance q, which gives a tail q^(r - 1), and never less than the share of them repeated as often. The p value of a
+    person is the larger of both, times the number of unique people who are in the release (Bonferroni).
 
     References
     ----------
@@ -85,7 +86,7 @@ def repeated_records(pair: Pair, *, columns: Sequence[str] | None = None, round_
     ids = pair.memo(("row_ids", chosen, round_digits), lambda: row_ids(pair, chosen, round_digits))
     size = 1 + max(int(part.max(initial=0)) for part in ids.values())
     tally = {table: np.bincount(part, minlength=size) for table, part in ids.items()}
-    real = tally["original"] + (tally["holdout"] if "holdout" in tally else 0)
+    real = tally["original"] + tally.get("holdout", np.zeros(size, np.int64))
     copies = tally["released"][ids["original"]]
     unique = real[ids["original"]] == 1
     repeated = np.where(unique, copies, 0)
@@ -123,6 +124,8 @@ def _p_value(repeated: Ints, nobodys: Ints, people: int, released: int) -> float
     if not len(times):
         return 1.0
     chance: Floats = hypergeom.sf(times - 1, people + released, times + 1, released)
-    # how often a record that is nobody's is repeated as often; one more keeps it honest where there are few
-    own = (1 + (nobodys[None, :] >= times[:, None]).sum(axis=1)) / (1 + len(nobodys))
-    return float(min(1.0, np.maximum(chance, own).min() * int((repeated > 0).sum())))
+    # the generator's own habit: a geometric tail from its repeats, one added, and never less than what was seen
+    again = (int((nobodys - 1).sum()) + 1) / (int(nobodys.sum()) + 1)
+    seen = (nobodys[None, :] >= times[:, None]).sum(axis=1) / (1 + len(nobodys))
+    habit = np.maximum(again ** (times - 1.0), seen)
+    return float(min(1.0, np.maximum(chance, habit).min() * int((repeated > 0).sum())))
