@@ -137,3 +137,14 @@ def test_charts_draw_aggregates_only(pair):
         for kind in kinds(name):
             text = result.plot(kind).to_json()
             assert len(text) < 400_000, f"{name} {kind}"
+
+
+@pytest.mark.parametrize("name", ["wasserstein", "outliers", "missingness", "regression_fidelity", "subgroup_utility"])
+def test_charts_draw_several_releases(pair, name):
+    from glasshouse.core.charts import kinds
+
+    several = pair.replace(released=[pair.frame("released"), pair.frame("original")])
+    result = getattr(gh.utility, name).run(several)
+    assert result.status == "ok" and len(result.replicates) == 2
+    for kind in kinds(name):
+        assert '"values": []' not in result.plot(kind).to_json(), kind

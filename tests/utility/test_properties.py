@@ -191,18 +191,18 @@ def test_random_features_approximate_the_exact_mmd(original):
 def test_median_distance_by_counting_is_exact():
     from scipy.spatial.distance import pdist
 
-    from glasshouse.utility.joint import energy
+    from glasshouse.utility.joint import tiles
 
     points = np.random.default_rng(0).normal(size=(3100, 2)).round(2)
-    assert energy.median_distance(points) == pytest.approx(float(np.median(pdist(points))), rel=1e-12)
+    assert tiles.median_distance(points) == pytest.approx(float(np.median(pdist(points))), rel=1e-12)
 
 
 def test_tiles_do_not_matter(original, monkeypatch):
-    from glasshouse.utility.joint import energy
+    from glasshouse.utility.joint import tiles
 
     pair = gh.Pair(original, population(250, 4), **ROLES)
     whole = gh.utility.energy_distance(pair).details
-    monkeypatch.setattr(energy, "TILE", 64)
+    monkeypatch.setattr(tiles, "TILE", 64)
     tiled = gh.utility.energy_distance(pair).details
     for name in ("energy_U", "energy_V", "null_low", "null_high", "p"):
         assert tiled[name] == pytest.approx(whole[name], rel=1e-9, abs=1e-12)

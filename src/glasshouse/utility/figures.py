@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any, Literal
+from collections.abc import Iterable, Iterator, KeysView, Mapping, Sequence
+from typing import Literal, TypeAlias
 
 import numpy as np
 
@@ -16,18 +16,22 @@ from glasshouse.data.pair import Pair
 LARGEST_NUMBER = 1e150  # the square of a larger one is no longer a number
 PRACTICALLY_ZERO = 1e-9
 
+Columns: TypeAlias = "Sequence[str] | str | None"  # the option columns=: some names, one name, or the default
+Beside: TypeAlias = "Mapping[str, object]"  # the figures beside a column's own, by name
+ColumnFigures: TypeAlias = "dict[str, tuple[float | None, Beside]]"
+
 
 class Figure(float):
     """A column's figure: a number that also answers to the names of the figures beside it, ``figure["iqr_x"]``."""
 
-    parts: dict[str, Any]
+    parts: dict[str, object]
 
-    def __new__(cls, value: float, parts: Mapping[str, Any]) -> Figure:
+    def __new__(cls, value: float, parts: Beside) -> Figure:
         made = super().__new__(cls, value)
         made.parts = plain(dict(parts))
         return made
 
-    def __getitem__(self, name: str) -> Any:
+    def __getitem__(self, name: str) -> object:
         return self.parts[name]
 
     def __contains__(self, name: object) -> bool:
@@ -36,47 +40,66 @@ class Figure(float):
     def __iter__(self) -> Iterator[str]:
         return iter(self.parts)
 
-    def get(self, name: str, default: Any = None) -> Any:
+    def get(self, name: str, default: object = None) -> object:
         return self.parts.get(name, default)
 
-    def keys(self) -> Iterable[str]:
+    def keys(self) -> KeysView[str]:
         return self.parts.keys()
 
     def __repr__(self) -> str:
         return float.__repr__(self)
 
-    def __reduce__(self) -> tuple[Any, ...]:
+    def __reduce__(self) -> tuple[type[Figure], tuple[float, dict[str, object]]]:
         return Figure, (float(self), self.parts)
 
 
-def with_columns(result: Result, columns: Mapping[str, tuple[float | None, Mapping[str, Any]]]) -> Result:
-    """The result with one figure per column in front of its details; the figures beside it are also rows of
-    ``to_frame``.
+def with_columns(result: Result, columns: Mapping[str, tuple[float | None, Beside]]) -> Result:
+    """The result with one figure per column.
 
-    ``columns[name]`` is the column's own figure and what stands beside it. A column without a figure stays in, as
-    None.
+    Parameters
+    ----------
+    result
+        The result over all columns.
+    columns
+        By column, its own figure (None: it has none) and the figures beside it.
+
+    Returns
+    -------
+    Result
+        ``details`` holds the figures of every column under its name and under ``"columns"``, ``columns`` how each
+        compares with its band, ``plot_data["readings"]`` the same for charts; ``to_frame`` has one row per column.
     """
-    figures: dict[str, Any] = {}
-    rows = []
-    for name, (value, parts) in columns.items():
-        known = plain(value)
-        figures[name] = None if known is None else Figure(known, parts)
-        flat = {k: v for k, v in plain(dict(parts)).items() if not isinstance(v, (list, dict))}
-        rows.append({"column": name, "figure": known, **flat})
-    named = {name: plain({"figure": value, **parts}) for name, (value, parts) in columns.items()}
-    readings = {
-        name: ColumnReading(
-            float(known),
-            lost=bool(parts.get("lost")),
-            of_tolerable=_of_tolerable(float(parts.get("wasserstein_scaled", known)), parts.get("null_high")),
-        )
-        for name, (value, parts) in columns.items()
-        if (known := plain(value)) is not None
-    }
-    details = {**figures, **result.details, "columns": named}
+    named: dict[str, dict[str, object]] = {}
+    figures: dict[str, Figure | None] = {}
+    rows: list[dict[str, object]] = []
+    readings: dict[str, ColumnReading] = {}
+    for name, (value, beside) in columns.items():
+        known: float | None = plain(value)
+        parts: dict[str, object] = plain(dict(beside))
+        named[name] = {"figure": known, **parts}
+        rows.append({"column": name, "figure": known, **{k: v for k, v in parts.items() if not _nested(v)}})
+        figures[name] = None if known is None else Figure(known, beside)
+        if known is not None:
+            scaled = _float(parts.get("wasserstein_scaled"))  # its band is that of the scaled distance
+            readings[name] = ColumnReading(
+                float(known),
+                lost=bool(parts.get("lost")),
+                of_tolerable=_of_tolerable(known if scaled is None else scaled, _float(parts.get("null_high"))),
+            )
     return result._copy(
-        details=details, columns=readings, plot_data={**result.plot_data, "readings": named}, _table=rows
+        details={**figures, **result.details, "columns": named},
+        columns=readings,
+        plot_data={**result.plot_data, "readings": named},
+        _table=rows,
     )
+
+
+def _nested(value: object) -> bool:
+    return isinstance(value, (list, dict))
+
+
+def _float(value: object) -> float | None:
+    return float(value) if isinstance(value, (int, float)) else None
 
 
 def _of_tolerable(figure: float, top: float | None) -> float | None:
@@ -142,7 +165,7 @@ def usable(
 
 def chosen(
     pair: Pair,
-    columns: Sequence[str] | str | None,
+    columns: Columns,
     default: Sequence[str],
     kind: str,
     minimum: int = 1,
@@ -177,6 +200,7 @@ def chosen(
 
 
 def require_numeric(pair: Pair, columns: Sequence[str]) -> None:
+    """InputError for a column that is no number."""
     for name in columns:
         if not pair.is_numeric(name):
             raise InputError(f"column {name!r} is {pair.schema[name].kind}, not numeric; leave it out of columns")

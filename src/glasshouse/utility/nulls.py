@@ -13,9 +13,9 @@ original (Raab, Nowok & Dibben 2021 on expected values of utility measures; Snok
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TypeAlias
 
 import numpy as np
 
@@ -25,7 +25,7 @@ from glasshouse.core.streams import RandomState, generator
 from glasshouse.data.pair import Pair
 from glasshouse.utility.figures import small
 
-Rows = np.ndarray | None  # None: every row, as it stands
+Rows: TypeAlias = np.ndarray | None  # None: every row, as it stands
 TAIL = 0.05
 NULL_WORK = 500_000  # tables or pairs of columns compared in all resamples of a null band together
 FEWEST = 10
@@ -47,12 +47,12 @@ class Band:
         copied, lost = (below, above) if better == "lower" else (above, below)
         return Null(self.low, self.high, self.centre, self.how, lost=lost, copied=copied and alarm)
 
-    def reading(self, value: float, better: Better) -> dict[str, Any]:
+    def reading(self, value: float, better: Better) -> dict[str, object]:
         """The entries every utility result carries in its details."""
         return in_details(self.read(value, better))
 
 
-def in_details(null: Null) -> dict[str, Any]:
+def in_details(null: Null) -> dict[str, object]:
     """A reading under the names it has in the details."""
     return {
         "null": null.centre,
@@ -77,7 +77,7 @@ def affordable(replicates: int, comparisons: int, what: str) -> tuple[int, list[
     ]
 
 
-def band(fresh: Sequence[float] | np.ndarray, correct: Sequence[float] | np.ndarray, how: str) -> Band | None:
+def band(fresh: Iterable[float | None], correct: Iterable[float | None], how: str) -> Band | None:
     """The band from simulated values of both kinds; None when too few of them are defined."""
     draws = [np.asarray([v for v in group if v is not None and np.isfinite(v)], float) for group in (fresh, correct)]
     draws = [d for d in draws if d.size >= 5]
@@ -99,10 +99,25 @@ def resampled(
     m: int | None = None,
     rows: np.ndarray | None = None,
 ) -> Band | None:
-    """Band of ``statistic(x_rows, y_rows)``, both sets of rows taken from the original.
+    """Band of a statistic from resamples of the original.
 
-    ``rows`` are the original's usable rows in canonical order (default: all), ``n`` and ``m`` the sizes the statistic
-    really has.
+    Parameters
+    ----------
+    pair
+        The tables.
+    statistic
+        Figure of two sets of rows, both of the original; None where it is undefined.
+    replicates, random_state, name
+        How many resamples, and the seed and name of their random stream.
+    n, m
+        Sizes the statistic really has; default: the usable rows, and the size of the release.
+    rows
+        The original's usable rows in canonical order; default: all.
+
+    Returns
+    -------
+    Band or None
+        None without replicates, or where too few of them are defined.
     """
     if replicates < 1:
         return None
@@ -114,7 +129,7 @@ def resampled(
         rng = generator(random_state, "null", name, r)
         fresh.append(statistic(draw(pair, base, n, rng), draw(pair, base, m, rng)))
         correct.append(statistic(base, draw(pair, base, m, rng)))
-    return band(fresh, correct, f"{replicates} resamples of the original")  # type: ignore[arg-type]
+    return band(fresh, correct, f"{replicates} resamples of the original")
 
 
 def draw(pair: Pair, rows: np.ndarray, size: int, rng: np.random.Generator) -> np.ndarray:
@@ -161,37 +176,57 @@ def judged(
     better: Better,
     *,
     utility: float | None,
-    details: Mapping[str, Any],
+    details: Mapping[str, object],
     sentence: str,
     warnings: Sequence[str] = (),
     alarm: bool = True,
-    **more: Any,
+    table: Sequence[Mapping[str, object]] | None = None,
+    plot_data: Mapping[str, object] | None = None,
 ) -> Result:
-    """A utility result read against its null band: the score, the band, the alarm, the verdict and the sentence.
+    """A utility result read against its null band.
 
-    ``alarm=False`` for a measure in which a copy does not stand out, so that better than the band means nothing bad.
+    Parameters
+    ----------
+    value, null, better
+        The figure, the band of a perfect synthesiser (None: none is known) and the good direction.
+    utility
+        The figure as a score; cut to 0 to 1.
+    details, warnings, table, plot_data
+        As in :class:`Result`.
+    sentence
+        What was found, without a full stop; how it compares with the band is added.
+    alarm
+        False for a measure in which a copy does not stand out, so that better than the band means nothing bad.
+
+    Returns
+    -------
+    Result
+        With ``null`` set and the band also in ``details``.
     """
     score = None if utility is None else min(1.0, max(0.0, utility))
-    figures: dict[str, Any] = {"utility": score, **details}
+    figures: dict[str, object] = {"utility": score, **details}
     if value is None or not np.isfinite(value):
-        return Result(None, utility=score, details=figures, sentence=sentence, warnings=warnings, **more)
-    if null is None:
-        return Result(value, utility=score, details=figures, sentence=sentence + ".", warnings=warnings, **more)
-    reading = null.read(float(value), better, alarm)
-    figures |= in_details(reading)
-    reach = f"a perfect synthesiser would reach {small(null.low)} to {small(null.high)}"
-    if reading.copied:
-        tail = f"{reach}: closer to the original than honest synthesis comes, which is what a copy looks like."
-    elif reading.lost:
-        tail = f"{reach}: utility is lost."
+        value, reading, said = None, None, sentence
+    elif null is None:
+        reading, said = None, f"{sentence}."
     else:
-        tail = f"{reach}: no loss beyond sampling noise."
+        reading = null.read(float(value), better, alarm)
+        figures |= in_details(reading)
+        said = f"{sentence}; {_compared(null, reading)}"
     return Result(
         value,
         null=reading,
         utility=score,
         details=figures,
-        sentence=f"{sentence}; {tail}",
+        sentence=said,
         warnings=warnings,
-        **more,
+        table=table,
+        plot_data=plot_data,
     )
+
+
+def _compared(null: Band, reading: Null) -> str:
+    reach = f"a perfect synthesiser would reach {small(null.low)} to {small(null.high)}"
+    if reading.copied:
+        return f"{reach}: closer to the original than honest synthesis comes, which is what a copy looks like."
+    return f"{reach}: utility is lost." if reading.lost else f"{reach}: no loss beyond sampling noise."

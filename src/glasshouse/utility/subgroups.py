@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from dataclasses import dataclass
 
 import numpy as np
 import polars as pl
@@ -13,10 +13,37 @@ from glasshouse.core.evidence import Null
 from glasshouse.core.measure import Measure, measure, registered
 from glasshouse.core.plain import number
 from glasshouse.core.result import Result
+from glasshouse.core.words import plural
 from glasshouse.data.pair import Pair
 from glasshouse.utility.figures import chosen
 
 SMALL = 30
+LOST = "lost in the release"
+
+
+@dataclass(frozen=True)
+class Group:
+    """One level of the grouping column: its records in both tables, its score (None: not scored) and why not."""
+
+    label: str
+    n_x: int
+    n_y: int
+    utility: float | None
+    value: float | None = None
+    reason: str | None = None
+    band: Null | None = None
+
+    def row(self) -> dict[str, object]:
+        """The group as plain data; whether it left its band only where it was measured."""
+        found: dict[str, object] = {
+            "group": self.label,
+            "n_x": self.n_x,
+            "n_y": self.n_y,
+            "utility": self.utility,
+            "value": self.value,
+            "reason": self.reason,
+        }
+        return found if self.band is None else found | {"copy_alarm": self.band.copied, "lost": self.band.lost}
 
 
 @measure(
@@ -37,119 +64,139 @@ def subgroup_utility(
     *,
     by: str | None = None,
     measure: str | Measure = "table_utility",
-    options: Mapping[str, Any] | None = None,
+    options: Mapping[str, object] | None = None,
     min_group: int = 5,
 ) -> Result:
     """The utility score inside each level of ``by``; the headline is the worst group, and a group the release has
     lost scores 0.
 
-    Any utility measure can be asked; its score in [0, 1] (``result.utility``) is computed inside each group.
-    Default: the one-way tables of all other columns, which inside a group show the relations of every column with the
-    group. Default group: the first categorical key, else the first categorical column. Groups of fewer than
-    ``min_group`` original records are listed but not scored. ``lost`` and ``copy_alarm`` say whether more groups
-    leave their own null band on that side than the 5 % expected by chance.
+    Any utility measure can be asked. The default looks at the one-way tables of all other columns, which inside a
+    group show the relations of every column with the group.
+
+    Parameters
+    ----------
+    pair : Pair
+        Original and release.
+    by : str, optional
+        Column whose levels are the groups; default: the first categorical key, else the first categorical column.
+    measure : str or Measure, default "table_utility"
+        The utility measure to ask inside each group; its score from 0 to 1 (``result.utility``) is compared.
+    options : dict, optional
+        Options of that measure; default for ``table_utility``: one-way tables, 20 replicates.
+    min_group : int, default 5
+        Groups of fewer original records are listed but not scored.
+
+    Returns
+    -------
+    Result
+        ``value``: score of the worst group, 0 to 1. ``details`` has the score of all records (``overall``), the worst
+        over it (``ratio``), the mean, the numbers of groups scored and lost, and all ``groups``. ``lost`` and
+        ``copy_alarm`` say whether more groups leave their own null band on that side than chance explains. ``to_frame``
+        has one row per group.
+
+    Notes
+    -----
+    value = min over groups g of utility(original restricted to g, release restricted to g), the grouping column left
+    out. Bands are left by 5 % of honest groups on each side; more count as beyond chance where the binomial tail is
+    below 5 %.
+
+    References
+    ----------
+    subgroup_utility of the R package riskutility, with lost groups counted.
+
+    Examples
+    --------
+    >>> import glasshouse as gh
+    >>> pair = gh.data.load("health").pair()
+    >>> found = gh.utility.subgroup_utility(pair, by="education")
+    >>> {name: round(group["utility"], 2) for name, group in found.details["per_group"].items()}
+    {'low': 0.6, 'medium': 0.81, 'high': 1.0}
     """
     asked = _asked(measure)
-    given = dict(options or ({"order": 1, "replicates": 20} if asked.name == "table_utility" else {}))
-    name = by or next((c for c in pair.keys if not pair.is_numeric(c)), None) or next(iter(pair.categorical), None)
+    default: Mapping[str, object] = {"order": 1, "replicates": 20} if asked.name == "table_utility" else {}
+    given = dict(options or default)
+    name = by or next((c for c in pair.keys if not pair.is_numeric(c)), None) or next(iter(pair.categorical), "")
     chosen(pair, [name] if name else [], [], "categorical")
-    assert name is not None
-    codes = pair.codes(name)
     overall = asked.run(pair, **given)
-    rows: list[dict[str, Any]] = []
-    groups = [*enumerate(codes.levels), *([(-1, "missing")] if codes.missing else [])]
-    for k, level in groups:
-        n_x, n_y = (int((codes.of(t) == k).sum()) for t in ("original", "released"))
-        if n_x < max(1, min_group):
-            if n_x or n_y:
-                rows.append(
-                    {
-                        "group": str(level),
-                        "n_x": n_x,
-                        "n_y": n_y,
-                        "utility": None,
-                        "value": None,
-                        "reason": "fewer than min_group records",
-                    }
-                )
-            continue
-        if n_y == 0 or n_y < min(min_group, 2):
-            rows.append(
-                {
-                    "group": str(level),
-                    "n_x": n_x,
-                    "n_y": n_y,
-                    "utility": 0.0,
-                    "value": None,
-                    "reason": "lost in the release",
-                }
-            )
-            continue
-        found = asked.run(_inside(pair, name, k), **given)
-        figure = found.utility if found.status == "ok" else None
-        rows.append(
-            {
-                "group": str(level),
-                "n_x": n_x,
-                "n_y": n_y,
-                "utility": figure,
-                "value": found.value,
-                "reason": found.reason,
-                "copy_alarm": found.null is not None and found.null.copied,
-                "lost": found.null is not None and found.null.lost,
-            }
-        )
-    scored = [r for r in rows if r["utility"] is not None]
+    groups = _groups(pair, name, asked, given, min_group)
+    rows = [group.row() for group in groups]
+    scored = [(group.utility, group) for group in groups if group.utility is not None]
     if not scored:
         return Result(
             None,
             reason=f"no group of {name!r} has {min_group} records and a defined {asked.name}",
             details={"groups": rows},
         )
-    worst = min(scored, key=lambda r: (r["utility"], r["group"]))
+    worst = min(scored, key=lambda known: (known[0], known[1].label))[0]
     whole = overall.utility if overall.status == "ok" else None
-    lost = [r for r in rows if r["reason"] == "lost in the release"]
+    lost = sum(group.reason == LOST for group in groups)
     warnings = list(overall.warnings)
     if lost:
         warnings.append(
-            f"{len(lost)} group{'' if len(lost) == 1 else 's'} of {name!r} "
-            f"{'is' if len(lost) == 1 else 'are'} lost in the release and score{'s' if len(lost) == 1 else ''} 0"
+            f"{lost} {plural(lost, 'group')} of {name!r} {plural(lost, 'is', 'are')} lost in the release and "
+            f"{plural(lost, 'scores', 'score')} 0"
         )
-    small = sum(r["n_x"] < SMALL for r in scored)
+    small = sum(group.n_x < SMALL for _, group in scored)
     if small:
         warnings.append(
             f"{small} of {len(scored)} groups have fewer than {SMALL} original records; their scores are noisy"
         )
-    outside = {k: _more_than_chance([bool(r.get(k)) for r in scored]) for k in ("lost", "copy_alarm")}
-    outside["lost"] |= bool(lost)
-    relative = worst["utility"] / whole if whole else None
+    bands = [group.band for _, group in scored]
+    lost_alarm = bool(lost) or _more_than_chance([band is not None and band.lost for band in bands])
+    copy_alarm = _more_than_chance([band is not None and band.copied for band in bands])
     return Result(
-        worst["utility"],
+        worst,
         details={
-            "utility": worst["utility"],
-            "worst": worst["utility"],
+            "utility": worst,
+            "worst": worst,
             "overall": whole,
-            "ratio": relative,
+            "ratio": worst / whole if whole else None,
             "by": name,
             "measure": asked.name,
-            "mean": float(np.mean([r["utility"] for r in scored])),
-            "n_groups": len(rows),
+            "mean": float(np.mean([utility for utility, _ in scored])),
+            "n_groups": len(groups),
             "n_scored": len(scored),
-            "n_lost": len(lost),
-            **outside,
+            "n_lost": lost,
+            "lost": lost_alarm,
+            "copy_alarm": copy_alarm,
             "groups": rows,
-            "per_group": {r["group"]: {"n_x": r["n_x"], "n_y": r["n_y"], "utility": r["utility"]} for r in rows},
+            "per_group": {g.label: {"n_x": g.n_x, "n_y": g.n_y, "utility": g.utility} for g in groups},
         },
-        sentence=f"The worst of {len(scored)} groups by {name} has the score {number(worst['utility'], 3)} "
+        sentence=f"The worst of {len(scored)} groups by {name} has the score {number(worst, 3)} "
         f"({asked.name})" + ("" if whole is None else f"; all records together have {number(whole, 3)}."),
         warnings=warnings,
         table=rows,
-        plot_data={"groups": rows, "overall": whole},
-        utility=worst["utility"],
-        null=Null(
-            None, None, None, "groups outside their own bands", lost=outside["lost"], copied=outside["copy_alarm"]
-        ),
+        plot_data={
+            "by": name,
+            "overall": whole,
+            "groups": [
+                {"group": g.label, "utility": utility, "n": g.n_x, "state": "lost" if g.reason == LOST else "scored"}
+                for utility, g in scored
+            ],
+        },
+        utility=worst,
+        null=Null(None, None, None, "groups outside their own bands", lost=lost_alarm, copied=copy_alarm),
     )
+
+
+def _groups(pair: Pair, name: str, asked: Measure, options: Mapping[str, object], min_group: int) -> list[Group]:
+    """Every level of a column that occurs, with its score."""
+    codes = pair.codes(name)
+    made = []
+    for k, level in [*enumerate(codes.levels), *([(-1, "missing")] if codes.missing else [])]:
+        label = str(level)
+        n_x, n_y = (int((codes.of(t) == k).sum()) for t in ("original", "released"))
+        if n_x < max(1, min_group):
+            if n_x or n_y:
+                made.append(Group(label, n_x, n_y, None, reason="fewer than min_group records"))
+        elif n_y == 0 or n_y < min(min_group, 2):
+            made.append(Group(label, n_x, n_y, 0.0, reason=LOST))
+        else:
+            found = asked.run(_inside(pair, name, k), **options)
+            score = found.utility if found.status == "ok" else None
+            band = found.null or Null(None, None, None, "no band")
+            made.append(Group(label, n_x, n_y, score, found.value, found.reason, band))
+    return made
 
 
 def _more_than_chance(flags: list[bool], rate: float = 0.05) -> bool:

@@ -1,28 +1,54 @@
-"""Seven views of a risk-utility map. Colour always means goodness: teal is good, orange is bad, on both sides."""
+"""Views of a risk-utility map by its scores. Colour means goodness: teal is good, orange is bad, on both sides."""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, TypedDict
 
 import numpy as np
 
 from glasshouse.core.charts import chart
 from glasshouse.core.errors import InputError
+from glasshouse.show.charts.utility import Drawing, data
+
+if TYPE_CHECKING:
+    import altair as alt
+
+    from glasshouse.judgement.rumap.map import RUMap
 
 FRONT, OTHER, GHOST, RISK, USE = "#0f7b8a", "#8a8f98", "#b9a27a", "#c2410c", "#0f7b8a"
 GOODNESS = ["#b3480f", "#f0d9c4", "#f5f5f0", "#b7d4d9", "#0f7b8a"]
 SPOKEN_GHOST = {"copy": "copy of the original", "independent": "independent columns", "uniform": "evenly drawn columns"}
 
 
-def _data(rows: list[dict[str, Any]]) -> Any:
-    import altair as alt
+class Placed(TypedDict):
+    """One release under one measure: its score from 0 to 1, and how good that is."""
 
-    return alt.Data(values=rows)  # type: ignore[no-untyped-call]
+    release: str
+    side: str
+    measure: str
+    score: float
+    goodness: float
+    raw: float
+    front: bool
+    name: str
 
 
-def _long(ru: Any) -> list[dict[str, Any]]:
+class Point(TypedDict):
+    """One release on the map."""
+
+    release: str
+    risk: float
+    utility: float
+    risk_low: float
+    risk_high: float
+    utility_low: float
+    utility_high: float
+    mark: str
+
+
+def _long(ru: RUMap) -> list[Placed]:
     """One row per release and measure, with the score and its goodness."""
-    rows = []
+    rows: list[Placed] = []
     for side in ("risk", "utility"):
         for k, name in enumerate(ru._sides[side]):
             for i, release in enumerate(ru.releases):
@@ -30,7 +56,7 @@ def _long(ru: Any) -> list[dict[str, Any]]:
                 if np.isfinite(score):
                     rows.append(
                         {
-                            "release": _starred(ru, i),
+                            "release": starred(ru, i),
                             "side": side,
                             "measure": name,
                             "score": float(score),
@@ -43,16 +69,17 @@ def _long(ru: Any) -> list[dict[str, Any]]:
     return rows
 
 
-def _starred(ru: Any, i: int) -> str:
+def starred(ru: RUMap, i: int) -> str:
+    """The name of a release, with a star when it is on the front."""
     return f"{ru.releases[i]} ★" if ru.front[i] else str(ru.releases[i])
 
 
-def _order(ru: Any) -> list[str]:
-    return [_starred(ru, i) for i in range(len(ru.releases))]
+def _order(ru: RUMap) -> list[str]:
+    return [starred(ru, i) for i in range(len(ru.releases))]
 
 
 @chart("rumap", "map")
-def scatter(ru: Any, max_risk: float | None = None, min_utility: float | None = None) -> Any:
+def scatter(ru: RUMap, max_risk: float | None = None, min_utility: float | None = None) -> Drawing:
     """Composites with intervals, the front, the ghosts, and the region a custodian would accept."""
     import altair as alt
 
@@ -68,25 +95,12 @@ def scatter(ru: Any, max_risk: float | None = None, min_utility: float | None = 
         title="risk (0 = honest sample, 1 = the original itself)" if ru.scale == "anchored" else "risk (relative)",
         scale=alt.Scale(domain=[-0.03, 1.05]),
     )
-    rows = []
-    for i, name in enumerate(ru.releases):
-        point = {s: float(ru._composites[s][i]) for s in ("risk", "utility")}
-        if not all(np.isfinite(v) for v in point.values()):
-            continue
-        mark = "incomplete" if name in ru.incomplete else "on the front" if ru.front[i] else "dominated"
-        rows.append(
-            {
-                "release": name + (" ⚠ copy" if ru.alarms.get(name) else ""),
-                **point,
-                **{k: float(v[i]) for k, v in ru._intervals.items()},
-                "mark": mark,
-            }
-        )
-    layers = []
+    rows = _points(ru)
+    layers: list[alt.Chart] = []
     if max_risk is not None or min_utility is not None:
         region = [{"u1": min_utility or 0.0, "u2": 1.05, "r1": -0.03, "r2": 1.05 if max_risk is None else max_risk}]
         layers.append(
-            alt.Chart(_data(region))
+            alt.Chart(data(region))
             .mark_rect(color=FRONT, opacity=0.08)
             .encode(x="u1:Q", x2="u2:Q", y="r1:Q", y2="r2:Q")
         )
@@ -95,16 +109,19 @@ def scatter(ru: Any, max_risk: float | None = None, min_utility: float | None = 
     for ghost, point in ru.ghosts.items():
         if ghost == "sample" and not honest:
             continue
-        base = alt.Chart(_data([{"ghost": SPOKEN_GHOST.get(ghost, "holdout"), **point}])).encode(x=x, y=y)
-        label: dict[str, Any] = {
-            "dy": -12 if ghost == "uniform" else 13,
-            "align": "right" if ghost in ("copy", "sample") else "center",
-        }
+        base = alt.Chart(data([{"ghost": SPOKEN_GHOST.get(ghost, "holdout"), **point}])).encode(x=x, y=y)
+        text = base.mark_text(
+            color="#7d6b45",
+            fontSize=10,
+            fontStyle="italic",
+            dy=-12 if ghost == "uniform" else 13,
+            align="right" if ghost in ("copy", "sample") else "center",
+        )
         layers += [
             base.mark_point(shape="cross", size=90, color=GHOST, filled=True),
-            base.mark_text(color="#7d6b45", fontSize=10, fontStyle="italic", **label).encode(text="ghost:N"),
+            text.encode(text="ghost:N"),
         ]
-    base = alt.Chart(_data(rows)).encode(
+    base = alt.Chart(data(rows)).encode(
         color=alt.Color(
             "mark:N",
             title=None,
@@ -114,7 +131,7 @@ def scatter(ru: Any, max_risk: float | None = None, min_utility: float | None = 
     front = sorted((r for r in rows if r["mark"] == "on the front"), key=lambda r: (r["utility"], r["risk"]))
     if len(front) > 1:
         layers.append(
-            alt.Chart(_data(front))
+            alt.Chart(data(front))
             .mark_line(strokeDash=[5, 4], color=FRONT, opacity=0.6)
             .encode(x=x, y=y, order="utility:Q")
         )
@@ -138,22 +155,44 @@ def scatter(ru: Any, max_risk: float | None = None, min_utility: float | None = 
                 "mark:N",
             ],
         ),
-        alt.Chart(_data(rows))
+        alt.Chart(data(rows))
         .mark_text(align="right", dx=-9, dy=-9, fontWeight="bold")
         .encode(x=x, y=y, text="release:N"),
     ]
     return alt.layer(*layers).properties(width=430, height=380)
 
 
+def _points(ru: RUMap) -> list[Point]:
+    """The releases that have a place on the map."""
+    rows: list[Point] = []
+    for i, name in enumerate(ru.releases):
+        risk, utility = (float(ru._composites[side][i]) for side in ("risk", "utility"))
+        if not (np.isfinite(risk) and np.isfinite(utility)):
+            continue
+        rows.append(
+            {
+                "release": name + (" ⚠ copy" if ru.alarms.get(name) else ""),
+                "risk": risk,
+                "utility": utility,
+                "risk_low": float(ru._intervals["risk_low"][i]),
+                "risk_high": float(ru._intervals["risk_high"][i]),
+                "utility_low": float(ru._intervals["utility_low"][i]),
+                "utility_high": float(ru._intervals["utility_high"][i]),
+                "mark": "incomplete" if name in ru.incomplete else "on the front" if ru.front[i] else "dominated",
+            }
+        )
+    return rows
+
+
 @chart("rumap", "heatmap")
-def heatmap(ru: Any) -> Any:
+def heatmap(ru: RUMap) -> Drawing:
     """Releases by measures, coloured by goodness on both sides, values printed."""
     import altair as alt
 
     rows = _long(ru)
     panels = []
     for side, names in (("risk", ru.risk_measures), ("utility", ru.utility_measures)):
-        base = alt.Chart(_data([r for r in rows if r["side"] == side])).encode(
+        base = alt.Chart(data([r for r in rows if r["side"] == side])).encode(
             x=alt.X("measure:N", title=None, sort=names, axis=alt.Axis(labelAngle=-40)),
             y=alt.Y("release:N", title=None, sort=_order(ru), axis=alt.Axis() if side == "risk" else None),
         )
@@ -181,7 +220,7 @@ def heatmap(ru: Any) -> Any:
 
 
 @chart("rumap", "dots")
-def dots(ru: Any) -> Any:
+def dots(ru: RUMap) -> Drawing:
     """Two panels, one row per release, one symbol per measure."""
     import altair as alt
 
@@ -189,7 +228,7 @@ def dots(ru: Any) -> Any:
     panels = []
     for side in ("risk", "utility"):
         panels.append(
-            alt.Chart(_data([r for r in rows if r["side"] == side]))
+            alt.Chart(data([r for r in rows if r["side"] == side]))
             .mark_point(filled=True, size=70, opacity=0.85)
             .encode(
                 x=alt.X("score:Q", title=side, scale=alt.Scale(domain=[0, 1])),
@@ -204,14 +243,14 @@ def dots(ru: Any) -> Any:
 
 
 @chart("rumap", "parallel")
-def parallel(ru: Any) -> Any:
+def parallel(ru: RUMap) -> Drawing:
     """One line per release over all measures by goodness, risk block first."""
     import altair as alt
 
     names = [*ru.risk_measures, *ru.utility_measures]
     rows = [{**r, "at": names.index(r["measure"])} for r in _long(ru)]
     x = alt.X("measure:N", title=None, sort=names, axis=alt.Axis(labelAngle=-40))
-    base = alt.Chart(_data(rows)).encode(
+    base = alt.Chart(data(rows)).encode(
         x=x,
         y=alt.Y("goodness:Q", title="goodness (1 - risk, utility)", scale=alt.Scale(domain=[0, 1])),
         color=alt.Color("release:N", sort=_order(ru)),
@@ -228,7 +267,7 @@ def parallel(ru: Any) -> Any:
 
 
 @chart("rumap", "radial")
-def radial(ru: Any) -> Any:
+def radial(ru: RUMap) -> Drawing:
     """One spoke per measure, outward is better; a release that is on the front is filled."""
     import altair as alt
 
@@ -244,7 +283,7 @@ def radial(ru: Any) -> Any:
                 r = found[release, name]
                 rows.append(
                     {
-                        "release": _starred(ru, i),
+                        "release": starred(ru, i),
                         "step": step,
                         "x": r * float(np.sin(angle[name])),
                         "y": r * float(np.cos(angle[name])),
@@ -254,7 +293,7 @@ def radial(ru: Any) -> Any:
                     }
                 )
     span = alt.Scale(domain=[-1.35, 1.35])
-    axis: dict[str, Any] = {"axis": None, "scale": span}
+    x, y = alt.X("x:Q", axis=None, scale=span), alt.Y("y:Q", axis=None, scale=span)
     rings = [
         {"ring": level, "step": k, "x": level * float(np.sin(a)), "y": level * float(np.cos(a))}
         for level in (0.25, 0.5, 0.75, 1.0)
@@ -270,16 +309,16 @@ def radial(ru: Any) -> Any:
         for n in names
     ]
     grid = (
-        alt.Chart(_data(rings))
+        alt.Chart(data(rings))
         .mark_line(color="#d8dcdf", strokeWidth=1)
-        .encode(x=alt.X("x:Q", **axis), y=alt.Y("y:Q", **axis), order="step:Q", detail="ring:N")
+        .encode(x=x, y=y, order="step:Q", detail="ring:N")
     )
     lines = (
-        alt.Chart(_data(rows))
+        alt.Chart(data(rows))
         .mark_line(strokeWidth=2)
         .encode(
-            x=alt.X("x:Q", **axis),
-            y=alt.Y("y:Q", **axis),
+            x=x,
+            y=y,
             order="step:Q",
             color=alt.Color("release:N", sort=_order(ru)),
             strokeDash=alt.StrokeDash(
@@ -288,113 +327,7 @@ def radial(ru: Any) -> Any:
             tooltip=["release:N", "measure:N", alt.Tooltip("goodness:Q", format=".3f")],
         )
     )
-    words = (
-        alt.Chart(_data(labels))
-        .mark_text(fontSize=10)
-        .encode(x=alt.X("x:Q", **axis), y=alt.Y("y:Q", **axis), text="text:N", opacity=alt.value(1))
-    )
+    words = alt.Chart(data(labels)).mark_text(fontSize=10).encode(x=x, y=y, text="text:N", opacity=alt.value(1))
     return (grid + lines + words).properties(
         width=420, height=420, title="outward is better: risk measures are turned round"
     )
-
-
-def _complete(ru: Any, side: str) -> tuple[np.ndarray, list[str]]:
-    """Scores of the releases measured everywhere, and the measures that vary among them."""
-    rows = np.isfinite(np.concatenate([ru._scaled["risk"], ru._scaled["utility"]], axis=1)).all(axis=1)
-    table = ru._scaled[side][rows]
-    vary = table.std(axis=0) > 1e-12 if len(table) else np.zeros(table.shape[1], bool)
-    return table[:, vary], [n for n, v in zip(ru._sides[side], vary, strict=True) if v]
-
-
-def _measured(ru: Any) -> list[int]:
-    both = np.concatenate([ru._scaled["risk"], ru._scaled["utility"]], axis=1)
-    return [int(i) for i in np.flatnonzero(np.isfinite(both).all(axis=1))]
-
-
-@chart("rumap", "biplot")
-def biplot(ru: Any) -> Any:
-    """Principal components of all measures: releases as points, measures as arrows."""
-    import altair as alt
-
-    (risk, risk_names), (utility, utility_names) = (_complete(ru, s) for s in ("risk", "utility"))
-    at = _measured(ru)
-    table = np.concatenate([risk, utility], axis=1)
-    if len(at) < 3 or table.shape[1] < 2:
-        raise InputError(
-            "a biplot needs at least three fully measured releases and two measures that vary; use 'map' or 'dots'"
-        )
-    scaled = (table - table.mean(axis=0)) / table.std(axis=0, ddof=1)
-    left, size, right = np.linalg.svd(scaled, full_matrices=False)
-    share = size**2 / (size**2).sum()
-    points = left[:, :2] * size[:2]
-    arrows = right[:2].T * size[:2] / np.sqrt(len(at) - 1)
-    arrows = arrows * (np.abs(points).max() / max(np.abs(arrows).max(), 1e-12)) * 0.8
-    x, y = (
-        alt.X("x:Q", title=f"first component ({share[0]:.0%})"),
-        alt.Y("y:Q", title=f"second component ({share[1]:.0%})" if len(share) > 1 else ""),
-    )
-    spokes: list[dict[str, Any]] = [
-        {
-            "x": 0.0,
-            "y": 0.0,
-            "x2": float(a[0]),
-            "y2": float(a[1]),
-            "measure": n,
-            "side": "risk" if k < len(risk_names) else "utility",
-        }
-        for k, (n, a) in enumerate(zip([*risk_names, *utility_names], arrows, strict=True))
-    ]
-    colour = alt.Color("side:N", title="measure", scale=alt.Scale(domain=["risk", "utility"], range=[RISK, USE]))
-    rules = alt.Chart(_data(spokes)).mark_rule(strokeWidth=1.8).encode(x=x, y=y, x2="x2:Q", y2="y2:Q", color=colour)
-    names = (
-        alt.Chart(_data([{**s, "x": s["x2"] * 1.08, "y": s["y2"] * 1.08} for s in spokes]))
-        .mark_text(fontSize=10)
-        .encode(x=x, y=y, text="measure:N", color=colour)
-    )
-    rows = [{"x": float(p[0]), "y": float(p[1]), "release": _starred(ru, i)} for i, p in zip(at, points, strict=True)]
-    base = alt.Chart(_data(rows)).encode(x=x, y=y)
-    return (
-        rules
-        + names
-        + base.mark_point(filled=True, size=90, color="#333", opacity=1)
-        + base.mark_text(dy=-11, fontWeight="bold").encode(text="release:N")
-    ).properties(width=440, height=380)
-
-
-@chart("rumap", "blocks")
-def blocks(ru: Any) -> Any:
-    """First component of the utility block against that of the risk block, signs turned to agree with the block
-    means.
-    """
-    import altair as alt
-
-    at = _measured(ru)
-    axes, shares = {}, {}
-    for side in ("risk", "utility"):
-        table, names = _complete(ru, side)
-        if len(at) < 3 or len(names) < 2:
-            raise InputError(
-                f"the block view needs at least three fully measured releases and two {side} measures that vary; "
-                "use 'map'"
-            )
-        scaled = (table - table.mean(axis=0)) / table.std(axis=0, ddof=1)
-        left, size, _ = np.linalg.svd(scaled, full_matrices=False)
-        score = left[:, 0] * size[0]
-        axes[side] = score * (1 if float(np.corrcoef(score, table.mean(axis=1))[0, 1]) >= 0 else -1)
-        shares[side] = float(size[0] ** 2 / (size**2).sum())
-    rows = [
-        {"utility": float(u), "risk": float(r), "release": _starred(ru, i), "front": bool(ru.front[i])}
-        for i, u, r in zip(at, axes["utility"], axes["risk"], strict=True)
-    ]
-    base = alt.Chart(_data(rows)).encode(
-        x=alt.X("utility:Q", title=f"utility block, first component ({shares['utility']:.0%})"),
-        y=alt.Y("risk:Q", title=f"risk block, first component ({shares['risk']:.0%})"),
-    )
-    return (
-        base.mark_point(filled=True, size=110, opacity=1).encode(
-            color=alt.Color(
-                "front:N", title="on the front", scale=alt.Scale(domain=[True, False], range=[FRONT, OTHER])
-            )
-        )
-        + base.mark_text(dy=-11, fontWeight="bold").encode(text="release:N")
-    ).properties(width=430, height=360)

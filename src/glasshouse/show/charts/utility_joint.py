@@ -4,26 +4,46 @@ Aggregates only.
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, TypedDict
 
 from glasshouse.core.charts import chart
 from glasshouse.core.result import Result
-from glasshouse.show.charts.utility import ALARM, RELEASED, TABLES, band, data, side_bars, table_colour
+from glasshouse.show.charts.utility import ALARM, RELEASED, TABLES, Drawing, Single, band, data, side_bars, table_colour
 
-
-def _square(
-    rows: list[dict[str, Any]], value: str, title: str, midpoint: float | None = None, logarithmic: bool = False
-) -> Any:
+if TYPE_CHECKING:
     import altair as alt
 
-    names = list(dict.fromkeys([r["a"] for r in rows] + [r["b"] for r in rows]))
-    both = rows + [{**r, "a": r["b"], "b": r["a"]} for r in rows if r["a"] != r["b"]]
+
+class Score(TypedDict):
+    """S_pMSE of one table."""
+
+    columns: list[str]
+    S_pMSE: float
+
+
+def _names(rows: Sequence[Mapping[str, object]]) -> list[str]:
+    """The columns of a square picture, in the order of their first appearance."""
+    return list(dict.fromkeys(str(row[side]) for side in ("a", "b") for row in rows))
+
+
+def _mirrored(rows: Sequence[Mapping[str, object]]) -> list[Mapping[str, object]]:
+    """Both halves of a symmetric square."""
+    return [*rows, *({**r, "a": r["b"], "b": r["a"]} for r in rows if r["a"] != r["b"])]
+
+
+def _square(rows: Sequence[Mapping[str, object]], value: str, title: str, midpoint: float | None = None) -> Single:
+    import altair as alt
+
+    names = _names(rows)
     scale = (
         alt.Scale(scheme="blueorange", domainMid=midpoint)
         if midpoint is not None
-        else alt.Scale(scheme="teals", type="sqrt" if logarithmic else "linear")
+        else alt.Scale(scheme="teals", type="linear")
     )
-    base = alt.Chart(data(both)).encode(x=alt.X("a:N", title=None, sort=names), y=alt.Y("b:N", title=None, sort=names))
+    base = alt.Chart(data(_mirrored(rows))).encode(
+        x=alt.X("a:N", title=None, sort=names), y=alt.Y("b:N", title=None, sort=names)
+    )
     cells = base.mark_rect().encode(
         color=alt.Color(f"{value}:Q", title=title, scale=scale),
         tooltip=["a:N", "b:N", alt.Tooltip(f"{value}:Q", format=".4g")],
@@ -34,21 +54,27 @@ def _square(
     return (cells + text).properties(width=52 * len(names), height=34 * len(names))
 
 
+def _scores(result: Result) -> list[Score]:
+    return [score for score in result.plot_data["scores"] if score["S_pMSE"] is not None]
+
+
 @chart("table_utility", "heatmap")
-def table_heatmap(result: Result) -> Any:
+def table_heatmap(result: Result) -> Single:
     """S_pMSE of every two-way table: about 1 is right, 2 a fresh sample, dark orange a lost relation, dark blue a
     copy.
     """
     import altair as alt
 
-    rows = [
-        {**r, "shown": min(float(r["S_pMSE"]), 30.0)} for r in result.plot_data["scores"] if r["S_pMSE"] is not None
-    ]
     if result.plot_data["order"] != 2:
         return table_ranking(result)
-    names = list(dict.fromkeys([r["a"] for r in rows] + [r["b"] for r in rows]))
-    both = rows + [{**r, "a": r["b"], "b": r["a"]} for r in rows]
-    base = alt.Chart(data(both)).encode(x=alt.X("a:N", title=None, sort=names), y=alt.Y("b:N", title=None, sort=names))
+    rows = [
+        {"a": s["columns"][0], "b": s["columns"][1], "S_pMSE": s["S_pMSE"], "shown": min(float(s["S_pMSE"]), 30.0)}
+        for s in _scores(result)
+    ]
+    names = _names(rows)
+    base = alt.Chart(data(_mirrored(rows))).encode(
+        x=alt.X("a:N", title=None, sort=names), y=alt.Y("b:N", title=None, sort=names)
+    )
     scale = alt.Scale(
         type="symlog", domain=[0, 1, 2, 5, 30], range=["#2a5d9f", "#f3f4f0", "#f7e3cf", "#e9a15b", "#9a3a06"]
     )
@@ -74,19 +100,12 @@ def table_heatmap(result: Result) -> Any:
 
 
 @chart("table_utility", "ranking")
-def table_ranking(result: Result, top: int = 25) -> Any:
+def table_ranking(result: Result, top: int = 25) -> alt.LayerChart:
     """The worst tables."""
     import altair as alt
 
-    rows = [
-        {
-            "table": ":".join(p for p in (r["a"], r["b"] if r["b"] != r["a"] else None, r["c"]) if p),
-            "S_pMSE": r["S_pMSE"],
-        }
-        for r in result.plot_data["scores"]
-        if r["S_pMSE"] is not None
-    ]
-    rows = sorted(rows, key=lambda r: -r["S_pMSE"])[:top]
+    worst = sorted(_scores(result), key=lambda score: -score["S_pMSE"])[:top]
+    rows = [{"table": ":".join(score["columns"]), "S_pMSE": score["S_pMSE"]} for score in worst]
     bars = (
         alt.Chart(data(rows))
         .mark_bar(color=RELEASED)
@@ -101,25 +120,25 @@ def table_ranking(result: Result, top: int = 25) -> Any:
 
 
 @chart("contingency_fidelity", "heatmap")
-def contingency_heatmap(result: Result) -> Any:
+def contingency_heatmap(result: Result) -> Single:
     """Total variation distance of every pairwise table."""
     return _square(result.plot_data["matrix"], "value", "TV")
 
 
 @chart("copula_fidelity", "heatmap")
-def copula_heatmap(result: Result) -> Any:
+def copula_heatmap(result: Result) -> Single:
     """Cramér-von Mises distance of every pair's copula."""
     return _square(result.plot_data["matrix"], "value", "CvM")
 
 
 @chart("association", "heatmap")
-def association_heatmap(result: Result) -> Any:
+def association_heatmap(result: Result) -> Single:
     """How much each association changed."""
     return _square(result.plot_data["pairs"], "difference", "|difference|")
 
 
 @chart("association", "matrices")
-def association_matrices(result: Result) -> Any:
+def association_matrices(result: Result) -> alt.HConcatChart:
     """The association matrices of both tables side by side."""
     import altair as alt
 
@@ -130,14 +149,12 @@ def association_matrices(result: Result) -> Any:
 
 
 @chart("pca", "plane")
-def pca_plane(result: Result) -> Any:
+def pca_plane(result: Result) -> alt.Chart:
     """Where the records of both tables lie on the original's first two axes, as shares of cells."""
     import altair as alt
 
     return (
-        alt.Chart(
-            data([{k: v if isinstance(v, str) else float(v) for k, v in r.items()} for r in result.plot_data["plane"]])
-        )
+        alt.Chart(data(result.plot_data["plane"]))
         .mark_rect()
         .encode(
             x=alt.X("x1:Q", title="first axis of the original"),
@@ -155,13 +172,12 @@ def pca_plane(result: Result) -> Any:
 @chart("specks", "scores")
 @chart("po50", "scores")
 @chart("u_statistic", "scores")
-def propensity_scores(result: Result) -> Any:
+def propensity_scores(result: Result) -> alt.Chart:
     """Propensity scores of original and released records; the more they differ, the easier to tell apart."""
     import altair as alt
 
-    rows = [{k: v if isinstance(v, str) else float(v) for k, v in r.items()} for r in result.plot_data["scores"]]
     return (
-        alt.Chart(data(rows))
+        alt.Chart(data(result.plot_data["scores"]))
         .mark_bar(opacity=0.45)
         .encode(
             x=alt.X("x1:Q", title="propensity to be a released record", scale=alt.Scale(domain=[0, 1])),
@@ -174,7 +190,7 @@ def propensity_scores(result: Result) -> Any:
 
 
 @chart("pmse", "importance")
-def propensity_importance(result: Result) -> Any:
+def propensity_importance(result: Result) -> alt.Chart:
     """Which columns give the release away."""
     import altair as alt
 
@@ -191,7 +207,7 @@ def propensity_importance(result: Result) -> Any:
 
 
 @chart("regression_fidelity", "forest")
-def forest_plot(result: Result) -> Any:
+def forest_plot(result: Result) -> Drawing:
     """Coefficients with their intervals in both tables, standardised by the original's standard error so that terms
     share an axis.
     """
@@ -237,46 +253,35 @@ def forest_plot(result: Result) -> Any:
             .mark_text(color=ALARM, align="left", dx=4)
             .encode(x=alt.datum(0), y=alt.Y("term:N", sort=order), text="text:N")
         )
-    return alt.layer(*layers).properties(width=420, height=alt.Step(20), title=str(result.details["formula"]))
+    return alt.layer(*layers).properties(width=420, height=alt.Step(20), title=result.plot_data["formula"])
 
 
 @chart("tstr", "bars")
 @chart("model_performance", "bars")
 @chart("model_quality", "bars")
-def performance_bars(result: Result) -> Any:
+def performance_bars(result: Result) -> alt.Chart:
     """Predictive performance by where the model was trained."""
-    rows = [{"model": b["metric"], "table": b["training"], "value": b["value"]} for b in result.plot_data["bars"]]
-    return side_bars(rows, str(result.details.get("metric", "score")).upper(), "model", share=False)
+    return side_bars(result.plot_data["bars"], result.plot_data["metric"].upper(), "model", share=False)
 
 
 @chart("feature_importance", "bars")
-def importance_bars(result: Result) -> Any:
+def importance_bars(result: Result) -> alt.Chart:
     """Permutation importance of every predictor in both models."""
     rows = [{"column": r["column"], "table": t, "value": r[t]} for r in result.plot_data["importance"] for t in TABLES]
     return side_bars(rows, "rise of the error when the column is shuffled", share=False)
 
 
 @chart("subgroup_utility", "groups")
-def groups(result: Result) -> Any:
+def groups(result: Result) -> Single:
     """The score of every group against that of all records."""
     import altair as alt
 
-    rows = [
-        {
-            "group": r["group"],
-            "utility": r["utility"],
-            "n": r["n_x"],
-            "state": "lost" if r["reason"] == "lost in the release" else "scored",
-        }
-        for r in result.plot_data["groups"]
-        if r["utility"] is not None
-    ]
     points = (
-        alt.Chart(data(rows))
+        alt.Chart(data(result.plot_data["groups"]))
         .mark_point(filled=True, size=90, opacity=1)
         .encode(
             x=alt.X("utility:Q", scale=alt.Scale(domain=[0, 1])),
-            y=alt.Y("group:N", title=result.details["by"], sort="x"),
+            y=alt.Y("group:N", title=result.plot_data["by"], sort="x"),
             color=alt.Color("state:N", title=None, scale=alt.Scale(domain=["scored", "lost"], range=[RELEASED, ALARM])),
             tooltip=["group:N", "n:Q", alt.Tooltip("utility:Q", format=".3f")],
         )

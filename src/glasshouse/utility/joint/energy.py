@@ -1,14 +1,9 @@
-"""Whole-distribution distances of the numeric columns: energy distance and maximum mean discrepancy, exact in bounded
-memory.
+"""Whole-distribution distances of the numeric columns: energy distance and maximum mean discrepancy.
 
-Both are averages of a function of all pairwise distances. The pairs are visited tile by tile; a tile is reduced at
-once to the sums that every permutation of the labels needs, so no n-by-n matrix ever exists.
+Both are averages of a function of all pairwise distances.
 """
 
 from __future__ import annotations
-
-from collections.abc import Callable, Sequence
-from typing import Any
 
 import numpy as np
 
@@ -17,63 +12,23 @@ from glasshouse.core.measure import measure
 from glasshouse.core.result import Result
 from glasshouse.core.streams import RandomState, generator
 from glasshouse.data.pair import Pair
-from glasshouse.utility.figures import chosen, ignored_weights, of_columns, require_numeric, small
+from glasshouse.utility.figures import Columns, chosen, ignored_weights, of_columns, require_numeric, small
 from glasshouse.utility.joint.copula import numbers
+from glasshouse.utility.joint.tiles import (
+    TILE,
+    labellings,
+    median_distance,
+    pair_sums,
+    sampled_median_distance,
+    standardised,
+)
 from glasshouse.utility.nulls import Band, band, judged
 
-TILE = 1024
 LARGE = 20_000  # pooled records above which exact pairs take minutes
 
 
-def standardised(x: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Both tables by the pooled mean and standard deviation (ddof 1); constant columns become 0."""
-    pooled = np.concatenate([x, y])
-    sd = pooled.std(axis=0, ddof=1)
-    sd = np.where(sd > 0, sd, 1.0)
-    return (x - pooled.mean(axis=0)) / sd, (y - pooled.mean(axis=0)) / sd
-
-
-def pair_sums(
-    points: np.ndarray, labels: np.ndarray, kernel: Callable[[np.ndarray], np.ndarray]
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Sums of kernel(distance) over ordered pairs of different records: inside label 0, inside label 1, between.
-
-    ``labels`` [records, p] holds p labellings (0 original, 1 release) at once. Each tile of the distance matrix is
-    turned into its kernel and multiplied by the labellings; two matrix products replace p passes.
-    """
-    from scipy.spatial.distance import cdist
-
-    n, p = labels.shape
-    ones = labels.astype(float)
-    within, between, everything = np.zeros(p), np.zeros(p), 0.0
-    for i in range(0, n, TILE):
-        rows = slice(i, min(i + TILE, n))
-        for j in range(i, n, TILE):
-            columns = slice(j, min(j + TILE, n))
-            tile = kernel(cdist(points[rows], points[columns]))
-            if i == j:
-                np.fill_diagonal(tile, 0.0)
-            factor = 1.0 if i == j else 2.0
-            both = ((tile @ ones[columns]) * ones[rows]).sum(axis=0)
-            left = tile.sum(axis=1) @ ones[rows]
-            right = tile.sum(axis=0) @ ones[columns]
-            within += factor * both
-            between += 0.5 * factor * (left + right - 2 * both)
-            everything += factor * float(tile.sum())
-    return everything - within - 2 * between, within, between
-
-
-def _labellings(n: int, m: int, permutations: int, rng: np.random.Generator) -> np.ndarray:
-    """The true labels and ``permutations`` shuffles of them, [n + m, 1 + permutations]."""
-    labels = np.zeros((n + m, 1 + permutations), np.int8)
-    labels[n:, 0] = 1
-    for k in range(permutations):
-        labels[rng.permutation(n + m)[:m], 1 + k] = 1
-    return labels
-
-
 def _ready(
-    pair: Pair, columns: Sequence[str] | None, standardise: bool, notes: list[str]
+    pair: Pair, columns: Columns, standardise: bool, notes: list[str]
 ) -> tuple[tuple[str, ...], np.ndarray, np.ndarray]:
     names = chosen(pair, columns, pair.numeric, "numeric", notes=notes, valued="both")
     require_numeric(pair, names)
@@ -103,24 +58,57 @@ def _ready(
 def energy_distance(
     pair: Pair,
     *,
-    columns: Sequence[str] | None = None,
+    columns: Columns = None,
     standardise: bool = True,
     permutations: int = 99,
     random_state: RandomState = 0,
 ) -> Result:
     """Distance between the joint distributions of the numeric columns, exact over all pairs of records.
 
-    E = 2 E|X-Y| - E|X-X'| - E|Y-Y'| on columns standardised by the pooled mean and standard deviation. The headline
-    is the U form (a record is not its own neighbour; unbiased, may be negative); ``energy_V`` is the V form. The band
-    and ``p`` come from permutations of the labels, all evaluated in the same pass over tiles of the distance matrix.
-    Complete records.
+    Parameters
+    ----------
+    pair : Pair
+        Original and release.
+    columns : list of str or str, optional
+        Numeric columns; default: all of them.
+    standardise : bool, default True
+        Bring columns to a common scale by the pooled mean and standard deviation. False: distances in raw units.
+    permutations : int, default 99
+        Permutations of the labels behind the band of a perfect synthesiser and the p value; below 19 there is neither.
+    random_state : int, Generator or None, default 0
+        Seed of the permutations.
+
+    Returns
+    -------
+    Result
+        ``value``: the distance in U form, near 0 (or below) for equal distributions. ``details`` has ``energy_V`` (V
+        form), ``energy_normalized`` (divided by the mean distance within the tables), ``energy_utility`` and the
+        permutation p value ``p``.
+
+    Notes
+    -----
+    E = 2 E|X-Y| - E|X-X'| - E|Y-Y'| with X, X' records of the original and Y, Y' of the release. In the U form a
+    record is not its own neighbour, which makes it unbiased and lets it be negative; the V form is never negative.
+    Complete records; weights are ignored. All permutations are evaluated in the same pass over the pairs.
+
+    References
+    ----------
+    Székely & Rizzo (2013), Energy statistics: a class of statistics based on distances.
+
+    Examples
+    --------
+    >>> import glasshouse as gh
+    >>> pair = gh.data.load("health").pair()
+    >>> found = gh.utility.energy_distance(pair, columns=["age", "income"], permutations=0)
+    >>> round(found.details["energy_V"], 4)
+    0.0027
     """
     notes: list[str] = []
     names, x, y = _ready(pair, columns, standardise, notes)
     n, m = len(x), len(y)
     points = np.concatenate([x, y])
     inside_x, inside_y, across = pair_sums(
-        points, _labellings(n, m, permutations, generator(random_state, "energy_distance")), lambda d: d
+        points, labellings(n, m, permutations, generator(random_state, "energy_distance")), lambda d: d
     )
     cross = 2 * across / (n * m)
     u = cross - inside_x / (n * (n - 1)) - inside_y / (m * (m - 1))
@@ -169,7 +157,7 @@ def energy_distance(
 def mmd(
     pair: Pair,
     *,
-    columns: Sequence[str] | None = None,
+    columns: Columns = None,
     kernel: str = "gaussian",
     bandwidth: float | None = None,
     features: int | None = None,
@@ -179,10 +167,49 @@ def mmd(
     """Maximum mean discrepancy of the numeric columns: the largest difference of means over smooth functions of a
     record.
 
-    Kernel exp(-d^2 / (2 s^2)) ("gaussian") or 1 / (1 + d^2 / (2 s^2)) ("rq"), s the median distance between pooled
-    standardised records. The headline is the unbiased MMD^2; ``ratio`` divides it by the 95 % point of label
-    permutations and ``p`` is their p-value. ``features=500`` approximates the Gaussian kernel by random features in
-    linear time, and says so; the same features serve all permutations.
+    Parameters
+    ----------
+    pair : Pair
+        Original and release.
+    columns : list of str or str, optional
+        Numeric columns; default: all of them. They are standardised by the pooled mean and standard deviation.
+    kernel : {"gaussian", "rq"}, default "gaussian"
+        Gaussian or rational quadratic kernel.
+    bandwidth : float, optional
+        Scale s of the kernel; default: the median distance between pooled records.
+    features : int, optional
+        Approximate the Gaussian kernel by this many random features, in linear time; default: exact. The result says
+        so, and the same features serve all permutations.
+    permutations : int, default 99
+        Permutations of the labels behind the band of a perfect synthesiser and the p value; below 19 there is neither.
+    random_state : int, Generator or None, default 0
+        Seed of permutations and features.
+
+    Returns
+    -------
+    Result
+        ``value``: the unbiased MMD^2, near 0 (or below) for equal distributions. ``details`` has the biased form, the
+        scale (``mmd_sigma_median``), the permutation p value ``p``, and ``ratio``, the value over the 95 % point of
+        the permutations.
+
+    Notes
+    -----
+    MMD^2 = E k(X, X') + E k(Y, Y') - 2 E k(X, Y) with k(d) = exp(-d^2 / (2 s^2)) ("gaussian") or
+    1 / (1 + d^2 / (2 s^2)) ("rq"), d the Euclidean distance; unbiased when no record is compared with itself. Complete
+    records; weights are ignored.
+
+    References
+    ----------
+    Gretton, Borgwardt, Rasch, Schölkopf & Smola (2012), A kernel two-sample test. Rahimi & Recht (2007), Random
+    features for large-scale kernel machines.
+
+    Examples
+    --------
+    >>> import glasshouse as gh
+    >>> pair = gh.data.load("health").pair()
+    >>> found = gh.utility.mmd(pair, columns=["age", "income"], permutations=0)
+    >>> round(found.details["mmd2_biased"], 4)
+    0.0004
     """
     if kernel not in ("gaussian", "rq"):
         raise InputError(f"kernel {kernel!r} is not known; use 'gaussian' or 'rq'")
@@ -199,7 +226,7 @@ def mmd(
         sigma = median_distance(points)
     if not sigma > 0:
         raise NotApplicable("the median distance between records is 0, so the kernel has no scale; pass bandwidth=")
-    labels = _labellings(n, m, permutations, generator(random_state, "mmd"))
+    labels = labellings(n, m, permutations, generator(random_state, "mmd"))
     if features is not None:
         if kernel != "gaussian":
             raise InputError(
@@ -284,57 +311,8 @@ def _feature_sums(
     return inside[0], inside[1], (totals[0] * totals[1]).sum(axis=1)
 
 
-def median_distance(points: np.ndarray) -> float:
-    """Exact median of all pairwise distances by bisection on counts: tiles are counted, never stored.
-
-    Small inputs are sorted directly. Otherwise each pass counts the distances below a grid of cuts and keeps the cell
-    with the middle one, until the cell holds few enough to sort.
-    """
-    from scipy.spatial.distance import cdist, pdist
-
-    n = len(points)
-    total = n * (n - 1) // 2
-    if total <= 4_000_000:
-        return float(np.median(pdist(points)))
-    low, high = 0.0, float(np.sqrt(((points.max(axis=0) - points.min(axis=0)) ** 2).sum())) * (1 + 1e-12)
-    below, wanted = 0, [(total - 1) // 2, total // 2]
-
-    def upper(i: int, j: int) -> np.ndarray:
-        tile = cdist(points[i : i + TILE], points[j : j + TILE])
-        flat: np.ndarray = tile[np.triu_indices(len(tile), 1)] if i == j else tile.ravel()
-        return flat
-
-    tiles = [(i, j) for i in range(0, n, TILE) for j in range(i, n, TILE)]
-    for _ in range(6):
-        cuts = np.linspace(low, high, 4097)
-        counts = np.zeros(4096, np.int64)
-        for i, j in tiles:
-            counts += np.histogram(upper(i, j), bins=4096, range=(low, high))[0]
-        ends = below + np.cumsum(counts)
-        first, last = (int(np.searchsorted(ends, w, side="right")) for w in wanted)
-        # one cell more on either side: cells of a histogram and cuts may disagree in the last digit
-        first, last = max(first - 1, 0), min(last + 1, 4095)
-        low, high, below = cuts[first], cuts[last + 1], int(ends[first - 1]) if first else below
-        if counts[first : last + 1].sum() <= 4_000_000:
-            break
-    inside, below = [], 0
-    for i, j in tiles:
-        distances = upper(i, j)
-        below += int((distances < low).sum())
-        inside.append(distances[(distances >= low) & (distances <= high)])
-    found = np.sort(np.concatenate(inside))
-    return float(0.5 * (found[wanted[0] - below] + found[wanted[1] - below]))
-
-
-def sampled_median_distance(points: np.ndarray, rng: np.random.Generator) -> float:
-    """Median distance of a million random pairs: a kernel approximated by random features needs no finer scale."""
-    first, second = rng.integers(0, len(points), (2, 1_000_000))
-    apart = first != second
-    return float(np.median(np.sqrt(((points[first[apart]] - points[second[apart]]) ** 2).sum(axis=1))))
-
-
 def _notes(pair: Pair, name: str, n: int, m: int) -> list[str]:
-    notes: list[Any] = ignored_weights(pair, name)
+    notes = ignored_weights(pair, name)
     if m and n + m > LARGE:
         notes.append(
             f"{n + m:,} records: all pairs were visited" + ("; features=500 is linear in time" if name == "mmd" else "")

@@ -4,8 +4,7 @@ each moved.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from typing import TypedDict
 
 import numpy as np
 
@@ -16,7 +15,7 @@ from glasshouse.core.plain import number
 from glasshouse.core.result import Result
 from glasshouse.core.streams import RandomState
 from glasshouse.data.pair import Pair
-from glasshouse.utility.figures import chosen, ignored_weights, require_numeric, small
+from glasshouse.utility.figures import Columns, chosen, ignored_weights, require_numeric, small
 from glasshouse.utility.joint.copula import numbers
 from glasshouse.utility.nulls import Rows, canonical_rows, judged, resampled
 
@@ -45,17 +44,49 @@ def _axes(values: np.ndarray, mean: np.ndarray, sd: np.ndarray) -> tuple[np.ndar
 def pca(
     pair: Pair,
     *,
-    columns: Sequence[str] | None = None,
+    columns: Columns = None,
     components: int = 2,
     replicates: int = 50,
     random_state: RandomState = 0,
 ) -> Result:
     """Do the main axes of the release point where those of the original point?
 
-    Principal components of the original, standardised by its own means and standard deviations; the release is scaled
-    by the same figures and projected on the same axes. The headline is the mean squared cosine of the angles between
-    the planes of the first ``components`` axes of both tables (Krzanowski's similarity: 1 same plane, 0
-    perpendicular). Complete records.
+    Parameters
+    ----------
+    pair : Pair
+        Original and release.
+    columns : list of str or str, optional
+        Numeric columns, at least two; default: all of them.
+    components : int, default 2
+        Number of axes compared; below the number of columns.
+    replicates : int, default 50
+        Resamples of the original behind the band of a perfect synthesiser; 0 for no band.
+    random_state : int, Generator or None, default 0
+        Seed of the resamples.
+
+    Returns
+    -------
+    Result
+        ``value``: 1 when both tables span the same plane, 0 when the planes are perpendicular. ``details`` has the
+        shares of variance per axis (``explained_x``, ``explained_y``), the ``angles_degrees`` between the planes and
+        the ``loadings`` of the original.
+
+    Notes
+    -----
+    Both tables are standardised by the means and standard deviations of the original. With A and B the first k
+    principal axes of original and release, value = ||A' B||^2 / k, the mean squared cosine of the angles between the
+    planes (Krzanowski's similarity). Complete records; weights are ignored.
+
+    References
+    ----------
+    Krzanowski (1979), Between-groups comparison of principal components.
+
+    Examples
+    --------
+    >>> import glasshouse as gh
+    >>> pair = gh.data.load("health").pair()
+    >>> round(gh.utility.pca(pair, replicates=10).value, 3)
+    0.994
     """
     notes: list[str] = []
     names = chosen(pair, columns, pair.numeric, "numeric", 2, notes=notes, valued="both")
@@ -110,23 +141,34 @@ def pca(
     )
 
 
-def _plane(projected: dict[str, np.ndarray], bins: int = 24) -> list[dict[str, Any]]:
+class Cell(TypedDict):
+    """A cell of the plane and the share of a table that lies in it."""
+
+    table: str
+    x1: float
+    x2: float
+    y1: float
+    y2: float
+    share: float
+
+
+def _plane(projected: dict[str, np.ndarray], bins: int = 24) -> list[Cell]:
     """Shares of both tables in cells of the original's first plane: an aggregate, no record is drawn."""
     pooled = np.concatenate(list(projected.values()))
     low, high = np.quantile(pooled, [0.005, 0.995], axis=0)
     edges = [np.linspace(low[j], high[j] if high[j] > low[j] else low[j] + 1, bins + 1) for j in range(2)]
-    made = []
+    made: list[Cell] = []
     for table, points in projected.items():
         shares = np.histogram2d(points[:, 0], points[:, 1], bins=edges)[0] / len(points)
         for i, j in zip(*np.nonzero(shares), strict=True):
             made.append(
                 {
                     "table": table,
-                    "x1": edges[0][i],
-                    "x2": edges[0][i + 1],
-                    "y1": edges[1][j],
-                    "y2": edges[1][j + 1],
-                    "share": shares[i, j],
+                    "x1": float(edges[0][i]),
+                    "x2": float(edges[0][i + 1]),
+                    "y1": float(edges[1][j]),
+                    "y2": float(edges[1][j + 1]),
+                    "share": float(shares[i, j]),
                 }
             )
     return made
@@ -142,12 +184,42 @@ def _plane(projected: dict[str, np.ndarray], bins: int = 24) -> list[dict[str, A
     caveats="for perturbed records only; a small value means that records were hardly changed, which is a risk",
     tier="fast",
 )
-def gower_paired(pair: Pair, *, columns: Sequence[str] | None = None) -> Result:
+def gower_paired(pair: Pair, *, columns: Columns = None) -> Result:
     """How far perturbation moved each record: mean Gower distance between row i of the original and row i of the
     release.
 
+    Parameters
+    ----------
+    pair : Pair
+        Original and a row-paired release (``row_paired=True``).
+    columns : list of str or str, optional
+        Columns to compare; default: all shared ones.
+
+    Returns
+    -------
+    Result
+        ``value``: mean distance, 0 (nothing was changed) to 1. ``details`` has the mean of each column and
+        ``unchanged``, the share of records that were not changed at all. ``records``: the distance of each record
+        (``gower``).
+
+    Notes
+    -----
     Per column |x - y| / pooled range (numbers) or 0/1 (categories), averaged over the columns in which at least one
-    of the two has a value; a value against a missing one counts 1. Needs ``row_paired=True``.
+    of the two rows has a value; a value against a missing one counts 1. The mean is weighted where there are weights.
+
+    References
+    ----------
+    Gower (1971), A general coefficient of similarity and some of its properties.
+
+    Examples
+    --------
+    >>> import glasshouse as gh
+    >>> import polars as pl
+    >>> original = pl.DataFrame({"age": [20, 30, 40], "sex": ["f", "m", "f"]})
+    >>> released = pl.DataFrame({"age": [20, 40, 40], "sex": ["f", "m", "m"]})
+    >>> found = gh.utility.gower_paired(original, released, row_paired=True)
+    >>> found.value, found.records["gower"].to_list()
+    (0.25, [0.0, 0.25, 0.5])
     """
     notes: list[str] = []
     names = chosen(pair, columns, pair.columns, "shared", notes=notes, valued="one")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from itertools import combinations
-from typing import Any
+from typing import TypeAlias
 
 import numpy as np
 
@@ -15,13 +15,14 @@ from glasshouse.core.result import Result
 from glasshouse.core.streams import RandomState, generator
 from glasshouse.data.pair import Pair
 from glasshouse.engines.cells.margins import Coded, coded, complete_rows, count_both
-from glasshouse.utility.figures import chosen, small
+from glasshouse.utility.figures import Columns, chosen, small
 from glasshouse.utility.joint.table_statistics import every_ratio, every_table
-from glasshouse.utility.marginals import distances
-from glasshouse.utility.nulls import Band, Rows, affordable, band, canonical_rows, draw, judged, resampled
+from glasshouse.utility.nulls import Band, affordable, band, canonical_rows, draw, judged
+
+Which: TypeAlias = "tuple[int, ...]"  # columns of one table, by position
 
 WAYS = {1: "oneway", 2: "twoway", 3: "threeway"}
-MEMORISED, MODERATE, POOR = 0.3, 3.0, 10.0
+MODERATE, POOR = 3.0, 10.0  # S_pMSE above which a table is called so
 
 
 @measure(
@@ -43,7 +44,7 @@ def table_utility(
     pair: Pair,
     *,
     order: int = 2,
-    columns: Sequence[str] | None = None,
+    columns: Columns = None,
     groups: int = 5,
     missing: str = "level",
     worst: int = 5,
@@ -53,11 +54,57 @@ def table_utility(
 ) -> Result:
     """How well all one-, two- or three-way tables of the original are kept; the headline is the worst table.
 
-    For each table the statistics of synthpop's utility tables; numbers are cut at pooled quantiles into ``groups``,
-    missing is a level of its own. S_pMSE = VW / df is near 1 for correct synthesis, near 2 for a fresh sample, far
-    above when a relation is lost and far below when the release copies the original. ``details["tables"]`` has one
-    entry per table, ``worst`` the worst of them, ``by_column`` each column's mean. With one table its statistics
-    stand in ``details`` themselves.
+    The score of a table is near 1 for correct synthesis, near 2 for a fresh sample, far above when a relation is lost
+    and far below when the release copies the original.
+
+    Parameters
+    ----------
+    pair : Pair
+        Original and release.
+    order : {1, 2, 3}, default 2
+        Columns per table.
+    columns : list of str or str, optional
+        Columns to tabulate, at least ``order``; default: all shared ones.
+    groups : int, default 5
+        Groups of equal size, by pooled quantiles, into which numbers are cut.
+    missing : {"level", "drop"}, default "level"
+        Missing values are a level of their own, or their records are dropped.
+    worst : int, default 5
+        How many of the worst tables ``details["worst"]`` names.
+    max_tables : int, default 50,000
+        With more tables than this, so many are drawn at random.
+    replicates : int, default 50
+        Resamples of the original behind the band of a perfect synthesiser; 0 for no band. Fewer with very many tables.
+    random_state : int, Generator or None, default 0
+        Seed of the resamples, and of the draw of tables.
+
+    Returns
+    -------
+    Result
+        ``value``: S_pMSE of the worst table. ``details`` has the median, all statistics of every table (``tables``),
+        the names of the worst ones (``worst``), the cells of the very worst that differ most (``worst_cells``), each
+        column's mean (``by_column``) and the shares of tables above 3 and above 10. With one table its statistics
+        stand in ``details`` themselves. ``to_frame`` has one row per table.
+
+    Notes
+    -----
+    Cells hold d records of the original and s of the release, c = sum(s) / (sum(s) + sum(d)). Over the cells that are
+    not empty in both, VW = sum (s - d c/(1-c))^2 / ((s + d) c), and S_pMSE = VW / df with df their number minus 1. The
+    other statistics of synthpop's utility tables (FT, JSD, SPECKS, MabsDD, WMabsDD, U, G, PO50, dBhatt) stand beside
+    it.
+
+    References
+    ----------
+    Raab, Nowok & Dibben (2021), Assessing, visualizing and improving the utility of synthetic data. Voas & Williamson
+    (2001), Evaluating goodness-of-fit measures for synthetic microdata.
+
+    Examples
+    --------
+    >>> import glasshouse as gh
+    >>> pair = gh.data.load("health").pair()
+    >>> found = gh.utility.table_utility(pair, replicates=10)
+    >>> round(found.value, 2), found.details["worst"][0]
+    (2.1, 'education:disease_status')
     """
     if order not in WAYS:
         raise InputError(f"order must be 1, 2 or 3 (one-, two- or three-way tables), not {order}")
@@ -70,16 +117,13 @@ def table_utility(
     x, y = (coded(pair, names, table, groups, missing) for table in ("original", "released"))
     if not x.n or not y.n:
         raise NotApplicable("no record has a value in all of these columns; use missing='level'")
-    rows: list[dict[str, Any]] = [
-        {
-            "table": ":".join(names[j] for j in which),
-            **{f"column{k + 1}": names[j] for k, j in enumerate(which)},
-            **found,
-            "empty_cells": math.prod(x.sizes[j] for j in which) - int(found["df"] or 0) - 1,
-        }
-        for which, found in zip(wanted, every_table(x, y, wanted), strict=True)
+    found = every_table(x, y, wanted)
+    labels = [":".join(names[j] for j in which) for which in wanted]
+    shown = [
+        {**figures, "empty_cells": math.prod(x.sizes[j] for j in which) - int(figures["df"] or 0) - 1}
+        for which, figures in zip(wanted, found, strict=True)
     ]
-    scores = np.array([np.nan if r["S_pMSE"] is None else r["S_pMSE"] for r in rows], float)
+    scores = np.array([np.nan if f["S_pMSE"] is None else f["S_pMSE"] for f in found], float)
     if not np.isfinite(scores).any():
         raise NotApplicable("every column has one level only, so there is nothing to tabulate")
     replicates, fewer = affordable(replicates, len(wanted), "tables")
@@ -88,51 +132,53 @@ def table_utility(
     ranked = np.argsort(-np.nan_to_num(scores, nan=-1.0), kind="stable")[:worst]
     way = WAYS[order]
     top, middle = float(np.nanmax(scores)), float(np.nanmedian(scores))
-    details: dict[str, Any] = {
+    details: dict[str, object] = {
         f"{way}_S_pMSE_max": top,
         f"{way}_S_pMSE_median": middle,
         "mean": float(np.nanmean(scores)),
-        "n_tables": len(rows),
+        "n_tables": len(labels),
         "null_replicates": replicates,
-        "worst": [rows[i]["table"] for i in ranked],
+        "worst": [labels[i] for i in ranked],
         "by_column": _by_column(wanted, scores, names),
         "share_above_3": float(np.nanmean(scores > MODERATE)),
         "share_above_10": float(np.nanmean(scores > POOR)),
-        "tables": {
-            r["table"]: {k: v for k, v in r.items() if k != "table" and not k.startswith("column")} for r in rows
-        },
+        "tables": dict(zip(labels, shown, strict=True)),
         "worst_cells": _worst_cells(pair, x, y, wanted[int(ranked[0])], groups),
     }
     if null_median is not None:
         details |= {"median_null_low": null_median.low, "median_null_high": null_median.high}
-    if len(rows) == 1:
-        details |= {k: v for k, v in rows[0].items() if not k.startswith(("table", "column"))} | {
-            "JSD_bits": rows[0]["JSD"]
-        }
+    if len(labels) == 1:
+        details |= shown[0] | {"JSD_bits": shown[0]["JSD"]}
         details |= _on_original_support(x, y, wanted[0])
+        sentence = f"The {order}-way table {labels[0]} has S_pMSE {small(top)}"
+    else:
+        sentence = (
+            f"The worst of {len(labels)} {order}-way tables, {labels[int(ranked[0])]}, has S_pMSE {small(top)} (median "
+            f"table {small(middle)})"
+        )
     return judged(
         top,
         null,
         "lower",
         utility=1 / max(1.0, top / 2),
         details=details,
-        sentence=f"The worst of {len(rows)} {order}-way tables, {rows[int(ranked[0])]['table']}, has S_pMSE "
-        f"{small(top)} (median table {small(middle)})"
-        if len(rows) > 1
-        else f"The {order}-way table {rows[0]['table']} has S_pMSE {small(top)}",
+        sentence=sentence,
         warnings=warnings,
-        table=rows,
+        table=[
+            {"table": label, **{f"column{k + 1}": names[j] for k, j in enumerate(which)}, **figures}
+            for label, which, figures in zip(labels, wanted, shown, strict=True)
+        ],
         plot_data={
             "order": order,
             "scores": [
-                {"a": r["column1"], "b": r.get("column2", r["column1"]), "c": r.get("column3"), "S_pMSE": r["S_pMSE"]}
-                for r in rows
+                {"columns": [names[j] for j in which], "S_pMSE": f["S_pMSE"]}
+                for which, f in zip(wanted, found, strict=True)
             ],
         },
     )
 
 
-def _wanted(n: int, order: int, limit: int, random_state: RandomState) -> tuple[list[tuple[int, ...]], list[str]]:
+def _wanted(n: int, order: int, limit: int, random_state: RandomState) -> tuple[list[Which], list[str]]:
     every = list(combinations(range(n), order))
     if len(every) <= limit:
         return every, []
@@ -146,7 +192,7 @@ def _table_null(
     pair: Pair,
     x: Coded,
     y: Coded,
-    wanted: Sequence[tuple[int, ...]],
+    wanted: Sequence[Which],
     replicates: int,
     random_state: RandomState,
     names: Sequence[str],
@@ -175,10 +221,11 @@ def _table_null(
         fresh.append(largest(x.take(position[plain]), sides[0]))
         correct.append(largest(x, sides[1]))
     how = f"{replicates} resamples of the original"
-    return tuple(band([f[i] for f in fresh], [c[i] for c in correct], how) for i in range(2))  # type: ignore[return-value]
+    top, median = (band([f[i] for f in fresh], [c[i] for c in correct], how) for i in range(2))
+    return top, median
 
 
-def _on_original_support(x: Coded, y: Coded, which: tuple[int, ...]) -> dict[str, float | int]:
+def _on_original_support(x: Coded, y: Coded, which: Which) -> dict[str, float | int]:
     """Goodness of fit of the release to the original's shares on the original's cells, and the invented cells."""
     d, s = count_both(x, y, which)
     seen = d > 0
@@ -190,7 +237,7 @@ def _on_original_support(x: Coded, y: Coded, which: tuple[int, ...]) -> dict[str
     }
 
 
-def _by_column(wanted: Sequence[tuple[int, ...]], scores: np.ndarray, names: Sequence[str]) -> dict[str, float | None]:
+def _by_column(wanted: Sequence[Which], scores: np.ndarray, names: Sequence[str]) -> dict[str, float | None]:
     """Mean score of the tables each column stands in."""
     known = np.isfinite(scores)
     members = np.asarray(wanted, np.int64)[known]
@@ -200,9 +247,7 @@ def _by_column(wanted: Sequence[tuple[int, ...]], scores: np.ndarray, names: Seq
     return {name: float(totals[j] / counts[j]) if counts[j] else None for j, name in enumerate(names)}
 
 
-def _worst_cells(
-    pair: Pair, x: Coded, y: Coded, which: tuple[int, ...], groups: int, top: int = 10
-) -> list[dict[str, Any]]:
+def _worst_cells(pair: Pair, x: Coded, y: Coded, which: Which, groups: int, top: int = 10) -> list[dict[str, object]]:
     """Cells of one table with the largest |zdiff|, z = (s - d c/(1-c)) / sqrt((s+d) c)."""
     from glasshouse.engines.cells.grouping import quantile_groups
     from glasshouse.engines.cells.margins import DENSE, count
@@ -234,80 +279,3 @@ def _worst_cells(
             }
         )
     return made
-
-
-@measure(
-    side="utility",
-    family="dependence",
-    better="higher",
-    needs=("categorical",),
-    group="joint",
-    cite="SDMetrics ContingencySimilarity; mostlyai-qa (expected value)",
-    caveats="a perfect synthesis scores below 1, the more so the more cells a table has: read it against its band",
-    tier="fast",
-    wide="categorical",
-)
-def contingency_fidelity(
-    pair: Pair, *, columns: Sequence[str] | None = None, replicates: int = 50, random_state: RandomState = 0
-) -> Result:
-    """Agreement of all pairwise tables of the categorical columns: 1 minus the mean total variation distance.
-
-    TV = 1/2 sum |p - q| of each joint table, over records complete in the chosen columns. ``expected_tv`` is the
-    closed form for a fresh sample, 1/2 sum sqrt(2/pi p(1-p)(1/n+1/m)); divide it by sqrt 2 for correct synthesis.
-    """
-    warnings: list[str] = []
-    names = chosen(pair, columns, pair.categorical, "categorical", 2, notes=warnings, valued="both")
-    x, y = (coded(pair, names, table, 5, "drop") for table in ("original", "released"))
-    if not x.n or not y.n:
-        raise NotApplicable("no record is complete in these columns; choose fewer with columns=[...]")
-    pairs = [w for w in combinations(range(len(names)), 2) if max(x.sizes[w[0]], 1) > 1 and x.sizes[w[1]] > 1]
-    if not pairs:
-        raise NotApplicable("the categorical columns have one level each, so there is no table to compare")
-
-    def distance(one: Coded, other: Coded, which: tuple[int, ...]) -> float:
-        return float(distances.total_variation(*count_both(one, other, which)))
-
-    found = {f"{names[a]}|{names[b]}": distance(x, y, (a, b)) for a, b in pairs}
-    expected = {}
-    for a, b in pairs:
-        d, _ = count_both(x, x, (a, b))
-        expected[f"{names[a]}|{names[b]}"] = distances.expected_tv(
-            d / d.sum(), float(d.sum()), float(y.n if y.weights is None else y.weights.sum())
-        )
-    keep = complete_rows(pair, names)
-    position, base = np.cumsum(keep) - 1, canonical_rows(pair, keep)
-
-    def mean_tv(rows_x: Rows, rows_y: Rows) -> float:
-        sides = [x.take(position[rows]) if rows is not None else x for rows in (rows_x, rows_y)]
-        return float(
-            np.mean(
-                [distance(sides[0], sides[1] if y.weights is not None else sides[1].unweighted(), w) for w in pairs]
-            )
-        )
-
-    tv_null = resampled(
-        pair, mean_tv, replicates=replicates, random_state=random_state, name="contingency", rows=base, m=y.n
-    )
-    null = None if tv_null is None else Band(1 - tv_null.high, 1 - tv_null.low, 1 - tv_null.centre, tv_null.how)
-    mean = float(np.mean(list(found.values())))
-    return judged(
-        1 - mean,
-        null,
-        "higher",
-        utility=1 - mean,
-        details={
-            "mean_tv": mean,
-            "contingency_mean_tv": mean,
-            "pairwise_tv": found,
-            "expected_tv": expected,
-            "mean_expected_tv": float(np.mean(list(expected.values()))),
-            "n_x": x.n,
-            "n_y": y.n,
-            "dropped_x": pair.n("original") - x.n,
-            "dropped_y": pair.n("released") - y.n,
-        },
-        warnings=warnings,
-        sentence=f"Pairwise tables of categories agree to {100 * (1 - mean):.3g} % on average",
-        plot_data={"matrix": [{"a": k.split("|")[0], "b": k.split("|")[1], "value": v} for k, v in found.items()]},
-        table=[{"pair": k, "tv": v, "expected_tv": expected[k]} for k, v in found.items()],
-    )

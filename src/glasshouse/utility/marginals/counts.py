@@ -6,9 +6,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import TypeAlias
 
 import numpy as np
 
+from glasshouse.core.errors import InputError
 from glasshouse.core.streams import RandomState, generator
 from glasshouse.data.pair import Pair
 from glasshouse.engines.cells.grouping import quantile_groups
@@ -38,8 +40,15 @@ class Counted:
     dropped_x: int
     dropped_y: int
 
+    @property
+    def numbers(self) -> np.ndarray:
+        """The levels of a numeric column."""
+        if self.levels is None:
+            raise InputError(f"column {self.name!r} is not numeric; leave it out of columns")
+        return self.levels
 
-Statistic = Callable[[Counted, np.ndarray, np.ndarray], np.ndarray]
+
+Statistic: TypeAlias = Callable[[Counted, np.ndarray, np.ndarray], np.ndarray]  # counts [r, K] of both
 
 
 def counted(pair: Pair, column: str, groups: int | None = None) -> Counted:

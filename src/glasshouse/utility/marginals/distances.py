@@ -9,6 +9,7 @@ import numpy as np
 
 
 def shares(counts: np.ndarray) -> np.ndarray:
+    """Counts as shares of their total."""
     made: np.ndarray = counts / counts.sum(axis=-1, keepdims=True)
     return made
 

@@ -1,9 +1,9 @@
-"""What charts of single columns show: shares of levels and bins, never a record, never a level of a few people."""
+"""What charts of single columns show: shares of levels and bins, never a record, never a level that few have."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Literal, TypedDict
 
 import numpy as np
 
@@ -14,17 +14,35 @@ PLOT_LEVELS = 25
 RARE = 5
 
 
-def plot_columns(columns: Sequence[Counted], bins: int = 30) -> dict[str, Any]:
+class Bars(TypedDict):
+    """Shares of levels in original (x) and release (y)."""
+
+    kind: Literal["bars"]
+    labels: list[str]
+    x: list[float]
+    y: list[float]
+
+
+class Density(TypedDict):
+    """Shares of bins in original (x) and release (y)."""
+
+    kind: Literal["density"]
+    edges: np.ndarray
+    x: np.ndarray
+    y: np.ndarray
+
+
+def plot_columns(columns: Sequence[Counted], bins: int = 30) -> dict[str, Bars | Density]:
     """Aggregates for charts: shares per level, or of numbers in equal-width bins between pooled 0.5 % and 99.5 %
     points.
     """
-    made: dict[str, Any] = {}
+    made: dict[str, Bars | Density] = {}
     for column in columns:
         if not column.x.sum() or not column.y.sum():
             continue
         p, q = column.x / column.x.sum(), column.y / column.y.sum()
         if column.levels is None:
-            # a level of a few people is nobody's business in a picture
+            # a level that few records have is nobody's business in a picture
             rare = column.x * (column.n_x / column.x.sum()) < RARE
             order = [i for i in np.argsort(-p, kind="stable") if not rare[i]][:PLOT_LEVELS]
             rest = np.setdiff1d(np.arange(len(p)), order)

@@ -130,16 +130,13 @@ def model_frames(formula: Formula, pair: Pair, tables: Sequence[str]) -> list[Mo
     for table in tables:
         present = np.ones(pair.n(table), bool)
         for name in formula.columns:
-            present &= (
-                (pair.codes(name).of(table) >= 0) & ~pair.special_mask(name, table)
-                if pair.is_numeric(name)
-                else pair.codes(name).of(table) >= 0
-            )
+            present &= pair.codes(name).of(table) >= 0
+            if pair.is_numeric(name):
+                present &= ~pair.special_mask(name, table)
         kept[table] = np.flatnonzero(present)
     coding = {f.text: _levels(f, pair, kept, tables) for term in formula.terms for f in term}
-    if (
-        not formula.intercept
-    ):  # the first category then keeps its reference level, or the model would force its mean to zero
+    if not formula.intercept:
+        # the first category then keeps its reference level, or the model would force its mean to zero
         first = next((t[0] for t in formula.terms if len(t) == 1 and coding[t[0].text] is not None), None)
         if first is not None:
             coding[first.text] = _levels(first, pair, kept, tables, full=True)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TypeAlias
 
 import numpy as np
 
@@ -18,7 +18,15 @@ from glasshouse.core.streams import RandomState
 from glasshouse.data.pair import Pair
 from glasshouse.engines.models.design import Design, design
 from glasshouse.engines.models.linear.regression import logistic
-from glasshouse.utility.figures import require_finite, usable
+from glasshouse.engines.models.registry import Estimator
+from glasshouse.utility.figures import Columns, require_finite, usable
+
+Learner: TypeAlias = "str | Estimator"  # "linear", the name of an attacker, or an estimator
+
+
+def name_of(model: Learner) -> str:
+    """What a model is called in a result."""
+    return model if isinstance(model, str) else type(model).__name__
 
 
 @dataclass(frozen=True)
@@ -37,21 +45,29 @@ class Task:
 
     @property
     def metric(self) -> str:
+        """What its models are scored by: R^2 of numbers, AUC of classes."""
         return "r2" if self.n_classes is None else "auc"
 
 
-def task(pair: Pair, target: str | None, predictors: Sequence[str] | None) -> Task:
-    """The prediction task of a pair. Records without a target value are left out; missing predictors are a level, or
-    median and flag.
+def task(pair: Pair, predictors: Columns) -> Task:
+    """The prediction task of a pair.
+
+    Parameters
+    ----------
+    pair
+        Tables with one target. Records without a target value are left out.
+    predictors
+        Columns to predict from; default: the keys, or all other columns. A missing category is a level, a missing
+        number the median and a flag.
     """
-    if target is None:
-        raise NotApplicable("needs a target to predict; name it with target=")
-    names = tuple(predictors) if predictors else tuple(c for c in (pair.keys or pair.columns) if c != target)
+    target = pair.require_target()
+    asked = (predictors,) if isinstance(predictors, str) else tuple(predictors or ())
+    names = asked or tuple(c for c in (pair.keys or pair.columns) if c != target)
     if not names:
         raise NotApplicable("needs at least one column to predict from; name them with predictors=[...]")
     if target in names:
         raise InputError(f"target {target!r} is also a predictor; take it out of predictors")
-    require_finite(pair, (target, *(predictors or ())))
+    require_finite(pair, (target, *asked))
     notes: list[str] = []
     names = usable(pair, names, notes, "one")
     if not names:
@@ -109,6 +125,7 @@ class Linear:
     roots: tuple[np.ndarray, ...]
 
     def predict(self, matrix: np.ndarray) -> np.ndarray:
+        """Linear predictors [records, outputs]."""
         made: np.ndarray = matrix @ self.coefficients
         return made
 
@@ -117,8 +134,8 @@ def fit_linear(matrix: np.ndarray, response: np.ndarray, n_classes: int | None, 
     """Least squares, or a logistic regression of each class against the rest (on the logit scale, which orders
     records as well).
 
-    Columns that are constant or aliased in training get the smallest coefficients that fit: an unseen level then
-    predicts as the reference.
+    Columns that are constant or aliased in the table fitted to get the smallest coefficients that fit: a level that
+    does not occur there then predicts as the reference.
     """
     if n_classes is None:
         gram = matrix.T @ matrix
@@ -162,7 +179,7 @@ def symmetric_root(covariance: np.ndarray) -> np.ndarray:
 
 def predictions(
     made: Task,
-    model: str | Any,
+    model: Learner,
     training: str,
     rows: np.ndarray | None,
     asked: str,
@@ -170,8 +187,23 @@ def predictions(
     random_state: RandomState,
     n_jobs: int | None,
 ) -> np.ndarray:
-    """Predictions [records] of a number, or scores [records, classes] (one column for two classes), for ``asked``
-    from a fit to ``training``.
+    """What a model fitted to one table says about another.
+
+    Parameters
+    ----------
+    made, model
+        The task, and "linear", the name of an attacker or an estimator.
+    training, rows
+        Table fitted to, and which of its records with a target value (None: all).
+    asked, asked_rows
+        Table asked about, and which of its records.
+    random_state, n_jobs
+        Seed and threads of models that use them.
+
+    Returns
+    -------
+    ndarray
+        Predictions [records] of a number, or scores [records, classes], one column for two classes.
     """
     response = made.response[training] if rows is None else made.response[training][rows]
     if isinstance(model, str) and model == "linear":

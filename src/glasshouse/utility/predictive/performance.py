@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
@@ -13,15 +12,15 @@ from glasshouse.core.plain import number
 from glasshouse.core.result import Result
 from glasshouse.core.streams import RandomState, generator
 from glasshouse.data.pair import Pair
-from glasshouse.utility.figures import ignored_weights, small
+from glasshouse.utility.figures import Columns, ignored_weights, small
 from glasshouse.utility.nulls import Band, band, judged
-from glasshouse.utility.predictive.models import Task, predictions, score, task
+from glasshouse.utility.predictive.models import Learner, Task, name_of, predictions, score, task
 
 
 def cross_validated(
     made: Task,
     table: str,
-    model: str | Any,
+    model: Learner,
     folds: int,
     random_state: RandomState,
     n_jobs: int | None,
@@ -57,8 +56,8 @@ def cross_validated(
 def model_performance(
     pair: Pair,
     *,
-    predictors: Sequence[str] | None = None,
-    models: Sequence[Any] = ("linear", "cart"),
+    predictors: Columns = None,
+    models: Sequence[Learner] = ("linear", "cart"),
     folds: int = 5,
     replicates: int = 10,
     random_state: RandomState = 0,
@@ -66,8 +65,47 @@ def model_performance(
 ) -> Result:
     """Do models perform alike when they are developed and cross-validated inside the release and inside the original?
 
-    Per model the difference of cross-validated R^2 (numbers) or AUC (classes) between the tables, in absolute value;
-    the headline is the mean over models.
+    Parameters
+    ----------
+    pair : Pair
+        Original and release, with a target.
+    predictors : list of str or str, optional
+        Columns to predict from; default: the keys, or all other columns.
+    models : sequence of str or estimators, default ("linear", "cart")
+        "linear" (least squares, or one logistic regression per class), names of attackers ("cart", "rf", "gbm", ...)
+        or scikit-learn estimators.
+    folds : int, default 5
+        Folds of the cross-validation, at least 2.
+    replicates : int, default 10
+        Splits of the original into halves behind the band of a perfect synthesiser; below 5 there is no band.
+    random_state : int, Generator or None, default 0
+        Seed of folds, splits and models.
+    n_jobs : int, optional
+        Threads of models that can use several; the figures do not depend on it.
+
+    Returns
+    -------
+    Result
+        ``value``: mean over models of the absolute difference, 0 is alike. ``details["models"]`` has the score of each
+        model in both tables, ``metric`` says which score it is.
+
+    Notes
+    -----
+    Per model |s_Y - s_X|, s the out-of-fold R^2 of a numeric target or the AUC of a class (one against the rest for
+    more than two), X the original and Y the release. Records without a target value are left out; weights are ignored.
+
+    References
+    ----------
+    compare_model_performance of the R package riskutility. Stone (1974), Cross-validatory choice and assessment of
+    statistical predictions.
+
+    Examples
+    --------
+    >>> import glasshouse as gh
+    >>> pair = gh.data.load("health").pair()
+    >>> found = gh.utility.model_performance(pair, models=["linear"], replicates=0)
+    >>> round(found.value, 3), found.details["metric"]
+    (0.009, 'auc')
     """
     made, scores = _performance(pair, predictors, models, folds, random_state, n_jobs)
     gaps = [abs(s["released"] - s["original"]) for s in scores.values()]
@@ -93,11 +131,7 @@ def model_performance(
         "release and original",
         warnings=[*made.notes, *ignored_weights(pair, "model_performance")],
         table=[{"model": k, **v} for k, v in scores.items()],
-        plot_data={
-            "bars": [
-                {"training": t, "metric": k, "value": v[t]} for k, v in scores.items() for t in ("original", "released")
-            ]
-        },
+        plot_data=_bars(made, scores),
     )
 
 
@@ -116,8 +150,8 @@ def model_performance(
 def model_quality(
     pair: Pair,
     *,
-    predictors: Sequence[str] | None = None,
-    models: Sequence[Any] = ("linear", "cart"),
+    predictors: Columns = None,
+    models: Sequence[Learner] = ("linear", "cart"),
     folds: int = 5,
     replicates: int = 10,
     random_state: RandomState = 0,
@@ -125,8 +159,47 @@ def model_quality(
 ) -> Result:
     """Is the target as predictable inside the release as inside the original?
 
-    Per model the ratio of unexplained parts, (1 - s_Y) / (1 - s_X) with s the cross-validated R^2 or AUC: above 1 the
-    release is noisier, below 1 it is smoother than life. The headline is the mean of exp(-|log ratio|): 1 is alike.
+    A release that is noisier than the original, and one that is smoother than life, both score below 1.
+
+    Parameters
+    ----------
+    pair : Pair
+        Original and release, with a target.
+    predictors : list of str or str, optional
+        Columns to predict from; default: the keys, or all other columns.
+    models : sequence of str or estimators, default ("linear", "cart")
+        "linear" (least squares, or one logistic regression per class), names of attackers ("cart", "rf", "gbm", ...)
+        or scikit-learn estimators.
+    folds : int, default 5
+        Folds of the cross-validation, at least 2.
+    replicates : int, default 10
+        Splits of the original into halves behind the band of a perfect synthesiser; below 5 there is no band.
+    random_state : int, Generator or None, default 0
+        Seed of folds, splits and models.
+    n_jobs : int, optional
+        Threads of models that can use several; the figures do not depend on it.
+
+    Returns
+    -------
+    Result
+        ``value``: mean over models of exp(-|log ratio|), 1 is alike. ``details["models"]`` has the score of each model
+        in both tables and its ``error_ratio``: above 1 the release is noisier, below 1 smoother than the original.
+
+    Notes
+    -----
+    ratio = (1 - s_Y) / (1 - s_X) of unexplained parts, s the out-of-fold R^2 of a numeric target or the AUC of a class,
+    X the original and Y the release. Records without a target value are left out; weights are ignored.
+
+    References
+    ----------
+    mqs of the R package riskutility, with the direction of both ratios mended.
+
+    Examples
+    --------
+    >>> import glasshouse as gh
+    >>> pair = gh.data.load("health").pair()
+    >>> round(gh.utility.model_quality(pair, models=["linear"], replicates=0).value, 3)
+    0.961
     """
     made, scores = _performance(pair, predictors, models, folds, random_state, n_jobs)
 
@@ -146,31 +219,32 @@ def model_quality(
         sentence=f"{made.target} is as predictable inside the release as inside the original to {number(value, 3)}",
         warnings=[*made.notes, *ignored_weights(pair, "model_quality")],
         table=[{"model": k, **v} for k, v in scores.items()],
-        plot_data={
-            "bars": [
-                {"training": t, "metric": k, "value": v[t]} for k, v in scores.items() for t in ("original", "released")
-            ]
-        },
+        plot_data=_bars(made, scores),
     )
+
+
+def _bars(made: Task, scores: dict[str, dict[str, float]]) -> dict[str, object]:
+    """The score of every model by the table it was developed in, and what the score is."""
+    rows = [{"model": k, "table": t, "value": v[t]} for k, v in scores.items() for t in ("original", "released")]
+    return {"bars": rows, "metric": made.metric}
 
 
 def _performance(
     pair: Pair,
-    predictors: Sequence[str] | None,
-    models: Sequence[Any],
+    predictors: Columns,
+    models: Sequence[Learner],
     folds: int,
     random_state: RandomState,
     n_jobs: int | None,
 ) -> tuple[Task, dict[str, dict[str, float]]]:
     if folds < 2:
         raise InputError(f"folds must be at least 2, not {folds}")
-    made = task(pair, pair.target, predictors)
-    names = [m if isinstance(m, str) else type(m).__name__ for m in models]
+    made = task(pair, predictors)
     scores: dict[str, dict[str, float]] = {}
-    for name, model in zip(names, models, strict=True):
+    for model in models:
         found = {t: cross_validated(made, t, model, folds, random_state, n_jobs) for t in ("original", "released")}
         if found["original"] is not None and found["released"] is not None:
-            scores[name] = {t: float(v) for t, v in found.items() if v is not None}
+            scores[name_of(model)] = {t: float(v) for t, v in found.items() if v is not None}
     if not scores:
         raise NotApplicable("no model could be scored in both tables; the target may be constant in the release")
     return made, scores
@@ -178,13 +252,13 @@ def _performance(
 
 def _performance_null(
     made: Task,
-    models: Sequence[Any],
+    models: Sequence[Learner],
     folds: int,
     replicates: int,
     random_state: RandomState,
     n_jobs: int | None,
-    compare: Any,
-    shrink: Any,
+    compare: Callable[[float, float], float],
+    shrink: Callable[[float], float],
     name: str,
 ) -> Band | None:
     """Cross-validation within disjoint halves of the original: two honest samples, of half the size.

@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from itertools import combinations
-from typing import Any
 
 import numpy as np
 
@@ -81,7 +80,7 @@ def stacked(pair: Pair, columns: Sequence[str], first: str, second: str) -> Stac
                 array = np.where(absent, np.searchsorted(numbers, 0.0), np.append(moved, 0)[array])
                 flags.append((name, absent))
             kind = "numeric"
-            own: Any = numbers
+            own: Levels = numbers
         else:
             kind, own = "ordinal" if coded.ordered else "categorical", list(coded.levels)
             if absent.any():

@@ -4,7 +4,7 @@ of releases.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import combinations
@@ -14,7 +14,7 @@ import numpy as np
 from glasshouse.core.errors import InputError, NotApplicable
 from glasshouse.core.streams import RandomState, generator
 from glasshouse.data.pair import Pair
-from glasshouse.utility.figures import chosen
+from glasshouse.utility.figures import Columns, chosen
 from glasshouse.utility.joint.table_statistics import score_order
 from glasshouse.utility.nulls import Band, band
 from glasshouse.utility.propensity.models import MODELS, Fit, Settings, make_fitter, stacked
@@ -112,7 +112,7 @@ class PropensityFigures:
 
 def propensity_figures(
     pair: Pair,
-    columns: Sequence[str] | None,
+    columns: Columns,
     settings: Settings,
     null: str | None,
     n_perm: int,
