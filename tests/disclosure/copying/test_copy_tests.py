@@ -1,0 +1,151 @@
+"""Tests that look for copies: hand examples, planted leaks, clean releases, clusters, bad input."""
+
+from __future__ import annotations
+
+import numpy as np
+import polars as pl
+import pytest
+
+import glasshouse as gh
+from glasshouse.disclosure.copying.pooled import exact_scores, near_scores, pooled
+
+exact_copies, near_copies = gh.disclosure.exact_copies, gh.disclosure.near_copies
+rare_agreement, repeated_records = gh.disclosure.rare_agreement, gh.disclosure.repeated_records
+ALL = (exact_copies, near_copies, rare_agreement, repeated_records)
+
+
+def people(n: int, seed: int) -> pl.DataFrame:
+    rng = np.random.default_rng(seed)
+    z = rng.normal(size=n)
+    return pl.DataFrame(
+        {
+            "age": rng.integers(18, 90, n),
+            "income": np.round(np.exp(z + rng.normal(size=n)) * 1000, 0),
+            "town": rng.choice(list("abcdefgh"), n),
+            "score": np.round(z + rng.normal(size=n), 2),
+            "ill": np.where(z + rng.normal(size=n) > 1, "yes", "no"),
+        }
+    )
+
+
+def with_leak(kind: str, share: float, seed: int, n: int = 500) -> gh.Pair:
+    rng = np.random.default_rng(seed)
+    original, released, holdout = (people(n, 10 * seed + i) for i in range(3))
+    m = round(share * n)
+    leaked = original[rng.choice(n, m, replace=False)]
+    if kind == "noisy":
+        leaked = leaked.with_columns(
+            income=pl.col("income") + pl.Series(np.round(rng.normal(size=m) * 5)),
+            score=pl.col("score") + pl.Series(rng.normal(size=m) * 0.01),
+        )
+    elif kind == "cell":
+        which = rng.integers(0, leaked.width, m)
+        leaked = leaked.with_columns(
+            pl.when(pl.Series(which == i)).then(released[c][:m]).otherwise(leaked[c]).alias(c)
+            for i, c in enumerate(leaked.columns)
+        )
+    elif kind == "once":
+        leaked = pl.concat([original.sort("income")[-1:]] * m)
+    return gh.Pair(original, pl.concat([released[m:], leaked]), holdout=holdout)
+
+
+def test_by_hand() -> None:
+    """Two originals are twins, one is copied, one nearly; the holdout person is far from the release."""
+    original = pl.DataFrame({"x": [0.0, 0.0, 1.0, 5.0, 10.0]})
+    released = pl.DataFrame({"x": [0.0, 1.0, 5.2]})
+    holdout = pl.DataFrame({"x": [8.0, 3.0]})
+    pair = gh.Pair(original, released, holdout=holdout)
+    found = pooled(pair, None, "level", None)
+    assert found.isolation * 10 == pytest.approx([0, 0, 1, 2, 2, 2, 2])
+    assert found.reach * 10 == pytest.approx([0, 0, 0, 0.2, 4.8, 2.8, 2.0])
+    # the third is alone and copied: 3 of 7 people are no further from the next one
+    assert exact_scores(found) == pytest.approx([0, 0, (1 + 3 / 7) ** 3, 0, 0, 0, 0])
+    assert near_scores(found) == pytest.approx([0, 0, np.sqrt(0.1), 0.8**2 * np.sqrt(0.2), 0, 0, 0])
+    result = exact_copies(pair)
+    assert (result.value, result.holdout, result.difference) == (0.2, 0.0, 0.2)
+    assert result.records["copied"].to_list() == [False, False, True, False, False]
+    assert result.records["released_row"].to_list() == [None, None, 1, None, None]
+    assert near_copies(pair).value == 0.4
+    assert repeated_records(pair).value == 1
+
+
+@pytest.mark.parametrize(
+    ("kind", "share", "seen_by"),
+    [
+        ("verbatim", 0.03, exact_copies),
+        ("verbatim", 0.03, rare_agreement),
+        ("noisy", 0.06, near_copies),
+        ("cell", 0.06, rare_agreement),
+        ("once", 0.05, repeated_records),
+    ],
+)
+def test_planted_leaks_are_seen(kind: str, share: float, seen_by: object) -> None:
+    fails = sum(seen_by(with_leak(kind, share, seed)).verdict == "fail" for seed in range(1, 6))  # type: ignore[operator]
+    assert fails >= 4
+
+
+@pytest.mark.parametrize("measure", ALL)
+def test_other_people_are_no_copies(measure: object) -> None:
+    verdicts = [measure(with_leak("verbatim", 0.0, seed)).verdict for seed in range(20, 40)]  # type: ignore[operator]
+    assert verdicts.count("fail") <= 1 and verdicts.count("pass") >= 16
+
+
+def test_a_column_of_noise_does_not_hide_copies() -> None:
+    pair = with_leak("verbatim", 0.04, 3)
+    rng = np.random.default_rng(0)
+    noisy = {t: pair.local(t).with_columns(noise=pl.Series(rng.normal(size=pair.n(t)))) for t in pair.tables}
+    blind = gh.Pair(noisy["original"], noisy["released"], holdout=noisy["holdout"])
+    assert exact_copies(pair).verdict == "fail" and exact_copies(blind).verdict == "pass"
+    assert rare_agreement(blind).verdict == "fail"
+
+
+def test_without_a_holdout_a_copy_of_distinctive_people_is_called() -> None:
+    leaking = with_leak("verbatim", 0.03, 1).replace(holdout=None)
+    assert exact_copies(leaking).verdict == "fail"
+    assert exact_copies(with_leak("verbatim", 0.0, 1).replace(holdout=None)).verdict == "pass"
+    assert near_copies(leaking).verdict is None and "holdout" in near_copies(leaking).warnings[0]
+    assert rare_agreement(leaking).status == "not_applicable" and rare_agreement(leaking).needs == "holdout"
+
+
+def test_coarse_data_have_no_copies_to_find() -> None:
+    rng = np.random.default_rng(2)
+
+    def coarse(n: int) -> pl.DataFrame:
+        return pl.DataFrame({c: rng.choice(["a", "b", "c"], n) for c in "xyz"})
+
+    for seed in range(10):
+        pair = gh.Pair(coarse(300), coarse(300), holdout=coarse(300))
+        for measure in ALL:
+            assert measure(pair).verdict != "fail", (measure.name, seed)
+
+
+def test_households_are_exchanged_whole() -> None:
+    """Five records a household, all alike: without clusters a clean release would look like a leak."""
+
+    def households(n: int, seed: int, first: int) -> pl.DataFrame:
+        rows = people(n, seed)
+        rng = np.random.default_rng(seed)
+        wide = pl.concat([rows] * 5)
+        own = np.tile(np.arange(first, first + n), 5)
+        return wide.with_columns(score=pl.col("score") + pl.Series(rng.normal(size=5 * n) * 1e-3), hh=pl.Series(own))
+
+    verdicts = []
+    for seed in range(8):
+        tables = [households(80, 100 + 3 * seed + i, 1000 * i) for i in range(3)]
+        pair = gh.Pair(tables[0], tables[1], holdout=tables[2], cluster="hh")
+        verdicts += [m(pair).verdict for m in (exact_copies, near_copies, rare_agreement)]
+    assert verdicts.count("fail") <= 1
+
+
+def test_the_sample_is_said_aloud_and_bad_options_are_sentences() -> None:
+    pair = with_leak("verbatim", 0.04, 5)
+    some = rare_agreement(pair, people=300)
+    assert "300 of 1,000 real people" in some.warnings[0] and some.details["n_asked"] == 300
+    assert some.records["gap"].null_count() > 0
+    with pytest.raises(gh.InputError, match="people"):
+        rare_agreement(pair, people=1)
+    with pytest.raises(gh.InputError, match="column"):
+        exact_copies(pair, columns=["nope"])
+    infinite = pair.local("original").with_columns(income=pl.lit(float("inf")))
+    with pytest.raises(gh.InputError, match="infinite"):
+        near_copies(gh.Pair(infinite, pair.local("released"), holdout=pair.local("holdout")))
