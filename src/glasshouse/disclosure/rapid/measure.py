@@ -186,12 +186,9 @@ def rapid(
     A forest and a tree together, the share for people never in the data, and the risk inside a group:
 
     >>> both = gh.disclosure.rapid(pair, attackers=("rf", "cart"), trees=50)
-    rapid '(0.0, 0.0, 0.0)\n' -> '(0.694, 0.55, 0.32)\n'
     >>> both.headline, round(both.holdout, 3)
-    rapid '' -> "rapid '(0.0, 0.0, 0.0)\\n' -> '(0.694, 0.55, 0.32)\\n'\n"
     ('cart', 0.678)
     >>> [round(v, 2) for v in both.by("gender")["value"]]
-    rapid "('rf', 0.0)\n" -> 'rapid \'\' -> "rapid \'(0.0, 0.0, 0.0)\\\\n\' -> \'(0.694, 0.55, 0.32)\\\\n\'\\n"\n(\'cart\', 0.678)\n'
     [0.67, 0.71]
     """
     if parity is not None:
