@@ -93,7 +93,8 @@ def drisk(
     Result
         ``value``: the share at risk; ``baseline`` and ``holdout``: the same share of holdout people; ``difference``:
         value minus holdout, with interval and p value of exchanged labels. Without a holdout the figure ``surplus``
-        says by how much the lower limit exceeds what as many fresh people would show. ``details``: half widths,
+        says by how much the lower limit exceeds what as many fresh people would show, where that is overwhelming
+        (more than 0.5); else there is no verdict. ``details``: half widths,
         Mahalanobis distances, their shares (``rmd_``) and AUCs; ``aligned``, sdcMicro's own version for row-paired
         releases. ``records``: per original whether it is ``at_risk``.
 
@@ -157,8 +158,9 @@ def drisk(
         own = own_share(original, half, len(tables["released"]))
         details["interval_self"] = own
         compared = f"; at most {percent(own)} would in a release of as many fresh people"
-        alone = limits[0] - own
-        if alone > OVERWHELMING:
+        # a smaller surplus is no pass: coarse values meet by chance, and nobody outside the data says how often
+        if limits[0] - own > OVERWHELMING:
+            alone = limits[0] - own
             compared += ", so even without a holdout this is copying"
     details |= mahalanobis_shares(tables, alpha, random_state, notes)
     if pair.row_paired:

@@ -11,8 +11,8 @@ if TYPE_CHECKING:
 Rows: TypeAlias = Sequence[Mapping[str, object]]
 
 
-def data(rows: Rows) -> alt.InlineData:
+def data(rows: Rows) -> alt.Data:
     """One mark per row."""
     import altair as alt
 
-    return alt.InlineData(values=[dict(row) for row in rows])
+    return alt.Data(values=[dict(row) for row in rows])  # type: ignore[no-untyped-call]  # altair leaves it untyped
