@@ -102,7 +102,7 @@ def singling_out(
     shares are compared as they are. Otherwise only descriptions that fit exactly one person of T and H together are
     compared: without a leak that person is in T with probability |T| / (|T| + |H|), whatever the description, so
 
-    (0.32, 0.064, 0.102)
+        difference = k_T / n - (|T| / |H|) k_H / n
 
     has mean zero without extrapolating to a size nobody observed, and ``holdout`` is the attack rate less this
     difference. One unusual person meets many descriptions, so the interval of the difference comes from exchanging
@@ -119,7 +119,7 @@ def singling_out(
     >>> import glasshouse as gh
     >>> found = gh.disclosure.singling_out(gh.data.load("health").pair(), n_attacks=500)
     >>> round(found.value, 3), round(found.baseline, 3), round(found.difference, 3)
-    (0.0, 0.0, 0.0)
+    (0.32, 0.064, 0.102)
     """
     if mode not in MODES:
         raise InputError(f"mode must be one of {listed(MODES)}, not {mode!r}")
