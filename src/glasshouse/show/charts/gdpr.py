@@ -51,9 +51,7 @@ def difference(result: Result) -> alt.LayerChart:
     import altair as alt
 
     if result.difference_interval is None:
-        raise InputError(
-            f"{result.name} has no control to compare with; give the pair a holdout, or plot kind='attack'"
-        )
+        raise InputError(f"{result.name} has nobody to compare with; give the pair a holdout, or plot kind='attack'")
     low, high = result.difference_interval
     source = data([{"what": "original minus holdout", "gap": result.difference, "low": low, "high": high}])
     y = alt.Y("what:N", title=None)
