@@ -5,9 +5,9 @@ from .attribution.matching import weap as weap
 from .attribution.table import attribution as attribution
 from .attribution.table import attribution_all as attribution_all
 from .copying.distance import dcr as dcr
-from .copying.distance import hitting_rate as hitting_rate
 from .copying.drisk import drisk as drisk
 from .copying.forest import forest_proximity as forest_proximity
+from .copying.hitting import hitting_rate as hitting_rate
 from .copying.identical import identical as identical
 from .copying.identifiability import epsilon_identifiability as epsilon_identifiability
 from .copying.nndr import nndr as nndr
