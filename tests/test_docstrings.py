@@ -21,8 +21,6 @@ from glasshouse.catalogue import all_measures, sections
 from glasshouse.core.measure import Measure
 
 ROOMS = {"gh": gh, "gh.data": gh.data, "gh.formal": gh.formal, "gh.synthesis": gh.synthesis}
-# Rooms whose docstrings get their sections in changes of their own; drop a name here when its room is done.
-LATER = ("glasshouse.disclosure",)
 NEEDS = {"glasshouse.synthesis.dp.mst": "opendp", "glasshouse.synthesis.dp.aim": "opendp"}
 ENGINES = ("cells", "neighbours", "pairs")
 EXAMPLES_OF = ("data", "formal", "synthesis", "judgement")
@@ -133,8 +131,6 @@ THINGS = {**public_things(), **engine_things(), **results_and_assessments()}
 @pytest.mark.parametrize("name", THINGS)
 def test_every_parameter_is_explained(name: str) -> None:
     thing = THINGS[name]
-    if home(thing).startswith(LATER):
-        pytest.skip(f"{home(thing)} gets its sections in a change of its own")
     assert sections(inspect.getdoc(thing))[""].strip(), f"{name} has no docstring"
     if not isinstance(thing, property):
         assert unexplained(thing) == [], f"{name} takes parameters its docstring does not explain"
@@ -143,8 +139,6 @@ def test_every_parameter_is_explained(name: str) -> None:
 @pytest.mark.parametrize("name", [name for name, thing in THINGS.items() if inspect.isroutine(thing)])
 def test_functions_and_methods_say_what_they_return(name: str) -> None:
     thing = THINGS[name]
-    if home(thing).startswith(LATER):
-        pytest.skip(f"{home(thing)} gets its sections in a change of its own")
     if inspect.signature(thing).return_annotation not in ("None", None):  # type: ignore[arg-type]  # a function
         assert {"Returns", "Yields"} & set(sections(inspect.getdoc(thing))), f"{name} does not say what it returns"
 
@@ -182,7 +176,8 @@ def test_examples_run(name: str) -> None:
 
 
 def test_what_users_call_first_has_an_example() -> None:
-    shown = ("gh.Pair", "gh.Risk", "gh.check", "gh.explain", "gh.measures", "gh.data.load", "gh.data.simulate_health",
+    shown = ("gh.Pair", "gh.Risk", "gh.Policy", "gh.RUMap.from_scores", "gh.assess", "gh.compare", "gh.rapid_cv",
+             "gh.check", "gh.explain", "gh.measures", "gh.data.load", "gh.data.simulate_health",
              "gh.data.simulate_case_study", "gh.data.split_before_synthesis", "gh.formal.gaussian",
              "gh.formal.approximate", "gh.formal.lower_bounds", "gh.formal.audit_counts", "gh.synthesis.Cart",
              "gh.synthesis.Domain", "gh.synthesis.sdc", "gh.synthesis.replicated_uniques")  # fmt: skip
@@ -193,7 +188,6 @@ def test_what_users_call_first_has_an_example() -> None:
 # -- measures ----------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.skip(reason="measures get their sections in a change of their own")
 @pytest.mark.parametrize("name", sorted(all_measures()))
 def test_measures_are_explained(name: str) -> None:
     measure = all_measures()[name]

@@ -7,9 +7,9 @@ from .attribution.table import attribution_all as attribution_all
 from .copying.copies import exact_copies as exact_copies
 from .copying.copies import near_copies as near_copies
 from .copying.distance import dcr as dcr
-from .copying.distance import hitting_rate as hitting_rate
 from .copying.drisk import drisk as drisk
 from .copying.forest import forest_proximity as forest_proximity
+from .copying.hitting import hitting_rate as hitting_rate
 from .copying.identical import identical as identical
 from .copying.identifiability import epsilon_identifiability as epsilon_identifiability
 from .copying.nndr import nndr as nndr

@@ -10,8 +10,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Protocol
 
+from glasshouse.catalogue import sections
 from glasshouse.core.errors import InputError
 from glasshouse.core.limits import Outcome
+from glasshouse.core.measure import AnyMeasure
 from glasshouse.core.plain import Content
 from glasshouse.core.result import Result
 from glasshouse.core.words import QUESTIONS
@@ -191,7 +193,7 @@ def _result(judged: Judged, reader: Reader) -> Content:
         "unit": measure.unit,
         "is_share": measure.is_share,
         "range": list(measure.range),
-        "how": measure.__doc__,
+        "how": _how(measure),
         "attacker": measure.attacker,
         "caveats": measure.caveats,
         "citation": measure.cite,
@@ -200,6 +202,12 @@ def _result(judged: Judged, reader: Reader) -> Content:
         "settings": {"options": options},
         "replicates": [{"value": r.value, "status": r.status} for r in result.replicates] if not hidden else [],
     }
+
+
+def _how(measure: AnyMeasure) -> str:
+    """What is counted and the formula, in paragraphs; options are listed with the settings."""
+    parts = sections(measure.__doc__)
+    return "\n\n".join(text for text in (parts[""], parts.get("Notes", "")) if text.strip())
 
 
 def _people(assessment: Assessment, reader: Reader, inside: bool) -> Content | None:

@@ -13,9 +13,10 @@ from glasshouse.core.errors import InputError
 from glasshouse.core.result import Result
 from glasshouse.data.pair import Pair
 from glasshouse.disclosure.copying.closeness import copying_limit, expected_hits, p_above, surplus
-from glasshouse.disclosure.copying.distance import dcr, hitting_rate
+from glasshouse.disclosure.copying.distance import dcr
 from glasshouse.disclosure.copying.drisk import drisk
 from glasshouse.disclosure.copying.forest import forest_proximity
+from glasshouse.disclosure.copying.hitting import hitting_rate
 from glasshouse.disclosure.copying.identical import identical
 from glasshouse.disclosure.copying.identifiability import epsilon_identifiability
 from glasshouse.disclosure.copying.nndr import nndr, suspicious_chance

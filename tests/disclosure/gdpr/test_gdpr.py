@@ -12,7 +12,8 @@ import pytest
 
 import glasshouse as gh
 from glasshouse.core.errors import InputError
-from glasshouse.disclosure.gdpr.linkability import _chance_of_overlap, _naive
+from glasshouse.disclosure.gdpr.linkability import _naive
+from glasshouse.disclosure.gdpr.links import chance_of_overlap
 from glasshouse.disclosure.gdpr.statistics import Attack, Side, compat, difference_interval
 
 inference, linkability, singling_out = gh.disclosure.inference, gh.disclosure.linkability, gh.disclosure.singling_out
@@ -91,7 +92,7 @@ def test_chance_of_overlap_by_enumeration() -> None:
         bool(({0} | set(a)) & ({3} | set(b))) for a in combinations((1, 2, 3), 2) for b in combinations((1, 4, 5, 0), 2)
     ]
     arguments = [np.array([v]) for v in (0, 1, 1, 1, 3, 4, 2, 2)]
-    assert _chance_of_overlap(*arguments)[0] == pytest.approx(np.mean(meets))
+    assert chance_of_overlap(*arguments)[0] == pytest.approx(np.mean(meets))
 
 
 def test_naive_linkability_is_exact() -> None:

@@ -9,7 +9,7 @@ import polars as pl
 import pytest
 
 import glasshouse as gh
-from glasshouse.disclosure.rapid.cross_validation import deal_folds
+from glasshouse.disclosure.rapid.folds import deal_folds
 
 
 def independent(training: pl.DataFrame, seed: int) -> pl.DataFrame:

@@ -21,7 +21,7 @@ from glasshouse.disclosure.rapid.inference import (
     share_interval,
     total_interval,
 )
-from glasshouse.disclosure.rapid.key_effects import Factor, Key, attribute
+from glasshouse.disclosure.rapid.key_effects import Factor, attribute
 from glasshouse.engines.models.linear.firth import firth_logistic
 
 # -- the papers' worked examples -----
@@ -423,7 +423,7 @@ def test_separated_cells_are_marked_and_aliased_columns_dropped() -> None:
     rng = np.random.default_rng(0)
     group = rng.integers(0, 3, 300)
     flags = np.where(group == 2, 1.0, rng.random(300) < 0.3)
-    keys = [Key(n, None, Factor(n, ("a", "b", "c"), group)) for n in ("first", "copy")]
+    keys = [Factor(n, ("a", "b", "c"), group) for n in ("first", "copy")]
     found = attribute(keys, flags, interactions=1)
     marked = {(r["variable"], r["level"]) for r in found.rows if r["separated"]}
     assert ("first", "c") in marked and found.separated >= 1 and found.notes

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import numpy as np
 
@@ -32,7 +32,7 @@ NO_HOLDOUT = f"no holdout: {HOLDOUT}. {HOLDOUT_ADVICE}"
 
 @dataclass(frozen=True)
 class LabelTest:
-    """Share of release records whose nearest pooled original is a training record, and its null distribution."""
+    """Share of release records whose nearest record, originals and holdout pooled, is an original; and its null."""
 
     share: float
     expected: float
@@ -43,61 +43,68 @@ class LabelTest:
     effective_n: float
 
 
+class TiedMembers(NamedTuple):
+    """Nearest records that tie: the query each belongs to, its distinct row, and its share of the query."""
+
+    owner: np.ndarray
+    row: np.ndarray
+    weight: np.ndarray
+
+
 @dataclass(frozen=True)
 class Closeness:
-    """Distances from the release records asked about (all of them, or a sample) to training and holdout records."""
+    """Distances from the release records asked about (all of them, or a sample) to original and holdout records."""
 
     space: Space
     rows: np.ndarray | None
-    train: Nearest
+    original: Nearest
     holdout: Nearest | None
-    n_train: int
+    n_original: int
     n_holdout: int
 
     @property
     def n(self) -> int:
-        return len(self.train.distance)
-
-    @property
-    def expected_share(self) -> float:
-        """n_T / (n_T + n_H): how often the nearest original is a training record when the release favours nobody."""
-        return self.n_train / (self.n_train + self.n_holdout)
+        return len(self.original.distance)
 
     @cached_property
-    def _query(self) -> str | Rows:
-        return "released" if self.rows is None else self.space.rows("released", self.rows)
+    def query(self) -> Rows:
+        """The release records asked about."""
+        return self.space.rows("released", self.rows)
 
     @cached_property
-    def _tied(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-        """Tied nearest sets of the pooled originals: query, distinct row, weight per member; training then holdout."""
-        assert self.holdout is not None
-        nearest = np.minimum(self.train.distance[:, 0], self.holdout.distance[:, 0])
-        parts = [self.space.tied(self._query, table, nearest) for table in ("original", "holdout")]
-        total = parts[0].records + parts[1].records
-        out: list[np.ndarray] = []
-        for part in parts:
+    def _pooled(self) -> np.ndarray:
+        """Distance to the nearest record, originals and holdout pooled."""
+        if self.holdout is None:
+            raise NotApplicable(f"originals and holdout cannot be pooled, because there is {NO_HOLDOUT}")
+        return np.minimum(self.original.distance[:, 0], self.holdout.distance[:, 0])
+
+    @cached_property
+    def _tied(self) -> dict[str, TiedMembers]:
+        """Tied nearest records of the two pooled tables."""
+        parts = {table: self.space.tied(self.query, table, self._pooled) for table in ("original", "holdout")}
+        total = parts["original"].records + parts["holdout"].records
+        found = {}
+        for table, part in parts.items():
             owner = np.repeat(np.arange(len(total)), np.diff(part.offsets))
-            out += [owner, part.row, part.query.counts[owner] / total[owner]]
-        return out[0], out[1], out[2], out[3], out[4], out[5]
+            found[table] = TiedMembers(owner, part.row, part.query.counts[owner] / total[owner])
+        return found
 
     def hub_weights(self, table: Literal["original", "holdout"], within: float | None = None) -> np.ndarray:
         """w_j = sum_i 1[j among the nearest of i] / (number of nearest of i), per distinct record of the table.
 
-        ``within`` keeps only release records whose nearest pooled original lies within that distance.
+        ``within`` keeps only release records whose nearest pooled record lies within that distance.
         """
-        assert self.holdout is not None
-        owner, row, weight = self._tied[:3] if table == "original" else self._tied[3:]
+        owner, row, weight = self._tied[table]
         if within is not None:
-            query = self.space.rows("released") if isinstance(self._query, str) else self._query
-            nearest = np.minimum(self.train.distance[:, 0], self.holdout.distance[:, 0])[query.firsts]
+            nearest = self._pooled[self.query.firsts]
             weight = np.where(nearest[owner] <= within + TOL, weight, 0.0)
         return np.bincount(row, weights=weight, minlength=self.space.rows(table).size)
 
-    def label_test(self, within: float | None = None) -> LabelTest | None:
-        """Is the nearest original a training record more often than by chance? None when no record qualifies.
+    def label_test(self, within: float | None = None) -> LabelTest:
+        """Is the nearest pooled record an original more often than by chance?
 
-        Permuting the training and holdout labels of the pooled originals moves no distance, so with hub weights w_j,
-        N originals, q = n_T / N and n = sum_j w_j release records the null has mean q and variance
+        Swapping the labels of original and holdout records moves no distance, so with hub weights w_j, N pooled
+        records, q = n_T / N and n = sum_j w_j release records the null has mean q and variance
         q (1 - q) N / (N - 1) (sum w_j^2 - n^2 / N) / n^2, without any resampling.
         """
         weights = [self.hub_weights("original", within), self.hub_weights("holdout", within)]
@@ -105,15 +112,18 @@ class Closeness:
         return label_null(weights, counts)
 
 
-def label_null(weights: Sequence[np.ndarray], counts: Sequence[np.ndarray]) -> LabelTest | None:
-    """Swapped labels: hub weights of training and holdout records, each weight standing for ``counts`` records."""
-    n_train, n_holdout = (int(c.sum()) for c in counts)
+def label_null(weights: Sequence[np.ndarray], counts: Sequence[np.ndarray]) -> LabelTest:
+    """Swapped labels: hub weights of original and holdout records, each weight standing for ``counts`` records.
+
+    Where no release record qualifies there is nothing to find: the share is what is expected, with p = 1.
+    """
+    n_original, n_holdout = (int(c.sum()) for c in counts)
     sums = [float(np.dot(w, c)) for w, c in zip(weights, counts, strict=True)]
     n = sum(sums)
+    total = n_original + n_holdout
+    q = n_original / total
     if n <= 0:
-        return None
-    total = n_train + n_holdout
-    q = n_train / total
+        return LabelTest(q, q, 0.0, None, 1.0, 0.0, 0.0)
     squares = sum(float(np.dot(w * w, c)) for w, c in zip(weights, counts, strict=True))
     spread = max(squares - n * n / total, 0.0)
     variance = q * (1 - q) * total / (total - 1) * spread / (n * n)
@@ -140,13 +150,13 @@ def closeness(
         raise NotApplicable("a table has no records to compare")
     space = gower_space(pair, columns, missing)
     rows = query_sample(pair.n("released"), queries, random_state)
-    query: Any = "released" if rows is None else space.rows("released", rows)
+    query = "released" if rows is None else space.rows("released", rows)
     key = ("closeness", id(space), None if rows is None else rows.tobytes(), k)
 
     def compute() -> Closeness:
-        train = space.nearest(query, "original", k, n_jobs)
+        near = space.nearest(query, "original", k, n_jobs)
         holdout = space.nearest(query, "holdout", k, n_jobs) if pair.has_holdout else None
-        return Closeness(space, rows, train, holdout, pair.n("original"), pair.n("holdout") if pair.has_holdout else 0)
+        return Closeness(space, rows, near, holdout, pair.n("original"), pair.n("holdout") if pair.has_holdout else 0)
 
     return pair.memo(key, compute)
 
@@ -270,21 +280,21 @@ def infinite_values(pair: Pair, columns: Sequence[str]) -> dict[str, int]:
 
 
 def ratio_of(a: float, b: float) -> float | None:
+    """a / b; None where b is 0."""
     return float(a / b) if b > 0 else None
 
 
-def sizes(pair: Pair, found: Closeness) -> dict[str, Any]:
+def sizes(found: Closeness) -> dict[str, object]:
+    """How many records and which columns were compared, for the details."""
     return {
-        "n": [found.n_train, found.n_holdout, found.n],
+        "n": [found.n_original, found.n_holdout, found.n],
         "p": len(found.space.columns),
         "ranges": dict(found.space.ranges),
         "columns": list(found.space.columns),
     }
 
 
-def closest_release(
-    space: Space, pair: Pair, n_jobs: int | None, found: Closeness | None = None
-) -> Mapping[str, np.ndarray]:
+def closest_release(space: Space, n_jobs: int | None, found: Closeness | None = None) -> Mapping[str, np.ndarray]:
     """Per original record: the closest release record, and for how many release records it is the closest original."""
     near = space.nearest("original", "released", 1, n_jobs)
     columns = {"distance": near.distance[:, 0], "released_row": near.index, "closeness": 1 - near.distance[:, 0]}

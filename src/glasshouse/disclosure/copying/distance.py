@@ -1,15 +1,13 @@
-"""Copying checks on the distance from a release record to its closest originals: dcr and hitting_rate."""
+"""DCR: is a release record closer to the originals than to people never in the data?"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from glasshouse.core.advice import TOO_NEAR, VERY_NEAR
-from glasshouse.core.errors import InputError
-from glasshouse.core.intervals import wilson
+from glasshouse.core.advice import TOO_NEAR
 from glasshouse.core.measure import measure
 from glasshouse.core.plain import p_value, percent
 from glasshouse.core.result import Result
@@ -18,24 +16,19 @@ from glasshouse.disclosure.copying.closeness import (
     CAVEAT,
     DELUSION,
     NO_HOLDOUT,
-    Closeness,
     closeness,
     closest_release,
     copying_limit,
     effective_interval,
-    expected_hits,
     quantile_curve,
     ratio_of,
     sampled_note,
     sizes,
-    surplus,
 )
-from glasshouse.engines.neighbours.search import TOL, Space
+from glasshouse.engines.neighbours.search import TOL
 
 if TYPE_CHECKING:
     from glasshouse.data.pair import Pair
-
-THRESHOLDS = (0.0, 0.01, 0.02, 0.05, 0.1, 0.15, 0.2, 0.3)
 
 
 @measure(
@@ -67,19 +60,69 @@ def dcr(
     random_state: RandomState = 0,
     n_jobs: int | None = None,
 ) -> Result:
-    """Share of release records whose closest record is a training record rather than a holdout record.
+    """Share of release records whose closest record is an original record rather than a holdout record.
 
-    With d_T(i) and d_H(i) the Gower distances of release record i to the closest training and holdout record, the
-    share is mean[d_T < d_H] + mean[d_T = d_H] / 2 (equality within 1e-9). A release that favours nobody is expected
-    at n_T / (n_T + n_H). When the tables differ in size a tie counts by the share of training records among the tied
-    ones, which keeps that expectation exact. The p-value is that of swapping training and holdout labels, in closed
-    form with hub weights. Passing is no evidence of privacy (Yao et al. 2025).
+    A release that favours nobody is as often closest to an original as originals are frequent among originals and
+    holdout together; a release that copies is closest to its originals. The p value is that of swapping the labels
+    "original" and "holdout". Passing is no evidence of privacy (Yao et al. 2025).
+
+    Parameters
+    ----------
+    pair : Pair
+        Original and release. A holdout is what makes the figure speak of copying rather than of coarse data.
+    columns : sequence of str, optional
+        Columns to compare; every shared column by default.
+    missing : {"level", "mismatch", "match", "ignore"}, default "level"
+        What a missing value is in a comparison: a value of its own, different from everything, equal to everything, or
+        a reason to leave the column out of that comparison.
+    queries : int, optional
+        Ask about a random sample of this many release records; all of them by default. Originals are never thinned.
+    confidence : float, default 0.95
+        Level of the interval.
+    random_state : int, Generator or None, default 0
+        Seed of the sample of ``queries``.
+    n_jobs : int, optional
+        Threads; changes no answer.
+
+    Returns
+    -------
+    Result
+        ``value``: the share; ``baseline``: n_T / (n_T + n_H), what it is when the release favours nobody;
+        ``difference``: value minus baseline, with its p value. ``details``: means, medians and 5 % quantiles of the
+        distances to originals (``_train``) and to the holdout, the share with ties counted in other ways, the exact
+        null, and a Wilcoxon signed-rank test for comparison. ``records``: per original the closest release record, its
+        distance, and for how many release records this original is the closest. Without a holdout there is no value.
+
+    Notes
+    -----
+    With d_T(i) and d_H(i) the Gower distances of release record i to the closest of n_T originals and of n_H holdout
+    records (equality within 1e-9)
+
+        share = mean[d_T < d_H] + mean[d_T = d_H] / 2
+
+    Where the tables differ in size a tie counts by the share of originals among the tied records, which keeps the
+    expectation n_T / (n_T + n_H) exact. Swapping labels moves no distance: with hub weights w_j (for how many release
+    records the record j is closest, ties shared), N = n_T + n_H, q = n_T / N and n release records the null has mean q
+    and variance q (1 - q) N / (N - 1) (sum_j w_j^2 - n^2 / N) / n^2.
+
+    References
+    ----------
+    Platzer & Reutterer (2021), Holdout-based empirical assessment of mixed-type synthetic data, Front. Big Data 4.
+    Yao, Krco, Ganev & de Montjoye (2025), The DCR Delusion, arXiv:2505.01524.
+    Gower (1971), A general coefficient of similarity and some of its properties, Biometrics 27.
+
+    Examples
+    --------
+    >>> import glasshouse as gh
+    >>> found = gh.disclosure.dcr(gh.data.load("case_study").pair("B"))
+    >>> round(found.value, 3), round(found.baseline, 3), round(found.p_value, 3)
+    (0.761, 0.667, 0.0)
     """
     found = closeness(pair, columns, missing, 2, queries, random_state, n_jobs)
     notes = sampled_note(found, pair.n("released"))
-    train = found.train.distance[:, 0]
-    details: dict[str, Any] = {**_distances("train", train), **sizes(pair, found)}
-    curves: dict[str, Any] = {"train": quantile_curve(train)}
+    near = found.original.distance[:, 0]
+    details: dict[str, object] = {**_distances("train", near), **sizes(found)}
+    curves = {"original": quantile_curve(near)}
     if found.holdout is None:
         return Result(
             status="not_applicable",
@@ -87,19 +130,18 @@ def dcr(
             details=details,
             warnings=notes,
             plot_data={"curves": curves},
-            records=lambda: closest_release(found.space, pair, n_jobs),
+            records=lambda: closest_release(found.space, n_jobs),
             rank="closeness",
         )
-    holdout = found.holdout.distance[:, 0]
-    curves["holdout"] = quantile_curve(holdout)
-    strict = float((train < holdout - TOL).mean())
-    tie = float((np.abs(train - holdout) <= TOL).mean())
+    held = found.holdout.distance[:, 0]
+    curves["holdout"] = quantile_curve(held)
+    strict = float((near < held - TOL).mean())
+    tie = float((np.abs(near - held) <= TOL).mean())
     test = found.label_test()
-    assert test is not None
-    v, wilcoxon_p = _signed_rank(train, holdout)
+    v, wilcoxon_p = _signed_rank(near, held)
     details |= {
-        **_distances("holdout", holdout),
-        "ratio": ratio_of(train.mean(), holdout.mean()),
+        **_distances("holdout", held),
+        "ratio": ratio_of(near.mean(), held.mean()),
         "share_strict": strict,
         "share_tie": tie,
         "share_mid": strict + tie / 2,
@@ -112,7 +154,7 @@ def dcr(
         "wilcoxon_V": v,
         "wilcoxon_p_less": wilcoxon_p,
     }
-    share = details["share_mid"] if found.n_train == found.n_holdout else test.share
+    share = strict + tie / 2 if found.n_original == found.n_holdout else test.share
     return Result(
         value=share,
         baseline=test.expected,
@@ -121,130 +163,22 @@ def dcr(
         difference=share - test.expected,
         p_value=test.p,
         sentence=(
-            f"{percent(share)} of release records lie closer to a training than to a holdout record; "
+            f"{percent(share)} of release records lie closer to an original than to a holdout record; "
             f"{percent(test.expected)} would if the release favoured nobody ({p_value(test.p)}). {CAVEAT}"
         ),
         warnings=notes,
         plot_data={"curves": curves},
-        records=lambda: closest_release(found.space, pair, n_jobs, found),
+        records=lambda: closest_release(found.space, n_jobs, found),
         rank="closeness",
     )
 
 
-@measure(
-    side="disclosure",
-    family="copying",
-    threat="copying",
-    better="lower",
-    range=(0, 1),
-    needs=(),
-    limit=copying_limit(alone=(0.05, 0.10)),
-    figures=("surplus",),
-    cite=f"Hittmeir, Mayer & Ekelhart (2020); {DELUSION}",
-    attacker="the release; distances are computed by the custodian",
-    caveats=CAVEAT,
-    cost="neighbours",
-    group="distance",
-    private=("ranges",),
-    advice=VERY_NEAR,
-    riskutility=("Hitting Rate", lambda r: {"value": r.value}),
-)
-def hitting_rate(
-    pair: Pair,
-    *,
-    threshold: float = 0.05,
-    box: float | None = None,
-    columns: Sequence[str] | None = None,
-    missing: str = "level",
-    queries: int | None = None,
-    confidence: float = 0.95,
-    random_state: RandomState = 0,
-    n_jobs: int | None = None,
-) -> Result:
-    """Share of release records within a small distance of some training record.
-
-    HR(tau) = mean[d_T <= tau]; the reference is the same rate against the holdout, with the training records cut in
-    expectation to the holdout's size when they are more. The p-value asks whether the nearest original of the hitting
-    records is a training record more often than under swapped labels. Without a holdout the reference is the rate of
-    training records among themselves. ``details["hitting_rate"]`` holds the curve over distances. ``box`` (say 1/30)
-    adds SynthEval's version: the share of originals with a release record equal in every category and within that part
-    of the range in every number (``box_hit_rate``).
-    """
-    if not 0 <= threshold < 1:
-        raise InputError(f"threshold must lie in [0, 1), not {threshold}")
-    found = closeness(pair, columns, missing, 2, queries, random_state, n_jobs)
-    notes = sampled_note(found, pair.n("released"))
-    train = found.train.distance[:, 0]
-    curve = hit_curve(train)
-    share = float((train <= threshold + TOL).mean())
-    details: dict[str, Any] = {"threshold": threshold, "hitting_rate": curve, **curve, **sizes(pair, found)}
-    if box is not None:
-        details |= _box_hits(pair, found, box, missing)
-    p, excess, difference, alone = None, None, None, None
-    if found.holdout is not None:
-        holdout = found.holdout.distance[:, 0]
-        baseline = float((holdout <= threshold + TOL).mean())
-        adjusted = _equal_size_rate(found, threshold, n_jobs)
-        test = found.label_test(within=threshold)
-        p = 1.0 if test is None else test.p
-        difference = adjusted - baseline
-        excess = (adjusted - baseline) / (1 - baseline) if baseline < 1 else 0.0
-        details |= {
-            "hitting_rate_holdout": hit_curve(holdout),
-            "rate_at_equal_size": adjusted,
-            "difference": difference,
-            "p_label_swap": p,
-        }
-        reference = f"{percent(baseline)} are that near to a holdout record ({p_value(p)})"
-    else:
-        own = found.space.nearest("original", "original", 1, n_jobs).distance[:, 0] if pair.n("original") > 1 else None
-        baseline = 0.0 if own is None else float((own <= threshold + TOL).mean())
-        # the plain difference: a quotient by 1 - baseline would call 100 % against 99 % the worst there is
-        excess = share - baseline
-        alone = surplus(int((train <= threshold + TOL).sum()), len(train), baseline)
-        details["hitting_rate_self"] = {} if own is None else hit_curve(own)
-        notes.append(f"the reference is the training records among themselves, because there is {NO_HOLDOUT}")
-        reference = f"{percent(baseline)} of training records are that near to each other"
-    return Result(
-        value=share,
-        baseline=baseline,
-        excess=excess,
-        holdout=baseline if p is not None else None,
-        interval=wilson((train <= threshold + TOL).sum(), len(train), confidence),
-        details=details,
-        difference=difference,
-        p_value=p,
-        figures={"surplus": alone},
-        sentence=(
-            f"{percent(share)} of release records lie within distance {threshold:g} of a training record; "
-            f"{reference}. {CAVEAT}"
-        ),
-        warnings=notes,
-        records=lambda: _hit_records(found.space, pair, threshold, n_jobs),
-        flag="hit",
-        rank="closeness",
-    )
-
-
-def hit_curve(distance: np.ndarray) -> dict[str, float]:
-    """Share within each of a few distances, keyed by the distance as text."""
-    return {f"{t:g}": float((distance <= t + TOL).mean()) for t in THRESHOLDS}
-
-
-def _equal_size_rate(found: Closeness, threshold: float, n_jobs: int | None) -> float:
-    if found.n_train <= found.n_holdout:
-        return float((found.train.distance[:, 0] <= threshold + TOL).mean())
-    query = found.space.rows("released") if found.rows is None else found.space.rows("released", found.rows)
-    counts = found.space.count_rows_within(query, "original", threshold, n_jobs)
-    return expected_hits(counts, found.n_train, found.n_holdout)
-
-
-def _signed_rank(train: np.ndarray, holdout: np.ndarray) -> tuple[float | None, float | None]:
+def _signed_rank(near: np.ndarray, held: np.ndarray) -> tuple[float | None, float | None]:
     """Wilcoxon signed-rank V and one-sided p for d_T < d_H; shown, not decided on: hubs make records dependent."""
     from scipy.stats import wilcoxon
 
     # Ten digits, so that equal distances reached by different columns are ties and not rounding noise.
-    difference = np.round(train, 10) - np.round(holdout, 10)
+    difference = np.round(near, 10) - np.round(held, 10)
     if not difference.any():
         return None, None
     test = wilcoxon(difference, alternative="less", correction=True, zero_method="wilcox", method="asymptotic")
@@ -257,31 +191,3 @@ def _distances(name: str, values: np.ndarray) -> dict[str, float]:
         f"median_{name}": float(np.median(values)),
         f"p5_{name}": float(np.quantile(values, 0.05)),
     }
-
-
-def _box_hits(pair: Pair, found: Closeness, box: float, missing: str) -> dict[str, float]:
-    """Share of people with a release record equal in every category and within ``box`` times the range of numbers."""
-    from glasshouse.disclosure.copying.drisk import inside_box
-
-    if not 0 <= box < 1:
-        raise InputError(f"box must lie in [0, 1), not {box}")
-    encoded = found.space.encoded
-    n_numbers = next(iter(encoded.numbers.values())).shape[1]
-    widths = encoded.weights[:n_numbers]
-
-    def matrix(table: str) -> np.ndarray:
-        numbers = encoded.numbers[table] / widths
-        numbers[numbers > 1.5] = np.nan
-        codes = encoded.codes[table].astype(float)
-        codes[codes < 0] = np.nan
-        return np.concatenate([numbers, codes], axis=1)
-
-    half = np.concatenate([np.full(n_numbers, box), np.zeros(len(encoded.weights) - n_numbers)])
-    released = matrix("released")
-    tables = {"original": "box_hit_rate", **({"holdout": "box_hit_rate_holdout"} if pair.has_holdout else {})}
-    return {name: float(inside_box(matrix(t), released, half, missing).mean()) for t, name in tables.items()}
-
-
-def _hit_records(space: Space, pair: Pair, threshold: float, n_jobs: int | None) -> Mapping[str, np.ndarray]:
-    columns = dict(closest_release(space, pair, n_jobs))
-    return {**columns, "hit": columns["distance"] <= threshold + TOL}

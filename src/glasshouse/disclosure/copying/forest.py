@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -53,23 +53,67 @@ def forest_proximity(
     random_state: RandomState = 0,
     n_jobs: int | None = None,
 ) -> Result:
-    """Share of release records whose most similar original, in a forest's eyes, is a training record.
+    """Share of release records whose most similar record, in a forest's eyes, is an original and not a holdout record.
 
-    prox(s, t) is the share of trees in which s and t end in the same leaf. The forest learns to tell originals and
-    holdout from the same records with every column shuffled, so the release has no label of its own and a copy falls
-    with its original. The share is mean[max prox to T > max prox to H] + ties / 2, expected at n_T / (n_T + n_H), with
-    the null of swapped labels in closed form.
+    The forest learns to tell real people (originals and holdout) from the same records with every column shuffled, so
+    the release has no label of its own and a copy falls into the leaves of its original.
+
+    Parameters
+    ----------
+    pair : Pair
+        Original and release. A holdout is what makes the figure speak of copying rather than of coarse data.
+    columns : sequence of str, optional
+        Columns to compare; every shared column by default.
+    trees : int, default 100
+        Trees of the forest.
+    confidence : float, default 0.95
+        Level of the interval.
+    random_state : int, Generator or None, default 0
+        Seed of the shuffled records and of the forest.
+    n_jobs : int, optional
+        Threads; changes no answer.
+
+    Returns
+    -------
+    Result
+        ``value``: the share; ``baseline``: n_T / (n_T + n_H), what it is when the release favours nobody;
+        ``difference``: value minus baseline, with the p value of swapped labels. ``details``: mean of the largest
+        proximity to originals (``_train``) and holdout, the share by mean proximity, the exact null. ``records``: per
+        original its largest ``proximity`` to a release record, and which one that is. Without a holdout there is no
+        value.
+
+    Notes
+    -----
+    prox(s, t) is the share of trees in which records s and t end in the same leaf. With T the n_T originals and H the
+    n_H holdout records
+
+        share = mean_s [max_T prox > max_H prox] + mean_s [max_T prox = max_H prox] / 2
+
+    and the closed null of swapped labels that ``dcr`` uses.
+
+    References
+    ----------
+    Breiman (2001), Random forests, Machine Learning 45.
+    Shi & Horvath (2006), Unsupervised learning with random forest predictors, JCGS 15.
+    ``rf_privacy`` of the R package riskutility.
+
+    Examples
+    --------
+    >>> import glasshouse as gh
+    >>> found = gh.disclosure.forest_proximity(gh.data.load("case_study").pair("B"), trees=20)
+    >>> round(found.value, 3), round(found.baseline, 3)
+    (0.756, 0.667)
     """
     notes: list[str] = []
     leaves = _leaves(pair, answerable_columns(pair, columns, notes), trees, random_state, n_jobs)
     reference = leaves["original"]
     if pair.has_holdout:
         reference = np.concatenate([reference, leaves["holdout"]], axis=1)
-    n_train, n = pair.n("original"), reference.shape[1]
-    found = _search(leaves["released"], reference, n_train, n_jobs, with_ties=n > n_train)
-    train, held = found.first / trees, found.rest / trees
-    details: dict[str, Any] = {"trees": trees, "mean_max_train": float(train.mean())}
-    if n == n_train:
+    n_original, n = pair.n("original"), reference.shape[1]
+    found = _search(leaves["released"], reference, n_original, n_jobs, with_ties=n > n_original)
+    near, held = found.first / trees, found.rest / trees
+    details: dict[str, object] = {"trees": trees, "mean_max_train": float(near.mean())}
+    if n == n_original:
         return Result(
             status="not_applicable",
             reason=f"the share cannot be told, because there is {NO_HOLDOUT}",
@@ -77,22 +121,21 @@ def forest_proximity(
             warnings=notes,
         )
     weights = _hub_weights(found, n)
-    test = label_null(np.split(weights, [n_train]), np.split(np.ones(n), [n_train]))
-    assert test is not None
-    mean_train, mean_held = (_mean_proximity(leaves["released"], leaves[t]) for t in ("original", "holdout"))
-    share = _share(train, held)
+    test = label_null(np.split(weights, [n_original]), np.split(np.ones(n), [n_original]))
+    mean_original, mean_held = (_mean_proximity(leaves["released"], leaves[t]) for t in ("original", "holdout"))
+    share = _share(near, held)
     details |= {
         "mean_max_holdout": float(held.mean()),
         "max_prox_share": share,
         "max_prox_share_frac": test.share,
-        "max_prox_ratio": ratio_of(train.mean(), held.mean()) if held.mean() >= 1 / trees else None,
-        "prox_share": _share(mean_train, mean_held),
-        "prox_ratio": ratio_of(mean_train.mean(), mean_held.mean()) if mean_held.mean() >= 1 / trees else None,
+        "max_prox_ratio": ratio_of(near.mean(), held.mean()) if held.mean() >= 1 / trees else None,
+        "prox_share": _share(mean_original, mean_held),
+        "prox_ratio": ratio_of(mean_original.mean(), mean_held.mean()) if mean_held.mean() >= 1 / trees else None,
         "null_mean": test.expected,
         "null_sd_exact": test.sd,
         "null_p_normal_one_sided": test.p,
     }
-    value = share if 2 * n_train == n else test.share
+    value = share if 2 * n_original == n else test.share
     return Result(
         value=value,
         baseline=test.expected,
@@ -101,7 +144,7 @@ def forest_proximity(
         difference=value - test.expected,
         p_value=test.p,
         sentence=(
-            f"{percent(value)} of release records are most similar to a training record in the eyes of a forest; "
+            f"{percent(value)} of release records are most similar to an original in the eyes of a forest; "
             f"{percent(test.expected)} would be if the release favoured nobody ({p_value(test.p)}). {CAVEAT}"
         ),
         warnings=notes,
@@ -155,9 +198,9 @@ def _mean_proximity(released: np.ndarray, others: np.ndarray) -> np.ndarray:
     return total / others.size
 
 
-def _share(train: np.ndarray, held: np.ndarray) -> float:
-    """Share with the larger value on the training side, ties half."""
-    return float((train > held + TOL).mean() + (np.abs(train - held) <= TOL).mean() / 2)
+def _share(near: np.ndarray, held: np.ndarray) -> float:
+    """Share with the larger value on the original's side, ties half."""
+    return float((near > held + TOL).mean() + (np.abs(near - held) <= TOL).mean() / 2)
 
 
 def _records(leaves: dict[str, np.ndarray], n_jobs: int | None) -> dict[str, np.ndarray]:

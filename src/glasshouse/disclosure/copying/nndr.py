@@ -1,10 +1,10 @@
-"""NNDR: is a release record much nearer to one training record than to the next?"""
+"""NNDR: is a release record much nearer to one original than to the next?"""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -40,7 +40,7 @@ _LONGEST_LIST = 24
 
 
 def _mean_ratio(result: Result) -> float | None:
-    """Mean distance ratio to training records over the one to holdout records; None without a holdout."""
+    """Mean distance ratio to originals over the one to holdout records; None without a holdout."""
     held = result.details.get("mean_holdout")
     return float(result.details["mean_train"] / held) if held else None
 
@@ -78,13 +78,63 @@ def nndr(
     random_state: RandomState = 0,
     n_jobs: int | None = None,
 ) -> Result:
-    """Share of release records suspiciously near one training record compared with the next one.
+    """Share of release records suspiciously near one original record compared with the next one.
 
-    r(i) = d1 / d2, the distances of release record i to its two nearest training records; r = 0 for an exact copy, even
-    of a duplicated record. Suspicious: r below ``threshold``. The reference is the same share against the holdout,
-    the larger of the two tables being cut in expectation to the size of the smaller; the p-value compares the two per
-    release record (McNemar, widened where records hang together). Without a holdout the reference is the training
-    records among themselves.
+    A copy is much nearer to the record it copies than to any other. The reference is the same share against the
+    holdout, the larger of the two tables being cut in expectation to the size of the smaller; without a holdout it is
+    that of originals among themselves.
+
+    Parameters
+    ----------
+    pair : Pair
+        Original and release. A holdout is what makes the figure speak of copying rather than of coarse data.
+    columns : sequence of str, optional
+        Columns to compare; every shared column by default.
+    missing : {"level", "mismatch", "match", "ignore"}, default "level"
+        What a missing value is in a comparison: a value of its own, different from everything, equal to everything, or
+        a reason to leave the column out of that comparison.
+    threshold : float, default 0.1
+        Ratio below which a release record is suspicious, in (0, 1].
+    queries : int, optional
+        Ask about a random sample of this many release records; all of them by default. Originals are never thinned.
+    confidence : float, default 0.95
+        Level of the interval.
+    random_state : int, Generator or None, default 0
+        Seed of the sample of ``queries``.
+    n_jobs : int, optional
+        Threads; changes no answer.
+
+    Returns
+    -------
+    Result
+        ``value``: the share; ``baseline`` and ``holdout``: the share against the holdout; ``difference``: the
+        difference at equal table sizes, with its p value. Without a holdout the baseline is that of originals among
+        themselves and the figure ``surplus`` says by how much the lower limit of the share exceeds it. ``details``:
+        mean, 5 % and 10 % quantile of the ratios against originals (``_train``) and holdout. ``records``: per original
+        the closest release record, its distance, and for how many release records this original is the closest.
+
+    Notes
+    -----
+    With d1 <= d2 the Gower distances of release record i to its two nearest originals
+
+        r(i) = d1 / d2,   r(i) = 0 for an exact copy, even of a repeated original
+
+    The p value compares the two tables per release record (exact one-sided McNemar), widened where release records
+    equal each other or share an original. At unequal sizes the flags are replaced by the chance that r < threshold when
+    the larger table is cut at random: the two nearest left have ranks i < j with probability proportional to
+    C(n - j, m - 2), n records cut to m.
+
+    References
+    ----------
+    Platzer & Reutterer (2021), Holdout-based empirical assessment of mixed-type synthetic data, Front. Big Data 4.
+    Yao, Krco, Ganev & de Montjoye (2025), The DCR Delusion, arXiv:2505.01524.
+
+    Examples
+    --------
+    >>> import glasshouse as gh
+    >>> found = gh.disclosure.nndr(gh.data.load("case_study").pair("B"))
+    >>> round(found.value, 3), round(found.holdout, 3), round(found.p_value, 3)
+    (0.113, 0.123, 0.197)
     """
     if not 0 < threshold <= 1:
         raise InputError(f"threshold must lie in (0, 1], not {threshold}")
@@ -92,15 +142,15 @@ def nndr(
         raise NotApplicable("the ratio needs at least two original records")
     found = closeness(pair, columns, missing, 2, queries, random_state, n_jobs)
     notes = sampled_note(found, pair.n("released"))
-    train = distance_ratio(found.train.distance)
-    suspicious = train < threshold
-    details: dict[str, Any] = {
-        **_ratios("train", train),
-        **sizes(pair, found),
-        "n_suspicious_lt_0_1": int((train < SUSPICIOUS).sum()),
-        "n_suspicious_distinct": int((distance_ratio(found.train.distinct) < threshold).sum()),
+    ratio = distance_ratio(found.original.distance)
+    suspicious = ratio < threshold
+    details: dict[str, object] = {
+        **_ratios("train", ratio),
+        **sizes(found),
+        "n_suspicious_lt_0_1": int((ratio < SUSPICIOUS).sum()),
+        "n_suspicious_distinct": int((distance_ratio(found.original.distinct) < threshold).sum()),
     }
-    curves: dict[str, Any] = {"train": quantile_curve(train)}
+    curves = {"original": quantile_curve(ratio)}
     p, excess, difference, alone = None, None, None, None
     if found.holdout is not None and found.n_holdout >= 2:
         held = distance_ratio(found.holdout.distance)
@@ -110,15 +160,12 @@ def nndr(
         shares, reference_shares = _at_equal_size(found, threshold, suspicious, against, n_jobs)
         difference = float((shares - reference_shares).mean())
         # release records that equal each other, or that share an original, are suspicious together
-        rows = found.space.rows("released") if found.rows is None else found.space.rows("released", found.rows)
-        p = max(
-            _mcnemar(shares, reference_shares),
-            p_above(shares - reference_shares, rows.inverse, found.train.row[:, 0], found.holdout.row[:, 0]),
-        )
+        together = (found.query.inverse, found.original.row[:, 0], found.holdout.row[:, 0])
+        p = max(_mcnemar(shares, reference_shares), p_above(shares - reference_shares, *together))
         excess = difference / (1 - baseline) if baseline < 1 else 0.0
         details |= {
             **_ratios("holdout", held),
-            "ratio_p5": ratio_of(details["p5_train"], float(np.quantile(held, 0.05))),
+            "ratio_p5": ratio_of(float(np.quantile(ratio, 0.05)), float(np.quantile(held, 0.05))),
             "n_suspicious_holdout": int((held < SUSPICIOUS).sum()),
             "difference_at_equal_size": difference,
             "p_difference": p,
@@ -130,8 +177,8 @@ def nndr(
         details["suspicious_self"] = baseline
         alone = surplus(int(suspicious.sum()), len(suspicious), baseline)
         curves["self"] = quantile_curve(own)
-        notes.append(f"the reference is the training records among themselves, because there is {NO_HOLDOUT}")
-        reference = f"{percent(baseline)} of training records are to each other"
+        notes.append(f"the reference is the originals among themselves, because there is {NO_HOLDOUT}")
+        reference = f"{percent(baseline)} of originals are to each other"
     share = float(suspicious.mean())
     return Result(
         value=share,
@@ -143,13 +190,11 @@ def nndr(
         difference=difference,
         p_value=p,
         figures={"surplus": alone},
-        sentence=(
-            f"{percent(share)} of release records are much nearer to one training record than to the next; "
-            f"{reference}. {CAVEAT}"
-        ),
+        sentence=f"{percent(share)} of release records are much nearer to one original than to the next; "
+        f"{reference}. {CAVEAT}",
         warnings=notes,
         plot_data={"curves": curves},
-        records=lambda: closest_release(found.space, pair, n_jobs, found if found.holdout is not None else None),
+        records=lambda: closest_release(found.space, n_jobs, found if found.holdout is not None else None),
         rank="closeness",
     )
 
@@ -163,16 +208,16 @@ def distance_ratio(distance: np.ndarray) -> np.ndarray:
 
 
 def _mcnemar(hit: np.ndarray, reference: np.ndarray) -> float:
-    """Exact one-sided McNemar p: are records suspicious against training but not holdout in the majority?
+    """Exact one-sided McNemar p: are records suspicious against originals but not holdout in the majority?
 
     Chances (tables cut to equal size) stand for flags; their sums are rounded against a finding.
     """
     from scipy.stats import binomtest
 
-    only_train = math.floor(float((hit * (1 - reference)).sum()) + TOL)
+    only_original = math.floor(float((hit * (1 - reference)).sum()) + TOL)
     only_holdout = math.ceil(float((reference * (1 - hit)).sum()) - TOL)
-    discordant = only_train + only_holdout
-    return 1.0 if discordant == 0 else float(binomtest(only_train, discordant, 0.5, alternative="greater").pvalue)
+    discordant = only_original + only_holdout
+    return 1.0 if discordant == 0 else float(binomtest(only_original, discordant, 0.5, alternative="greater").pvalue)
 
 
 def _ratios(name: str, values: np.ndarray) -> dict[str, float]:
@@ -184,20 +229,19 @@ def _ratios(name: str, values: np.ndarray) -> dict[str, float]:
 
 
 def _at_equal_size(
-    found: Closeness, threshold: float, train: np.ndarray, holdout: np.ndarray, n_jobs: int | None
+    found: Closeness, threshold: float, suspicious: np.ndarray, against: np.ndarray, n_jobs: int | None
 ) -> tuple[np.ndarray, np.ndarray]:
     """Chance of being suspicious per release record, against tables cut to the same size."""
-    if found.n_train == found.n_holdout:
-        return train.astype(float), holdout.astype(float)
-    larger, n, size = (
-        ("original", found.n_train, found.n_holdout)
-        if found.n_train > found.n_holdout
-        else ("holdout", found.n_holdout, found.n_train)
-    )
+    flags = suspicious.astype(float), against.astype(float)
+    if found.n_original == found.n_holdout:
+        return flags
+    records = {"original": found.n_original, "holdout": found.n_holdout}
+    larger = max(records, key=lambda table: records[table])
+    n, size = records[larger], min(records.values())
     length = min(n, _LONGEST_LIST, 3 + math.ceil(math.log(1e-3) / math.log(1 - size / n)))
-    query: Any = "released" if found.rows is None else found.space.rows("released", found.rows)
+    query = "released" if found.rows is None else found.query
     chance = suspicious_chance(found.space.nearest(query, larger, length, n_jobs).distance, n, size, threshold)
-    return (chance, holdout.astype(float)) if larger == "original" else (train.astype(float), chance)
+    return (chance, flags[1]) if larger == "original" else (flags[0], chance)
 
 
 def suspicious_chance(distance: np.ndarray, n: int, size: int, threshold: float) -> np.ndarray:

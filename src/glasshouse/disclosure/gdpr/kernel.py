@@ -2,15 +2,26 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TypeAlias
 
 import numpy as np
 
-from glasshouse.engines.compiled import njit, prange
+from glasshouse.engines.compiled import Whole, njit, prange
+
+Near: TypeAlias = tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]  # offsets, rows, close offsets, close rows
+Searched: TypeAlias = tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]  # inverse, starts, counts, members
 
 
 @njit()
-def _rarest(order: Any, upto: Any, base: Any, column: Any, low: Any, high: Any, negated: Any) -> Any:
+def _rarest(
+    order: np.ndarray,
+    upto: np.ndarray,
+    base: np.ndarray,
+    column: np.ndarray,
+    low: np.ndarray,
+    high: np.ndarray,
+    negated: np.ndarray,
+) -> tuple[Whole, Whole, Whole]:
     """The column whose condition fewest records meet, and where those records are in its order."""
     best = 0
     start = 0
@@ -31,7 +42,7 @@ def _rarest(order: Any, upto: Any, base: Any, column: Any, low: Any, high: Any, 
 
 
 @njit()
-def _meets(record: Any, column: Any, low: Any, high: Any, negated: Any) -> bool:
+def _meets(record: np.ndarray, column: np.ndarray, low: np.ndarray, high: np.ndarray, negated: np.ndarray) -> bool:
     for j in range(column.shape[0]):
         code = record[column[j]]
         if (code >= low[j] and code <= high[j]) == negated[j]:
@@ -41,17 +52,17 @@ def _meets(record: Any, column: Any, low: Any, high: Any, negated: Any) -> bool:
 
 @njit(parallel=True)
 def count(
-    table: Any,
-    order: Any,
-    upto: Any,
-    base: Any,
-    column: Any,
-    low: Any,
-    high: Any,
-    negated: Any,
+    table: np.ndarray,
+    order: np.ndarray,
+    upto: np.ndarray,
+    base: np.ndarray,
+    column: np.ndarray,
+    low: np.ndarray,
+    high: np.ndarray,
+    negated: np.ndarray,
     stop_at: int,
-    listed: Any,
-) -> Any:
+    listed: np.ndarray,
+) -> np.ndarray:
     """Matches of each predicate among the records of ``table``; counting ends at ``stop_at`` if it is positive.
 
     ``order[v]`` sorts the records by code of column v, and ``upto[base[v] + c]`` of them have a code below c - 1, so
@@ -84,16 +95,16 @@ def _kind(near0: bool, near1: bool) -> int:
 
 @njit()
 def _lowest(
-    rows: Any,
+    rows: np.ndarray,
     start: int,
     end: int,
-    close_stamp: Any,
+    close_stamp: np.ndarray,
     mark: int,
-    starts: Any,
-    counts: Any,
-    members: Any,
+    starts: np.ndarray,
+    counts: np.ndarray,
+    members: np.ndarray,
     k: int,
-    chosen: Any,
+    chosen: np.ndarray,
 ) -> int:
     """The k nearest records of one list, ties by lowest record number, into ``chosen``; returns how many."""
     size = 0
@@ -126,7 +137,15 @@ def _lowest(
 
 
 @njit(parallel=True)
-def overlaps(first: Any, second: Any, list0: Any, list1: Any, reference0: Any, reference1: Any, k: int) -> Any:
+def overlaps(
+    first: np.ndarray,
+    second: np.ndarray,
+    list0: Near,
+    list1: Near,
+    reference0: Searched,
+    reference1: Searched,
+    k: int,
+) -> np.ndarray:
     """Overlap of two lists of nearest records, for each pair (first[p], second[p]) of distinct queries.
 
     A list is (offsets, rows, close offsets, close rows): rows within the k-th distance, and those clearly nearer. A

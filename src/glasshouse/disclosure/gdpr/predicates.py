@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
@@ -23,6 +23,7 @@ FORM = (
     "predicates= takes a list of predicates, each a list of (column, operator, value) triples joined by 'and', "
     "such as [[('age', '>=', 80), ('sex', '==', 'f')]]"
 )
+Description: TypeAlias = Sequence[Sequence[object]]  # conditions (column, operator, value), joined by "and"
 OPERATORS = ("==", "!=", "<", "<=", ">", ">=")
 MISSING = -1
 FEW = 64  # predicates for which sorting a table costs more than it saves
@@ -172,7 +173,7 @@ class Board:
         low, high = np.where(empty, 1, low), np.where(empty, 0, high)
         return Predicates(column, low.astype(np.int32), high.astype(np.int32), (operator == 1) & known)
 
-    def read(self, texts: Sequence[Sequence[Sequence[Any]]]) -> Predicates:
+    def read(self, texts: Sequence[Description]) -> Predicates:
         """Predicates from lists of (column, operator, value); value None with == means "is missing"."""
         _check_form(texts)
         width = max((len(t) for t in texts), default=1)
@@ -181,7 +182,8 @@ class Board:
         negated = np.zeros(shape, bool)
         for q, conditions in enumerate(texts):
             padded = [*conditions, *[conditions[0]] * (width - len(conditions))]
-            for j, (name, operator, value) in enumerate(padded):
+            for j, (given, asked, value) in enumerate(padded):
+                name, operator = str(given), str(asked)
                 if name not in self.columns:
                     raise InputError(f"a predicate names column {name!r}, which is not among {listed(self.columns)}")
                 if operator not in OPERATORS:
@@ -191,15 +193,15 @@ class Board:
                 low[q, j], high[q, j], negated[q, j] = self._interval(v, operator, value)
         return Predicates(column, low, high, negated)
 
-    def _interval(self, v: int, operator: str, value: Any) -> tuple[int, int, bool]:
+    def _interval(self, v: int, operator: str, value: object) -> tuple[int, int, bool]:
         levels, top = self._codes[v].levels, int(self.levels[v]) - 1
         if value is None:
             return MISSING, MISSING, operator == "!="
         if not self.numeric[v] and operator not in ("==", "!="):
             raise InputError(f"column {self.columns[v]!r} is not numeric, so only == and != can be asked of it")
         if self.numeric[v]:
-            left = int(np.searchsorted(np.asarray(levels), value, "left"))
-            right = int(np.searchsorted(np.asarray(levels), value, "right"))
+            known, asked = np.asarray(levels), np.asarray(value)
+            left, right = int(np.searchsorted(known, asked, "left")), int(np.searchsorted(known, asked, "right"))
         else:
             left = levels.index(value) if value in levels else top + 1
             right = left + (left <= top)
@@ -231,7 +233,7 @@ class Board:
         return texts
 
 
-def _check_form(texts: Any) -> None:
+def _check_form(texts: object) -> None:
     """Say how predicates are written, rather than fail inside them."""
     if isinstance(texts, (str, dict)) or not isinstance(texts, Sequence):
         raise InputError(f"{FORM}; got a {type(texts).__name__}")

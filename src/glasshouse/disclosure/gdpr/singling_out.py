@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 
@@ -14,7 +13,7 @@ from glasshouse.core.measure import measure
 from glasshouse.core.result import Result
 from glasshouse.core.streams import RandomState, generator
 from glasshouse.data.pair import Pair
-from glasshouse.disclosure.gdpr.predicates import Board, Predicates
+from glasshouse.disclosure.gdpr.predicates import Board, Description, Predicates
 from glasshouse.disclosure.gdpr.statistics import CITE, LIMIT, Attack, Side, difference_interval, phi, report
 
 MODES = ("multivariate", "univariate")
@@ -48,30 +47,79 @@ def singling_out(
     n_attacks: int = 2000,
     n_cols: int = 3,
     columns: Sequence[str] | None = None,
-    predicates: Sequence[Sequence[Sequence[Any]]] | None = None,
+    predicates: Sequence[Description] | None = None,
     max_attempts: int = 2_000_000,
     confidence: float = 0.95,
     random_state: RandomState = 0,
 ) -> Result:
     """Share of descriptions that fit exactly one released record and also fit exactly one person of the original.
 
-    Univariate: one column; the smallest and largest number, every value that occurs once, "is missing" when it occurs
-    once. Multivariate: ``n_cols`` columns of a random released record, joined by "and"; categories by ==, numbers by >=
-    above the release's median and <= below. Only descriptions met by exactly one released record are used (where there
-    are none, repeated released records count once, so that doubling a release hides nothing); fewer than ``n_attacks``
-    may exist, and the rate is taken over those made. Repeated originals are different people, so a description that
-    fits two of them singles out nobody.
+    Descriptions are conditions on columns, such as age >= 80 and sex == f, made from the release alone. Repeated
+    originals are different people, so a description that fits two of them singles out nobody. Success without a leak is
+    common, so only the comparison with the same descriptions among people never in the data speaks of one.
 
-    Baseline: random columns, values and operators. Control: the same descriptions among held-out people. How many
-    people a description fits depends on how many there are, so sizes must be equal. With |H| = |T| the two shares are
-    compared as they are. Otherwise only descriptions that fit exactly one person of T and H together are compared:
-    without a leak that person is in T with probability |T| / (|T| + |H|), whatever the description, so
+    Parameters
+    ----------
+    pair : Pair
+        Original and release. A holdout gives the control.
+    mode : {"multivariate", "univariate"}, default "multivariate"
+        Multivariate: ``n_cols`` columns of a random released record, joined by "and"; categories by ==, numbers by >=
+        above the release's median and <= below. Univariate: one column; the smallest and largest number, every value
+        that occurs once, "is missing" where it occurs once.
+    n_attacks : int, default 2000
+        Descriptions wanted. Fewer may exist; the rate is taken over those made.
+    n_cols : int, default 3
+        Columns of a multivariate description.
+    columns : sequence of str, optional
+        Columns to describe people with; every shared column by default.
+    predicates : sequence of descriptions, optional
+        Descriptions to use instead, each a list of (column, operator, value), the value None meaning missing:
+        ``[[("age", ">=", 80), ("sex", "==", "f")]]``.
+    max_attempts : int, default 2,000,000
+        Most descriptions tried.
+    confidence : float, default 0.95
+        Level of the intervals.
+    random_state : int, Generator or None, default 0
+        Seed of the descriptions and of the exchange of people.
+
+    Returns
+    -------
+    Result
+        ``value``: the share; ``baseline``: that of random columns, values and operators; ``holdout``: that of the same
+        descriptions among as many people never in the data; ``difference``: value minus holdout, with interval and p
+        value; ``excess``: (value - holdout) / (1 - holdout). ``details``: numbers of descriptions, guesses and
+        successes, people singled out, some descriptions that succeeded, and anonymeter's figures for the same counts.
+        ``records``: per original whether it is ``singled_out``, and by how many ``descriptions``.
+
+    Notes
+    -----
+    Only descriptions met by exactly one released record are used; where there are none, repeated released records count
+    once, so that doubling a release hides nothing. With the originals T and the holdout H
+
+        value = #{descriptions that fit exactly one person of T} / n
+
+    How many people a description fits depends on how many there are, so sizes must be equal. With |H| = |T| the two
+    shares are compared as they are. Otherwise only descriptions that fit exactly one person of T and H together are
+    compared: without a leak that person is in T with probability |T| / (|T| + |H|), whatever the description, so
 
         difference = k_T / n - (|T| / |H|) k_H / n
 
     has mean zero without extrapolating to a size nobody observed, and ``holdout`` is the attack rate less this
     difference. One unusual person meets many descriptions, so the interval of the difference comes from exchanging
-    members and strangers at random, not from the number of descriptions.
+    original and holdout people at random, not from the number of descriptions.
+
+    References
+    ----------
+    Giomi, Boenisch, Wehmeyer & Tasnadi (2023), A unified framework for quantifying privacy risk in synthetic data,
+    PoPETs 2023(2).
+    Cohen & Nissim (2020), Towards formalizing the GDPR's notion of singling out, PNAS 117.
+
+    Examples
+    --------
+    >>> import glasshouse as gh
+    >>> found = gh.disclosure.singling_out(gh.data.load("health").pair(), n_attacks=500)
+    >>> round(found.value, 3), round(found.baseline, 3), round(found.difference, 3)
+    (0.32, 0.064, 0.102)
     """
     if mode not in MODES:
         raise InputError(f"mode must be one of {listed(MODES)}, not {mode!r}")
@@ -110,7 +158,7 @@ def singling_out(
         confidence=confidence,
         guess="descriptions that fit one released record",
         success="single out one person of the original",
-        control="as many people never shown to the synthesiser",
+        compared_with="as many people never in the data",
         details={
             "mode": mode,
             "n_cols": width,
@@ -145,7 +193,13 @@ def _columns(pair: Pair, columns: Sequence[str] | None) -> tuple[str, ...]:
 
 
 def _make(
-    board: Board, mode: str, wanted: int, width: int, given: Sequence[Any] | None, most: int, rng: np.random.Generator
+    board: Board,
+    mode: str,
+    wanted: int,
+    width: int,
+    given: Sequence[Description] | None,
+    most: int,
+    rng: np.random.Generator,
 ) -> tuple[Predicates, int | None]:
     """Descriptions, and how many were tried for them; None where none was tried in vain because all are listed."""
     if given is not None:
@@ -196,7 +250,7 @@ def _compare(
 def _relabelled(
     board: Board, made: Predicates, matches: np.ndarray, fresh: np.ndarray, random_state: RandomState
 ) -> float:
-    """Standard deviation of attack minus control when members and strangers are exchanged at random.
+    """Standard deviation of attack minus control when original and holdout people are exchanged at random.
 
     The descriptions hang together, because one unusual person meets many of them, so their number says little about the
     precision. Descriptions that fit more than ``LISTED`` people of a side single out nobody under any exchange.

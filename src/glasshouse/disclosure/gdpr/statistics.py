@@ -1,7 +1,7 @@
 """Arithmetic shared by the three attacks of the GDPR risks: attack, naive baseline, control, and what is left over.
 
-An attack makes n guesses about people in the original and is right k times. The same attack on people never shown to
-the synthesiser (the control) succeeds too, because the release describes the population. Only the surplus
+An attack makes n guesses about people in the original and is right k times. The same attack on people never in the data
+(the "control" of the published method) succeeds too, because the release describes the population. Only the surplus
 
     difference = attack - control,        excess = (attack - control) / (1 - control)
 
@@ -12,9 +12,9 @@ would make the mean over seeds of a release without leak positive.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TypedDict
 
 import numpy as np
 
@@ -40,8 +40,7 @@ LIMIT = Limit(
 _ONE_SD = 0.6826894921370859  # the confidence whose interval reaches one standard deviation to either side
 NO_CONTROL = (
     "No holdout: the attack and its naive baseline are given, but part of any success is knowledge about the "
-    "population, and without "
-    "records that were never shown to the synthesiser that part cannot be taken off. So there is no verdict."
+    "population, and without people never in the data that part cannot be taken off. So there is no verdict."
 )
 BEYOND_DOUBT = (
     "No holdout: part of any success is knowledge about the population and cannot be taken off. But the attack beats "
@@ -153,7 +152,25 @@ def phi(both: float, only_first: float, only_second: float, neither: float) -> f
     return 0.0 if product <= 0 else (both * neither - only_first * only_second) / math.sqrt(product)
 
 
-def compat(attack: Attack, confidence: float = 0.95) -> dict[str, Any]:
+class Residual(TypedDict):
+    """anonymeter's risk: the surplus over the control, its error, clipped to [0, 1], and its interval."""
+
+    raw: float
+    error: float
+    risk: float
+    ci: list[float]
+
+
+class Compat(TypedDict, total=False):
+    """anonymeter's figures; rates are a Wilson centre and its half width."""
+
+    attack_rate: list[float] | None
+    baseline_rate: list[float] | None
+    control_rate: list[float] | None
+    residual: Residual
+
+
+def compat(attack: Attack, confidence: float = 0.95) -> Compat:
     """The figures anonymeter prints for the same counts, for comparison: Wilson centres, a clipped risk, its
     interval.
     """
@@ -166,12 +183,8 @@ def compat(attack: Attack, confidence: float = 0.95) -> dict[str, Any]:
         spread = z / (n + z * z) * math.sqrt(max(k * (n - k) / n, 0.0) + z * z / 4)
         return [(k + z * z / 2) / (n + z * z), spread]
 
-    figures: dict[str, Any] = {
-        "attack_rate": centre(attack.attack),
-        "baseline_rate": centre(attack.baseline),
-        "control_rate": centre(attack.control),
-    }
-    a, c = figures["attack_rate"], figures["control_rate"]
+    a, c = centre(attack.attack), centre(attack.control)
+    figures = Compat(attack_rate=a, baseline_rate=centre(attack.baseline), control_rate=c)
     if a is None:
         return figures
     if c is None:
@@ -188,20 +201,30 @@ def compat(attack: Attack, confidence: float = 0.95) -> dict[str, Any]:
     return figures
 
 
+def _drawn(attack: Attack, confidence: float) -> list[dict[str, str | float]]:
+    """Rate and interval of each side that was measured, for the chart."""
+    sides = {"original": attack.attack, "holdout": attack.control, "naive": attack.baseline}
+    rows: list[dict[str, str | float]] = []
+    for name, side in sides.items():
+        if side is not None:
+            low, high = side.interval(confidence)
+            rows.append({"side": name, "rate": side.rate, "low": low, "high": high})
+    return rows
+
+
 def report(
     attack: Attack,
     *,
     confidence: float,
     guess: str,
     success: str,
-    details: Mapping[str, Any],
+    details: Mapping[str, object],
     records: Callable[[], Mapping[str, np.ndarray]] | None,
     flag: str | None,
     rank: str | None = None,
-    warnings: list[str] | None = None,
-    plot_data: Mapping[str, Any] | None = None,
+    warnings: Sequence[str] = (),
     decisive: bool = False,
-    control: str = "people never shown to the synthesiser",
+    compared_with: str = "people never in the data",
     aims: int = 1,
 ) -> Result:
     """The common shape of an attack's result. ``guess`` and ``success`` are the words of its sentence.
@@ -209,27 +232,28 @@ def report(
     ``decisive``: without a control, a rate whose lower limit is more than 0.5 above the naive one fails. Only for
     attacks that knowledge about the population alone cannot carry that far.
     """
-    said = list(warnings or [])
+    said = list(warnings)
+    control = attack.control
     gap, surplus = attack.difference(confidence), attack.excess(confidence)
-    figures: dict[str, Any] = {
+    figures: dict[str, object] = {
         "n_attacks": attack.attack.guesses,
         "n_success": attack.attack.successes,
         "n_baseline": None if attack.baseline is None else attack.baseline.successes,
-        "n_control": None if attack.control is None else attack.control.successes,
-        "n_control_attacks": None if attack.control is None else attack.control.guesses,
+        "n_control": None if control is None else control.successes,
+        "n_control_attacks": None if control is None else control.guesses,
         "difference": None if gap is None else gap[0],
         "difference_interval": None if gap is None else list(gap[1]),
         "excess_interval": None if surplus is None else list(surplus[1]),
         "attack_interval": list(attack.attack.interval(confidence)),
         "baseline_interval": None if attack.baseline is None else list(attack.baseline.interval(confidence)),
-        "control_interval": None if attack.control is None else list(attack.control.interval(confidence)),
+        "control_interval": None if control is None else list(control.interval(confidence)),
         **details,
         **compat(attack, confidence),
         "compat": compat(attack, confidence),
     }
     rate, naive = attack.attack.rate, None if attack.baseline is None else attack.baseline.rate
     over_naive = None
-    if gap is None:
+    if gap is None or control is None:
         if decisive and naive is not None and attack.attack.interval(confidence)[0] - naive > OVERWHELMING:
             over_naive = attack.attack.interval(confidence)[0] - naive
         sure = over_naive is not None
@@ -241,11 +265,11 @@ def report(
         )
         compared = "" if naive is None else f", against {percent(naive)} for naive guesses; {meaning}"
     else:
-        assert attack.control is not None
         low, high = gap[1]
         meaning = "more than chance explains" if low > 0 else "less, not more" if high < 0 else "no clear difference"
         limits = f"{percent(confidence, 0)} interval {100 * low:+.1f} to {points(high)}"
-        compared = f", {percent(attack.control.rate)} for {control}: {meaning} (difference {points(gap[0])}, {limits})"
+        held = percent(control.rate)
+        compared = f", {held} for {compared_with}: {meaning} (difference {points(gap[0])}, {limits})"
         if naive is not None and rate <= naive and attack.attack.guesses > 1:
             said.append(
                 "the attack is no better than naive guesses, so it says little about the release: a stronger attacker "
@@ -253,13 +277,13 @@ def report(
             )
         if surplus is None:
             said.append(
-                "the attack succeeds on every control record: success carries no information about membership here"
+                "the attack succeeds on every holdout record: success carries no information about membership here"
             )
     return Result(
         rate,
         baseline=naive,
         excess=surplus[0] if surplus is not None else None if gap is None else gap[0],
-        holdout=None if attack.control is None else attack.control.rate,
+        holdout=None if control is None else control.rate,
         interval=attack.attack.interval(confidence),
         excess_interval=None if surplus is None else surplus[1],
         difference=None if gap is None else gap[0],
@@ -276,7 +300,7 @@ def report(
         records=records,
         flag=flag,
         rank=rank,
-        plot_data=plot_data,
+        plot_data={"rates": _drawn(attack, confidence)},
     )
 
 

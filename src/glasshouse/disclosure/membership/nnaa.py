@@ -1,11 +1,11 @@
-"""Nearest-neighbour adversarial accuracy: does the release sit closer to its training people than to others?"""
+"""Nearest-neighbour adversarial accuracy: does the release sit closer to its originals than to holdout people?"""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
@@ -20,6 +20,7 @@ from glasshouse.disclosure.membership.scores import (
     FEW_EXPOSED,
     check_holdout,
     cluster_variance,
+    drawn,
     figures,
     leak,
     separate,
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
 
 _FLOOR = 1e-6
 _LONGEST_LIST = 48
+Ranked: TypeAlias = tuple[np.ndarray, np.ndarray]  # nearest distances, and the chance that each is the nearest one left
 
 
 @dataclass(frozen=True)
@@ -45,6 +47,12 @@ class Side:
     right_tie: float
     people: np.ndarray
     release: np.ndarray
+
+    @classmethod
+    def of(cls, left: np.ndarray, left_tie: np.ndarray, right: np.ndarray, right_tie: np.ndarray) -> Side:
+        """A side from the chances of each person and of each release record."""
+        share, back, tie, back_tie = (float(part.mean()) for part in (left, right, left_tie, right_tie))
+        return cls(share, back, tie, back_tie, left + left_tie / 2, right + right_tie / 2)
 
     @property
     def aa(self) -> float:
@@ -96,13 +104,62 @@ def nnaa(
     random_state: RandomState = 0,
     n_jobs: int | None = None,
 ) -> Result:
-    """Privacy loss: how much better the release hides among holdout people than among its own training people.
+    """Privacy loss: how much better the release hides among holdout people than among its own originals.
 
-    AA(A, S) = (mean_a[d_AS > d_AA] + mean_s[d_SA > d_SS]) / 2 with leave-one-out d_AA and d_SS, ties half; the loss is
-    AA(H, S) - AA(T, S). People of unequal tables are compared at the size of the smaller one: the expectation over
-    random subsets is taken exactly from neighbour lists, or over ``draws`` subsets when one is far larger. The release
-    is never thinned, which would hide copies. The same distances give an attack: score(x) = log of the distance to the
-    nearest other person over the distance to the release.
+    Adversarial accuracy asks how often a record's nearest neighbour is of its own kind, real or released; 0.5 is a
+    release that cannot be told from people. A release that memorised is told apart less often from its originals than
+    from holdout people; the difference is the privacy loss. The same distances give an attack on single people.
+
+    Parameters
+    ----------
+    pair : Pair
+        Original and release with a holdout: people of the same population whom the synthesiser never saw.
+    columns : sequence of str, optional
+        Columns to compare; every shared column by default.
+    missing : {"level", "mismatch", "match", "ignore"}, default "level"
+        What a missing value is in a comparison: a value of its own, different from everything, equal to everything, or
+        a reason to leave the column out of that comparison.
+    draws : int, default 20
+        Random subsets when one table is far larger than the other (less than 12 % of it); else the expectation over
+        subsets is taken exactly.
+    confidence : float, default 0.95
+        Level of the intervals.
+    random_state : int, Generator or None, default 0
+        Seed of the random subsets.
+    n_jobs : int, optional
+        Threads; changes no answer.
+
+    Returns
+    -------
+    Result
+        ``value``: the privacy loss, 0 without memorisation, from -1 to 1; ``baseline``: 0; ``p_value``: that of the
+        loss. ``difference``: members minus holdout people above the score that 1 % of holdout people exceed.
+        ``details``: both accuracies with their parts (``train``, ``holdout``), the loss without ties
+        (``privacy_loss``), and the figures of the attack (AUC, advantage, TPR at low rates of false alarms).
+        ``records``: per original its ``score``, whether it is ``exposed``, and its part of the accuracy (``left``).
+
+    Notes
+    -----
+    For people A and the release S, with leave-one-out distances d_AA and d_SS and ties counted half,
+
+        AA(A, S) = (mean_a [d_AS > d_AA] + mean_s [d_SA > d_SS]) / 2
+        loss     = AA(H, S) - AA(T, S)
+
+    T being the originals and H the holdout. Tables of unequal size are compared at the size of the smaller one: the
+    expectation over random subsets comes from neighbour lists. The release is never thinned, which would hide copies.
+    The attack scores x by the log of its distance to the nearest other person over its distance to the release.
+
+    References
+    ----------
+    Yale, Dash, Dutta, Guyon, Pavao & Bennett (2020), Generation and evaluation of privacy preserving synthetic health
+    data, Neurocomputing 416.
+
+    Examples
+    --------
+    >>> import glasshouse as gh
+    >>> found = gh.disclosure.nnaa(gh.data.load("health").pair())
+    >>> round(found.value, 3), round(found.details["auc"], 3)
+    (0.151, 0.679)
     """
     check_holdout(pair, columns, at_least=2)
     space = gower_space(pair, columns, missing)
@@ -110,10 +167,10 @@ def nnaa(
     smallest = min(sizes.values())
     notes: list[str] = []
     if max(sizes.values()) == smallest or smallest >= 0.12 * max(sizes.values()):
-        train, held = (_expected_side(space, t, smallest, n_jobs) for t in ("original", "holdout"))
+        own, held = (_expected_side(space, t, smallest, n_jobs) for t in ("original", "holdout"))
         spread = None
     else:
-        train, held, spread = _drawn_sides(space, smallest, draws, random_state, n_jobs)
+        own, held, spread = _drawn_sides(space, smallest, draws, random_state, n_jobs)
         notes.append(
             f"mean of {draws} random subsets of {smallest:,} records, because a table is far larger than another"
         )
@@ -121,18 +178,18 @@ def nnaa(
         notes.append(
             f"tables of unequal size are compared at {smallest:,} records each; the people asked about are all of them"
         )
-    loss = held.aa_mid - train.aa_mid
-    judged = [space.nearest(t, "released", 1, n_jobs).row[:, 0] for t in ("original", "holdout")]
+    loss = held.aa_mid - own.aa_mid
+    members, others = (space.nearest(t, "released", 1, n_jobs).row[:, 0] for t in ("original", "holdout"))
     nearest_person = space.nearest("released", "original", 1, n_jobs).row[:, 0]
-    sd = math.sqrt(_variance(train, held, [*judged, space.rows("released").inverse], nearest_person))
+    sd = math.sqrt(_variance(own, held, [members, others, space.rows("released").inverse], nearest_person))
     half = normal_quantile(confidence) * sd
     p = upper_tail(loss / sd) if sd > 0 else (0.0 if loss > TOL else 1.0)
     scores = {t: _score(space, t, n_jobs) for t in ("original", "holdout")}
-    found = separate(scores["original"], scores["holdout"], confidence, clusters=(judged[0], judged[1]))
-    details: dict[str, Any] = {
-        "train": train.figures(),
+    found = separate(scores["original"], scores["holdout"], confidence, clusters=(members, others))
+    details: dict[str, object] = {
+        "train": own.figures(),
         "holdout": held.figures(),
-        "privacy_loss": held.aa - train.aa,
+        "privacy_loss": held.aa - own.aa,
         "privacy_loss_mid": loss,
         "p_loss": p,
         "size": smallest,
@@ -140,11 +197,6 @@ def nnaa(
     }
     if spread is not None:
         details["sd_over_draws"] = spread
-    exposed = (
-        np.zeros(sizes["original"], bool)
-        if found.threshold is None
-        else np.round(scores["original"], 9) > found.threshold
-    )
     return Result(
         value=loss,
         baseline=0.0,
@@ -153,12 +205,16 @@ def nnaa(
         **leak(found, sizes["original"], sizes["holdout"], p),
         sentence=(
             f"The release is told apart from holdout people {points(abs(loss)).lstrip('+')} "
-            f"{'less' if loss < 0 else 'more'} often than from its training people "
+            f"{'less' if loss < 0 else 'more'} often than from its originals "
             f"(0 without memorisation); an attacker using these distances reaches an AUC of {found.auc:.3f}."
         ),
         warnings=notes,
-        plot_data={"roc": found.curve},
-        records=lambda: {"score": scores["original"], "exposed": exposed, "left": train.people},
+        plot_data=drawn(found, sizes["holdout"]),
+        records=lambda: {
+            "score": scores["original"],
+            "exposed": found.exposed(scores["original"]),
+            "left": own.people,
+        },
         flag="exposed",
         rank="score",
     )
@@ -174,17 +230,10 @@ def _expected_side(space: Space, table: str, size: int, n_jobs: int | None) -> S
     back = _list(space, "released", table, size, n, n_jobs)
     left, left_tie = _farther(to_release, among)
     right, right_tie = _farther(back, within)
-    return Side(
-        float(left.mean()),
-        float(right.mean()),
-        float(left_tie.mean()),
-        float(right_tie.mean()),
-        left + left_tie / 2,
-        right + right_tie / 2,
-    )
+    return Side.of(left, left_tie, right, right_tie)
 
 
-def _list(space: Space, of: str, among: str, size: int, n: int, n_jobs: int | None) -> tuple[np.ndarray, np.ndarray]:
+def _list(space: Space, of: str, among: str, size: int, n: int, n_jobs: int | None) -> Ranked:
     """Nearest distances, and the chance that each is the nearest one left when ``n`` records are cut to ``size``."""
     if size >= n:
         return space.nearest(of, among, 1, n_jobs).distance[:, :1], np.ones(1)
@@ -201,9 +250,7 @@ def _list(space: Space, of: str, among: str, size: int, n: int, n_jobs: int | No
     return distance, chance
 
 
-def _farther(
-    first: tuple[np.ndarray, np.ndarray], second: tuple[np.ndarray, np.ndarray]
-) -> tuple[np.ndarray, np.ndarray]:
+def _farther(first: Ranked, second: Ranked) -> tuple[np.ndarray, np.ndarray]:
     """P(first > second) and P(first = second) per record, for two independent nearest distances."""
     above = np.zeros(len(first[0]))
     equal = np.zeros(len(first[0]))
@@ -239,14 +286,7 @@ def _side(space: Space, people: Rows, released: Rows, within: np.ndarray, n_jobs
     back = space.search(released, people, 1, n_jobs=n_jobs).distance
     left, left_tie = _farther((to_release, one), (among, one))
     right, right_tie = _farther((back, one), (within[:, None], one))
-    return Side(
-        float(left.mean()),
-        float(right.mean()),
-        float(left_tie.mean()),
-        float(right_tie.mean()),
-        left + left_tie / 2,
-        right + right_tie / 2,
-    )
+    return Side.of(left, left_tie, right, right_tie)
 
 
 def _mean_side(sides: list[Side]) -> Side:
@@ -255,11 +295,11 @@ def _mean_side(sides: list[Side]) -> Side:
     return Side(left, right, left_tie, right_tie, sides[-1].people, sides[-1].release)
 
 
-def _variance(train: Side, held: Side, judged: Sequence[np.ndarray], nearest_person: np.ndarray) -> float:
+def _variance(own: Side, held: Side, judged: Sequence[np.ndarray], nearest_person: np.ndarray) -> float:
     """Variance of the loss, allowing for people judged by the same release record and for records near one person."""
-    paired = held.release - train.release
+    paired = held.release - own.release
     influence = [
-        -(train.people - train.people.mean()) / len(train.people),
+        -(own.people - own.people.mean()) / len(own.people),
         (held.people - held.people.mean()) / len(held.people),
         (paired - paired.mean()) / len(paired),
     ]

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypedDict
+from typing import TYPE_CHECKING, NamedTuple, TypedDict
 
 import numpy as np
 
@@ -28,24 +28,46 @@ if TYPE_CHECKING:
 
     from glasshouse.data.pair import Pair
 
-LOW_RATES = (0.01, 0.001)
-_RATE_NAMES = {0.01: "tpr_at_fpr_1pct", 0.001: "tpr_at_fpr_0_1pct"}
+LOW_RATES = {0.01: "tpr_at_fpr_1pct", 0.001: "tpr_at_fpr_0_1pct"}
 _ONE_SIDED = 1.6448536269514722
 _POWER = 0.8416212335729143
 
 
+class AtRate(NamedTuple):
+    """Members found at a low rate of false alarms: the score above which they are, their share, and the alarms."""
+
+    threshold: float
+    tpr: float
+    interval: Interval
+    alarms: int
+
+
+class Curve(TypedDict):
+    """A ROC curve, thinned."""
+
+    fpr: list[float]
+    tpr: list[float]
+
+
 @dataclass(frozen=True)
 class Separation:
-    """How well scores separate members from non-members."""
+    """How well scores separate members from non-members.
+
+    ``at`` has an entry for each of ``LOW_RATES``; None where there are too few non-members for that rate.
+    """
 
     auc: float
     interval: Interval
     p: float
     advantage: float
-    rates: dict[str, Any]
-    threshold: float | None
+    at: dict[float, AtRate | None]
     detectable_auc: float
-    curve: dict[str, list[float]]
+    curve: Curve
+
+    def exposed(self, scores: np.ndarray) -> np.ndarray:
+        """Members above the score that 1 % of the non-members exceed; nobody where that score is unknown."""
+        found = self.at[0.01]
+        return np.zeros(len(scores), bool) if found is None else np.round(scores, 9) > found.threshold
 
 
 def separate(
@@ -83,24 +105,18 @@ def separate(
     p = upper_tail((auc - 0.5) / null_sd) if null_sd > 0 else 1.0
     curve = roc(members, others)
     advantage = float(np.max(np.asarray(curve["tpr"]) - np.asarray(curve["fpr"])))
-    rates: dict[str, Any] = {}
-    threshold = None
+    at: dict[float, AtRate | None] = {}
     for rate in LOW_RATES:
-        name = _RATE_NAMES[rate]
         if m * rate < 1:
-            rates[name] = rates[f"{name}_interval"] = None
+            at[rate] = None
             continue
         cut = _threshold(others, rate)
         tpr = float((members > cut).mean())
-        rates[name] = tpr
-        if rate == 0.01:
-            rates["alarms_at_fpr_1pct"] = int((others > cut).sum())
-        rates[f"{name}_interval"] = list(wilson(tpr * n, n, confidence))
-        threshold = cut if rate == 0.01 else threshold
-    return Separation(auc, interval, p, advantage, rates, threshold, 0.5 + (_ONE_SIDED + _POWER) * null_sd, curve)
+        at[rate] = AtRate(cut, tpr, wilson(tpr * n, n, confidence), int((others > cut).sum()))
+    return Separation(auc, interval, p, advantage, at, 0.5 + (_ONE_SIDED + _POWER) * null_sd, curve)
 
 
-def roc(members: np.ndarray, others: np.ndarray, points: int = 400) -> dict[str, list[float]]:
+def roc(members: np.ndarray, others: np.ndarray, points: int = 400) -> Curve:
     """The ROC curve, thinned to a few hundred points for drawing but with the best cut kept."""
     cuts = np.unique(np.concatenate([members, others]))[::-1]
     tpr = 1 - np.searchsorted(np.sort(members), cuts, side="left") / len(members)
@@ -120,13 +136,21 @@ def roc(members: np.ndarray, others: np.ndarray, points: int = 400) -> dict[str,
     return {"fpr": fpr.tolist(), "tpr": tpr.tolist()}
 
 
-def figures(found: Separation, n_members: int, n_others: int) -> dict[str, Any]:
+def figures(found: Separation, n_members: int, n_others: int) -> dict[str, object]:
     """The figures under the names every membership measure uses."""
+    rates: dict[str, object] = {}
+    for rate, name in LOW_RATES.items():
+        here = found.at[rate]
+        rates |= {name: None if here is None else here.tpr}
+        rates |= {f"{name}_interval": None if here is None else list(here.interval)}
+    few = found.at[0.01]
+    if few is not None:
+        rates["alarms_at_fpr_1pct"] = few.alarms
     return {
         "auc": found.auc,
         "auc_interval": list(found.interval),
         "advantage": found.advantage,
-        **found.rates,
+        **rates,
         "p_label_swap": found.p,
         "detectable_auc": found.detectable_auc,
         "detectable_share": min(1.0, 2 * (found.detectable_auc - 0.5)),
@@ -135,13 +159,28 @@ def figures(found: Separation, n_members: int, n_others: int) -> dict[str, Any]:
     }
 
 
+class Drawn(TypedDict):
+    """What the ROC chart needs."""
+
+    roc: Curve
+    auc: float
+    n_nonmembers: int
+    found_at: list[dict[str, float]]
+
+
+def drawn(found: Separation, n_others: int) -> Drawn:
+    """The curve, and the members found at the low rates of false alarms."""
+    points = [{"fpr": rate, "tpr": here.tpr} for rate, here in found.at.items() if here is not None and here.tpr]
+    return Drawn(roc=found.curve, auc=found.auc, n_nonmembers=n_others, found_at=points)
+
+
 # A mean over everybody hides the few who are exposed almost for sure; they are found at 1 % false alarms.
 FEW_EXPOSED = Limit("difference_lower", fail=0.05, why="members above strangers at 1 % false alarms")
 AUC_LIMITS = (Limit("lower", warn=0.5, fail=0.6, why="lower end of the AUC"), FEW_EXPOSED)
 RATES = (0.001, 0.01, 0.05, 0.1, 0.25, 0.5)
 
 
-def operating_points(curve: Mapping[str, Sequence[float]], members: int, others: int) -> tuple[Counts, ...]:
+def operating_points(curve: Curve, members: int, others: int) -> tuple[Counts, ...]:
     """Hits and false alarms at a few thresholds fixed by their share of false alarms, read off the ROC curve.
 
     Hits are rounded down and false alarms up, so that a point never claims more than was seen.
@@ -158,11 +197,11 @@ def operating_points(curve: Mapping[str, Sequence[float]], members: int, others:
 
 
 def exposed(found: Separation, members: int, others: int) -> Counts | None:
-    """Members and strangers above the threshold that 1 % of strangers exceed; None when there are too few strangers."""
-    rate = found.rates["tpr_at_fpr_1pct"]
-    if rate is None:
+    """Members and holdout people above the score that 1 % of holdout people exceed; None when those are too few."""
+    here = found.at[0.01]
+    if here is None:
         return None
-    return Counts(rate * members, members, found.rates["alarms_at_fpr_1pct"], others, "at most 1 % false alarms")
+    return Counts(here.tpr * members, members, here.alarms, others, "with at most 1 % false alarms")
 
 
 class Leak(TypedDict):
@@ -176,7 +215,7 @@ class Leak(TypedDict):
 
 
 def leak(found: Separation, members: int, others: int, p: float | None = None) -> Leak:
-    """Members exposed beyond strangers at 1 % false alarms, and the p value of swapped labels."""
+    """Members exposed beyond holdout people at 1 % false alarms, and the p value of swapped labels."""
     counts = exposed(found, members, others)
     gap = None if counts is None else counts.difference()
     return Leak(
@@ -193,21 +232,20 @@ def attack_result(
     scores: np.ndarray,
     *,
     attacker: str,
-    details: dict[str, Any],
+    details: Mapping[str, object],
     n_others: int,
     notes: Sequence[str] = (),
 ) -> Result:
     """The Result of an attack whose headline is its AUC."""
-    exposed = np.zeros(len(scores), bool) if found.threshold is None else np.round(scores, 9) > found.threshold
     warnings = list(notes)
-    for rate in LOW_RATES:
-        if found.rates[_RATE_NAMES[rate]] is None:
+    for rate, here in found.at.items():
+        if here is None:
             warnings.append(
                 f"a false-positive rate of {percent(rate)} needs {round(1 / rate):,} holdout records; there are "
                 f"{n_others:,}"
             )
-    low = found.rates["tpr_at_fpr_1pct"]
-    at_low = "" if low is None else f", and finds {percent(low)} of members at 1 % false alarms"
+    few = found.at[0.01]
+    at_low = "" if few is None else f", and finds {percent(few.tpr)} of members at 1 % false alarms"
     return Result(
         value=found.auc,
         baseline=0.5,
@@ -220,8 +258,8 @@ def attack_result(
             "could have gone unseen."
         ),
         warnings=warnings,
-        plot_data={"roc": found.curve},
-        records=lambda: {"score": scores, "exposed": exposed},
+        plot_data=drawn(found, n_others),
+        records=lambda: {"score": scores, "exposed": found.exposed(scores)},
         flag="exposed",
         rank="score",
     )

@@ -5,12 +5,23 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import ClassVar, TypeAlias, TypedDict
 
 import numpy as np
 
 from glasshouse.disclosure.rapid import quality, scores
 from glasshouse.disclosure.rapid.scores import Array, ErrorMetric, Moments, Score
+
+Quality: TypeAlias = dict[str, float | None]  # the attacker's quality by the names of the reference output
+
+
+class AgainstConstant(TypedDict):
+    """The best single guess for everybody, and what the attacker adds to it."""
+
+    constant_guess: float
+    constant_coverage: float
+    constant_gain: float | None
+    beyond_constant: float
 
 
 @dataclass(frozen=True)
@@ -108,12 +119,12 @@ class ClassAnswers:
         """One class only: there is nothing to infer."""
         return bool((self.shares >= 1).any())
 
-    def quality(self) -> dict[str, Any]:
+    def quality(self) -> Quality:
         return dict(self._quality)
 
     @cached_property
-    def _quality(self) -> dict[str, Any]:
-        found: dict[str, Any] = dict(quality.quality_of_classes(self.probabilities, self.y, self.weights))
+    def _quality(self) -> Quality:
+        found: Quality = dict(quality.quality_of_classes(self.probabilities, self.y, self.weights))
         flagged = self.flags()
         wrong = flagged & (self.predicted != self.y)
         found["flags_with_wrong_argmax"] = float(wrong.sum() / flagged.sum()) if flagged.any() else 0.0
@@ -196,10 +207,10 @@ class NumberAnswers:
         """One value only: there is nothing to infer."""
         return bool(len(self.y) == 0 or (self.y == self.y[0]).all())
 
-    def quality(self) -> dict[str, Any]:
+    def quality(self) -> Quality:
         return dict(quality.quality_of_numbers(self.predicted, self.y, self.weights))
 
-    def against_constant(self) -> dict[str, Any]:
+    def against_constant(self) -> AgainstConstant:
         """What the best single guess for everybody reaches, and how many are flagged whom that guess would miss."""
         guess, coverage = scores.best_constant(self.y, self.metric, self.delta, self.threshold, self.weights)
         constant = scores.prediction_error(self.y, np.full(self.n, guess), self.metric, self.delta) < self.threshold

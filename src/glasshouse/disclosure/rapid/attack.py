@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, get_args
+from typing import TYPE_CHECKING, TypeAlias, get_args
 
 import numpy as np
 
@@ -17,7 +17,9 @@ from glasshouse.engines.models.registry import Estimator
 
 if TYPE_CHECKING:
     from glasshouse.data.pair import Pair
+    from glasshouse.engines.models.attackers import Attack
 
+Attackers: TypeAlias = "str | Estimator | Iterable[str | Estimator]"  # one name or estimator, or several
 SCORES: dict[str, Score] = {
     "marginal": "marginal",
     "conditional": "conditional",
@@ -46,11 +48,11 @@ class AttackSettings:
     numeric_key_na: str = "error"
     unseen: str = "reference"
     trees: int = 500
-    attacker_options: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    attacker_options: Mapping[str, Mapping[str, object]] = field(default_factory=dict)
     seed: int = 0
     n_jobs: int | None = None
 
-    def options_of(self, attacker: str | Estimator) -> dict[str, Any]:
+    def options_of(self, attacker: str | Estimator) -> dict[str, object]:
         """What the user set for one attacker; ``trees`` concerns every attacker that grows some."""
         known = as_attacker(attacker)
         trees = {"trees": self.trees} if "trees" in known.options else {}
@@ -58,14 +60,22 @@ class AttackSettings:
 
 
 def attack_settings(
-    attackers: str | Estimator | Iterable[str | Estimator],
+    attackers: Attackers,
     score: str,
     tau: float | None,
     error: str,
     epsilon: float,
     delta: float | str,
-    unseen: str,
-    **others: Any,
+    unseen: str = "reference",
+    *,
+    missing_target: str | None = None,
+    constant: float = 0.0,
+    target_type: str | None = None,
+    numeric_key_na: str = "error",
+    trees: int = 500,
+    attacker_options: Mapping[str, Mapping[str, object]] | None = None,
+    seed: int = 0,
+    n_jobs: int | None = None,
 ) -> AttackSettings:
     """Checked settings; ``tau`` None takes the usual value of the score."""
     # some estimators can be iterated over, too: an ensemble gives its members
@@ -96,8 +106,15 @@ def attack_settings(
         error=ERRORS[error],
         epsilon=float(epsilon),
         delta=delta,
+        missing_target=missing_target,
+        constant=constant,
+        target_type=target_type,
+        numeric_key_na=numeric_key_na,
         unseen=unseen,
-        **others,
+        trees=trees,
+        attacker_options=dict(attacker_options or {}),
+        seed=seed,
+        n_jobs=n_jobs,
     )
 
 
@@ -107,7 +124,7 @@ class ScoredAttack:
     known target."""
 
     target: str
-    classes: list[Any] | None
+    classes: list[object] | None
     scored: Array
     answers: dict[str, Answers]
     holdout: dict[str, Answers]
@@ -127,12 +144,13 @@ def scored_attack(pair: Pair, target: str, settings: AttackSettings, shares: Arr
     holdout: dict[str, Answers] = {}
     importance = {}
     scored = np.zeros(0, bool)
-    classes: list[Any] | None = None
+    classes: list[object] | None = None
     delta = 0.0
     for attacker in settings.attackers:
         found = attack(
             pair,
             attacker=attacker,
+            keys=pair.keys,
             target=target,
             tables=tables,
             target_type=settings.target_type,
@@ -182,8 +200,8 @@ def scored_attack(pair: Pair, target: str, settings: AttackSettings, shares: Arr
     return ScoredAttack(target, classes, scored, answers, holdout, importance, warnings, delta, settings)
 
 
-def _holdout_answers(like: Answers, found: Any, truth: Array, known: Array, pair: Pair) -> Answers:
-    """The same attacker asked about people the synthesiser never saw, scored with the baseline of the original."""
+def _holdout_answers(like: Answers, found: Attack, truth: Array, known: Array, pair: Pair) -> Answers:
+    """The same attacker asked about people never in the data, scored with the baseline of the original."""
     weights = pair.weight_values("holdout")
     weights = None if weights is None else weights[known]
     if isinstance(like, NumberAnswers):
@@ -192,7 +210,7 @@ def _holdout_answers(like: Answers, found: Any, truth: Array, known: Array, pair
 
 
 def _truth(
-    pair: Pair, target: str, truth: Array, table: str, settings: AttackSettings, classes: list[Any] | None
+    pair: Pair, target: str, truth: Array, table: str, settings: AttackSettings, classes: list[object] | None
 ) -> tuple[Array, Array]:
     """True values by the rule for missing targets, and which records can be scored."""
     if classes is not None:
@@ -278,7 +296,7 @@ def shuffled_attack(pair: Pair, target: str, like: ScoredAttack, name: str, rng:
 
 
 def training_target(
-    pair: Pair, target: str, settings: AttackSettings, classes: Sequence[Any] | None
+    pair: Pair, target: str, settings: AttackSettings, classes: Sequence[object] | None
 ) -> tuple[Array, Array]:
     """Target of the release by the rule for missing values, and which rows train."""
     if classes is not None:

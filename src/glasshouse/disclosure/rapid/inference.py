@@ -8,20 +8,22 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from statistics import NormalDist
-from typing import Any, Literal
+from typing import Literal, NamedTuple, TypeAlias, TypedDict
 
 import numpy as np
 
 from glasshouse.core.errors import InputError
 from glasshouse.core.intervals import Interval, bootstrap_share, clopper_pearson, wald, wilson
 from glasshouse.core.plain import percent
+from glasshouse.core.result import Frame
 from glasshouse.core.streams import RandomState, generator
 from glasshouse.disclosure.rapid.answers import Answers
 from glasshouse.disclosure.rapid.scores import Array, Moments, effective_n
 
 Rule = Literal["max", "strictest", "max_z"]
+Curve: TypeAlias = dict[str, list[float | None]]  # columns: threshold, rapid, low, high, chance, its band, z
 METHODS = ("wilson", "clopper_pearson", "wald", "bootstrap", "cluster")
 
 # -- intervals -----
@@ -169,21 +171,10 @@ class RapidTest:
             f"(p = {self.p_value:.4g}, {self.permutations:,} permutations)."
         )
 
-    def to_dict(self) -> dict[str, Any]:
-        names = (
-            "observed",
-            "null_mean",
-            "null_sd",
-            "effect_size",
-            "p_value",
-            "permutations",
-            "null",
-            "exact_mean",
-            "exact_sd",
-            "p_normal",
-            "alpha",
-        )
-        return {name: getattr(self, name) for name in names} | {"significant": self.significant}
+    def to_dict(self) -> dict[str, object]:
+        """The outcome as plain data, without the permuted values."""
+        shown = {f.name: getattr(self, f.name) for f in fields(self) if f.name != "values"}
+        return shown | {"significant": self.significant}
 
 
 def relabelling_test(
@@ -248,16 +239,15 @@ def relabelled(
 
 def threshold_curve(
     answers: Sequence[Answers], thresholds: Sequence[float] | Array | None = None, confidence: float = 0.95
-) -> dict[str, list[Any]]:
+) -> Curve:
     """RAPID along a grid of thresholds with its Wilson interval, the chance level and the band in which chance alone
     stays."""
     grid = answers[0].usual_grid() if thresholds is None else np.asarray(list(thresholds), float)
     z = NormalDist().inv_cdf(0.5 + confidence / 2)
     rates = np.array([a.rates(grid) for a in answers])
     size = effective_n(answers[0].weights, answers[0].n)
-    table: dict[str, list[Any]] = {
-        name: [] for name in ("threshold", "rapid", "low", "high", "chance", "chance_low", "chance_high", "z")
-    }
+    names = ("threshold", "rapid", "low", "high", "chance", "chance_low", "chance_high", "z")
+    table: Curve = {name: [] for name in names}
     if len(answers) > 1:
         table |= {"release_min": rates.min(axis=0).tolist(), "release_max": rates.max(axis=0).tolist()}
     for threshold, rate in zip(grid.tolist(), rates.mean(axis=0).tolist(), strict=True):
@@ -273,20 +263,21 @@ def threshold_curve(
             min(1.0, mean + z * sd),
             effect_size(rate, (mean, sd)),
         )
-        for name, entry in zip(
-            ("threshold", "rapid", "low", "high", "chance", "chance_low", "chance_high", "z"), row, strict=True
-        ):
+        for name, entry in zip(names, row, strict=True):
             table[name].append(entry)
     return table
 
 
 @dataclass(frozen=True)
 class RapidThresholds:
-    """Thresholds at which RAPID is beyond chance, and the one a rule recommends (None when there is none)."""
+    """Thresholds at which RAPID is beyond chance, and the one a rule recommends (None when there is none).
+
+    ``table`` has one row per threshold of the grid; ``corrected`` says whether looking at many was allowed for.
+    """
 
     recommended: float | None
     rule: str
-    table: Any
+    table: Frame
     alpha: float
     permutations: int
     corrected: bool
@@ -303,6 +294,28 @@ class RapidThresholds:
         return f"Rule {self.rule!r} recommends the threshold {self.recommended:g} (level {self.alpha:g}, {how})."
 
 
+class ThresholdTable(TypedDict):
+    """Columns of the table behind a chosen threshold."""
+
+    threshold: list[float]
+    rapid: list[float]
+    chance: list[float]
+    chance_sd: list[float]
+    quantile: list[float]
+    z: list[float]
+    significant: list[bool]
+    p_adjusted: list[float]
+    significant_adjusted: list[bool]
+
+
+class ChosenThreshold(NamedTuple):
+    """The recommended threshold, the table behind it, and whether it was corrected for the number of thresholds."""
+
+    threshold: float | None
+    table: ThresholdTable
+    corrected: bool
+
+
 def choose_threshold(
     answers: Sequence[Answers],
     rule: Rule = "strictest",
@@ -310,8 +323,8 @@ def choose_threshold(
     alpha: float = 0.05,
     n_permutations: int = 199,
     random_state: RandomState = 0,
-) -> tuple[float | None, dict[str, list[Any]], bool]:
-    """The recommended threshold, the table behind it, and whether it was corrected for the number of thresholds.
+) -> ChosenThreshold:
+    """The threshold a rule recommends on a grid.
 
     "max": largest threshold whose RAPID exceeds its own (1 - alpha) permutation quantile, uncorrected (riskutility).
     "strictest": largest tau or smallest epsilon, and "max_z": largest standardised excess; both against the (1 - alpha)
@@ -331,7 +344,7 @@ def choose_threshold(
     critical = float(np.quantile(largest, 1 - alpha))
     alone, jointly = observed > quantile, (z > critical) & (sd > 0)
     adjusted_p = (1 + (largest[:, None] >= z[None, :] - 1e-12).sum(axis=0)) / (1 + n_permutations)
-    table = {
+    table: ThresholdTable = {
         "threshold": grid.tolist(),
         "rapid": observed.tolist(),
         "chance": mean.tolist(),
@@ -344,12 +357,12 @@ def choose_threshold(
     }
     usable = alone if rule == "max" else jointly
     if not usable.any():
-        return None, table, rule != "max"
+        return ChosenThreshold(None, table, rule != "max")
     if rule == "max_z":
-        return float(grid[np.argmax(np.where(usable, z, -np.inf))]), table, True
+        return ChosenThreshold(float(grid[np.argmax(np.where(usable, z, -np.inf))]), table, True)
     candidates = grid[usable]
     strict_end = candidates.max() if rule == "max" or answers[0].larger_is_riskier else candidates.min()
-    return float(strict_end), table, rule != "max"
+    return ChosenThreshold(float(strict_end), table, rule != "max")
 
 
 def _standardised(rates: Array, mean: Array, sd: Array) -> Array:

@@ -7,7 +7,7 @@ The chance level comes from relabelling whole persons: all their sensitive value
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -17,8 +17,9 @@ from glasshouse.core.result import Result
 from glasshouse.core.streams import generator
 from glasshouse.disclosure.rapid import inference
 from glasshouse.disclosure.rapid.answers import Answers, ClassAnswers
-from glasshouse.disclosure.rapid.result import RapidResult, full_length
-from glasshouse.disclosure.rapid.scores import Array, effective_n, normalised_gain, share
+from glasshouse.disclosure.rapid.records import Columns, full_length
+from glasshouse.disclosure.rapid.result import RapidResult
+from glasshouse.disclosure.rapid.scores import Array, Moments, effective_n, normalised_gain, share
 
 if TYPE_CHECKING:
     from glasshouse.disclosure.rapid.report import Report
@@ -50,7 +51,8 @@ def joint(report: Report) -> RapidJointResult:
     size = effective_n(weights, n)
     rates = {t: float(np.mean([share(f, weights) for f in flags[:, j]])) for j, t in enumerate(single)}
     together = float(np.prod(list(rates.values())))
-    details: dict[str, Any] = {
+    p_chance = inference.tail_probability(any_share, chance_any, n)
+    details: dict[str, object] = {
         "any": any_share,
         "all": all_share,
         "mean_inferred": float(np.mean(flags.sum(axis=1))),
@@ -60,7 +62,7 @@ def joint(report: Report) -> RapidJointResult:
         "chance_all": chance_all[0],
         "adjusted": (any_share - chance_any[0]) / (1 - chance_any[0]) if chance_any[0] < 1 else None,
         "adjusted_all": (all_share - chance_all[0]) / (1 - chance_all[0]) if chance_all[0] < 1 else None,
-        "p_value": inference.tail_probability(any_share, chance_any, n),
+        "p_value": p_chance,
         "dependence": all_share / together if together > 0 else None,
         "all_interval": list(wilson(all_share * size, size, report.confidence)),
         "joint_gain": _joint_gain(per_release, weights),
@@ -79,7 +81,7 @@ def joint(report: Report) -> RapidJointResult:
         any_share,
         baseline=chance_any[0],
         interval=wilson(any_share * size, size, report.confidence),
-        p_chance=details["p_value"],
+        p_chance=p_chance,
         details=details,
         sentence=(
             f"An attacker who trains on the release infers at least one of {', '.join(map(repr, single))} for "
@@ -92,6 +94,13 @@ def joint(report: Report) -> RapidJointResult:
         flag="at_risk",
         rank="inferred",
         table=[{"target": t, "rapid": r.value, "chance": r.baseline, "adjusted": r.excess} for t, r in single.items()],
+        plot_data={
+            "targets": [
+                *({"target": t, "value": r.value, "chance": r.baseline} for t, r in single.items()),
+                {"target": "any of them", "value": any_share, "chance": chance_any[0]},
+                {"target": "all of them", "value": all_share, "chance": chance_all[0]},
+            ]
+        },
     )
     result._set(targets=single)
     return result
@@ -109,9 +118,7 @@ def _mean_share(flags: Array, weights: Array | None) -> float:
     return float(np.mean([share(f, weights) for f in flags]))
 
 
-def _chance(
-    per_release: list[list[Answers]], weights: Array | None, seed: int
-) -> tuple[tuple[float, float], tuple[float, float]]:
+def _chance(per_release: list[list[Answers]], weights: Array | None, seed: int) -> tuple[Moments, Moments]:
     """Mean and sd of any and all over relabellings of whole persons."""
     rng = generator(seed, "joint")
     n = per_release[0][0].n
@@ -142,10 +149,10 @@ def _joint_gain(per_release: list[list[Answers]], weights: Array | None) -> floa
     return float(np.mean(shares))
 
 
-def _records(flags: Array, common: Array, single: dict[str, RapidResult]) -> dict[str, Any]:
+def _records(flags: Array, common: Array, single: dict[str, RapidResult]) -> Columns:
     one = flags.shape[0] == 1
     any_flag, all_flag = flags.any(axis=1).mean(axis=0), flags.all(axis=1).mean(axis=0)
-    found: dict[str, Any] = {
+    found: Columns = {
         "at_risk": any_flag.astype(bool) if one else any_flag,
         "at_risk_all": all_flag.astype(bool) if one else all_flag,
         "inferred": flags.sum(axis=1).mean(axis=0),

@@ -13,14 +13,15 @@ read against the average. ``grid``: numbers as they are, treatment contrasts, lo
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import combinations, pairwise, product
-from typing import Any
+from typing import TypeAlias
 
 import numpy as np
 
 from glasshouse.core.errors import InputError, NotApplicable
 from glasshouse.core.intervals import normal_quantile
+from glasshouse.disclosure.rapid.key_tables import Effect, GridRow, KeyEffects
 from glasshouse.disclosure.rapid.scores import Array
 from glasshouse.engines.models.linear.firth import cells_of, firth_logistic
 
@@ -39,42 +40,15 @@ class Factor:
 
 
 @dataclass(frozen=True)
-class Key:
-    """A key as the regression takes it: numbers, or a factor."""
+class Numbers:
+    """A key as numbers, none of them missing."""
 
     name: str
-    values: Array | None
-    factor: Factor | None
+    values: Array
 
 
-@dataclass(frozen=True)
-class RapidAttribution:
-    """Effects and predictions of the regression of the flags on the keys, as tables in the caller's frame library."""
-
-    effects: Any
-    grid: Any
-    coefficients: dict[str, float | None]
-    method: str
-    interactions: int
-    keys: tuple[str, ...]
-    n: int
-    flagged: int
-    separated: int
-    notes: list[str] = field(default_factory=list)
-    rows: list[dict[str, Any]] = field(default_factory=list, repr=False)
-    grid_rows: list[dict[str, Any]] = field(default_factory=list, repr=False)
-
-    @property
-    def sentence(self) -> str:
-        main = [r for r in self.rows if r["order"] == 1 and r["estimate"] is not None and not r["separated"]]
-        if not main:
-            return "No single key level stands out from the others."
-        top = max(main, key=lambda r: r["estimate"])
-        return (
-            f"The odds of being flagged are highest at {top['variable']} = {top['level']}: "
-            f"{np.exp(top['estimate']):.1f} times the "
-            f"average odds (log odds {top['estimate']:+.2f}, interval {top['low']:+.2f} to {top['high']:+.2f})."
-        )
+Key: TypeAlias = Numbers | Factor  # a key as the regression takes it
+At: TypeAlias = Mapping[str, Sequence[object]]  # values or levels of the prediction grid, by key
 
 
 # -- effects against the average -----
@@ -93,12 +67,11 @@ def quantile_factor(name: str, values: Array, bins: int) -> Factor:
 
 def as_factor(key: Key, bins: int) -> Factor:
     """Levels of a key for the effects: numbers by quantiles, more than ten levels by quantile groups of their codes."""
-    if key.values is not None:
+    if isinstance(key, Numbers):
         return quantile_factor(key.name, key.values, bins)
-    assert key.factor is not None
-    present, codes = np.unique(key.factor.codes, return_inverse=True)
+    present, codes = np.unique(key.codes, return_inverse=True)
     if len(present) <= MOST_LEVELS:
-        return Factor(key.name, tuple(key.factor.labels[i] for i in present), codes)
+        return Factor(key.name, tuple(key.labels[i] for i in present), codes)
     grouped = quantile_factor(key.name, codes.astype(float), bins)
     return Factor(key.name, tuple(f"G{i + 1}" for i in range(len(grouped.labels))), grouped.codes)
 
@@ -110,7 +83,7 @@ def sum_to_zero(levels: int) -> Array:
 
 def effects_of(
     factors: Sequence[Factor], y: Array, order: int, penalty: str, confidence: float
-) -> tuple[list[dict[str, Any]], str]:
+) -> tuple[list[Effect], str]:
     """Sum-to-zero effects of all terms of exactly ``order`` keys, from the model with all terms up to that order."""
     factors = [f for f in factors if len(f.labels) > 1]
     terms = [t for size in range(1, order + 1) for t in combinations(range(len(factors)), size)]
@@ -126,7 +99,7 @@ def effects_of(
         columns.append(part)
     fit = firth_logistic(np.hstack(columns), sums, penalty, counts)
     z = normal_quantile(confidence)
-    rows = []
+    rows: list[Effect] = []
     for term, (start, width) in zip(terms, blocks, strict=True):
         if len(term) != order:
             continue
@@ -173,14 +146,13 @@ def treatment_design(keys: Sequence[Key], order: int, at: Mapping[str, Array]) -
     one."""
     blocks: list[tuple[Array, list[str]]] = []
     for key in keys:
-        if key.values is not None:
+        if isinstance(key, Numbers):
             blocks.append((at[key.name][:, None].astype(float), [key.name]))
         else:
-            assert key.factor is not None
             codes = at[key.name].astype(int)
-            later = np.arange(1, len(key.factor.labels))
+            later = np.arange(1, len(key.labels))
             blocks.append(
-                ((codes[:, None] == later[None, :]).astype(float), [f"{key.name}{key.factor.labels[i]}" for i in later])
+                ((codes[:, None] == later[None, :]).astype(float), [f"{key.name}{key.labels[i]}" for i in later])
             )
     n = len(blocks[0][0])
     columns, names = [np.ones((n, 1))], ["(Intercept)"]
@@ -196,8 +168,8 @@ def treatment_design(keys: Sequence[Key], order: int, at: Mapping[str, Array]) -
 
 
 def predict_grid(
-    keys: Sequence[Key], y: Array, order: int, at: Mapping[str, Sequence[Any]], penalty: str, confidence: float
-) -> tuple[list[dict[str, Any]], dict[str, float | None], str]:
+    keys: Sequence[Key], y: Array, order: int, at: At, penalty: str, confidence: float
+) -> tuple[list[GridRow], dict[str, float | None], str]:
     """Log odds at all combinations of factor levels and chosen numbers, with intervals; and the coefficients behind
     them."""
     from scipy.special import expit
@@ -217,15 +189,15 @@ def predict_grid(
     odds = asked @ fit.coefficients[fit.used]
     se = np.sqrt(np.maximum(np.einsum("ij,jk,ik->i", asked, fit.covariance[np.ix_(fit.used, fit.used)], asked), 0))
     z, chances = normal_quantile(confidence), expit(odds)
-    rows = []
+    rows: list[GridRow] = []
     for i, combo in enumerate(combos):
         shown = {
-            key.name: combo[j] if key.factor is None else key.factor.labels[int(combo[j])] for j, key in enumerate(keys)
+            key.name: combo[j] if isinstance(key, Numbers) else key.labels[int(combo[j])] for j, key in enumerate(keys)
         }
         inside = np.ones(len(y), bool)
         for j, key in enumerate(keys):
-            if key.factor is not None:
-                inside &= key.factor.codes == int(combo[j])
+            if isinstance(key, Factor):
+                inside &= key.codes == int(combo[j])
         n, flagged = int(inside.sum()), int(y[inside].sum())
         rows.append(
             {
@@ -244,22 +216,21 @@ def predict_grid(
 
 def _column(key: Key) -> Array:
     """The key's numbers, or the positions of its levels."""
-    if key.values is not None:
-        return key.values
-    assert key.factor is not None
-    return key.factor.codes.astype(float)
+    return key.values if isinstance(key, Numbers) else key.codes.astype(float)
 
 
-def _axis(key: Key, at: Mapping[str, Sequence[Any]]) -> list[float]:
-    if key.values is not None:
-        return [float(v) for v in at.get(key.name, np.quantile(key.values, [0.1, 0.5, 0.9]))]
-    assert key.factor is not None
-    if key.name not in at:
-        return [float(i) for i in range(len(key.factor.labels))]
-    unknown = [v for v in at[key.name] if str(v) not in key.factor.labels]
+def _axis(key: Key, at: At) -> list[float]:
+    """Where the grid looks at a key: numbers asked for (else three quantiles), positions of the levels asked for."""
+    chosen = at.get(key.name)
+    if isinstance(key, Numbers):
+        values = np.quantile(key.values, [0.1, 0.5, 0.9]) if chosen is None else np.asarray(chosen, float)
+        return [float(v) for v in values]
+    if chosen is None:
+        return [float(i) for i in range(len(key.labels))]
+    unknown = [v for v in chosen if str(v) not in key.labels]
     if unknown:
         raise InputError(f"at= asks for {len(unknown)} levels that key {key.name!r} does not have")
-    return [float(key.factor.labels.index(str(v))) for v in at[key.name]]
+    return [float(key.labels.index(str(v))) for v in chosen]
 
 
 # -- both together -----
@@ -269,12 +240,35 @@ def attribute(
     keys: Sequence[Key],
     flags: Array,
     interactions: int = 2,
-    at: Mapping[str, Sequence[Any]] | None = None,
+    at: At | None = None,
     penalty: str = "auto",
     confidence: float = 0.95,
     bins: int = 4,
-) -> RapidAttribution:
-    """Regress the flags on the keys, with all interactions of up to ``interactions`` keys (1 to 3)."""
+) -> KeyEffects:
+    """Regress the flags on the keys, with all interactions of up to ``interactions`` keys (1 to 3).
+
+    Parameters
+    ----------
+    keys
+        The keys of the records.
+    flags
+        Which records are flagged.
+    interactions
+        Up to how many keys are looked at together.
+    at
+        Values of the prediction grid by key; by default all levels, and the 10, 50 and 90 % quantiles of numbers.
+    penalty
+        "none" (maximum likelihood), "firth", or "auto": Firth's where maximum likelihood does not exist.
+    confidence
+        Level of the intervals.
+    bins
+        Most groups a number is cut into for the effects.
+
+    Returns
+    -------
+    KeyEffects
+        Effects against the average, predictions on a grid, and how they were found.
+    """
     if interactions not in (1, 2, 3):
         raise InputError(f"interactions must be 1, 2 or 3, not {interactions}")
     y = np.asarray(flags, float)
@@ -288,7 +282,7 @@ def attribute(
     groups = max(2, min(bins, min(flagged, len(y) - flagged) // 5))
     factors = [as_factor(key, groups) for key in keys]
     notes: list[str] = []
-    rows: list[dict[str, Any]] = []
+    rows: list[Effect] = []
     methods = set()
     highest = min(interactions, len(keys))
     for order in range(1, highest + 1):
@@ -306,13 +300,14 @@ def attribute(
         raise NotApplicable(
             f"{len(y):,} records are too few for a regression on these keys; choose fewer keys with keys="
         )
-    order, grid_keys = highest, [_coarsened(key, f) for key, f in zip(keys, factors, strict=True)]
-    widths = [2 if k.factor is None else len(k.factor.labels) for k in grid_keys]
+    # in the grid numbers stay numbers, and wide factors take the groups of the effects
+    order, grid_keys = highest, [k if isinstance(k, Numbers) else f for k, f in zip(keys, factors, strict=True)]
+    widths = [2 if isinstance(k, Numbers) else len(k.labels) for k in grid_keys]
     while order > 1 and _parameters(widths, order) > min(MOST_PARAMETERS, len(y) / 2):
         order -= 1
-    grid_rows: list[dict[str, Any]] = []
+    grid_rows: list[GridRow] = []
     coefficients: dict[str, float | None] = {}
-    if int(np.prod([3 if k.factor is None else len(k.factor.labels) for k in grid_keys])) <= MOST_GRID_ROWS:
+    if int(np.prod([3 if isinstance(k, Numbers) else len(k.labels) for k in grid_keys])) <= MOST_GRID_ROWS:
         grid_rows, coefficients, method = predict_grid(grid_keys, y, order, dict(at or {}), penalty, confidence)
         methods.add(method)
     else:
@@ -323,9 +318,7 @@ def attribute(
             f"in {separated} cells everybody or nobody is flagged; they are marked and their estimates lean on the "
             "penalty"
         )
-    return RapidAttribution(
-        None,
-        None,
+    return KeyEffects(
         coefficients,
         " and ".join(sorted(methods)),
         highest,
@@ -342,9 +335,3 @@ def attribute(
 def _parameters(levels: Sequence[int], order: int) -> int:
     widths = [max(n - 1, 0) for n in levels]
     return 1 + sum(int(np.prod(c)) for size in range(1, order + 1) for c in combinations(widths, size))
-
-
-def _coarsened(key: Key, factor: Factor) -> Key:
-    """The key for the grid: numbers stay numbers, wide factors take the groups of the effects; levels without records
-    go."""
-    return key if key.values is not None else Key(key.name, None, factor)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, TypedDict
 
 from glasshouse.core.advice import PREDICTS
 from glasshouse.core.errors import InputError
@@ -15,8 +15,18 @@ from glasshouse.disclosure.rapid.report import LIMIT, Report
 
 if TYPE_CHECKING:
     from glasshouse.data.pair import Pair
+    from glasshouse.disclosure.rapid.attack import Attackers
 
-PARITY: dict[str, dict[str, Any]] = {
+
+class Parity(TypedDict, total=False):
+    """Settings in which another package differs from the defaults here."""
+
+    score: str
+    tau: float
+    missing_target: str
+
+
+PARITY: Mapping[str, Parity] = {
     "RAPID-R": {"missing_target": "constant"},
     "riskutility": {"score": "conditional", "tau": 1.0, "missing_target": "constant"},
 }
@@ -46,7 +56,7 @@ PARITY: dict[str, dict[str, Any]] = {
 def rapid(
     pair: Pair,
     *,
-    attackers: Sequence[Any] | str = ("rf",),
+    attackers: Attackers = ("rf",),
     score: str = "marginal",
     tau: float | None = None,
     error: str = "symmetric",
@@ -58,7 +68,7 @@ def rapid(
     numeric_key_na: str = "error",
     unseen: str = "reference",
     trees: int = 500,
-    attacker_options: Mapping[str, Mapping[str, Any]] | None = None,
+    attacker_options: Mapping[str, Mapping[str, object]] | None = None,
     interval: str | None = None,
     confidence: float = 0.95,
     n_boot: int = 1000,
@@ -68,43 +78,142 @@ def rapid(
 ) -> Result:
     """Share of people whose sensitive value a model trained on the release predicts too well.
 
-    The attacker fits target ~ keys on the release and predicts every original record. Categorical target: a record is
-    at risk when (g - b) / (1 - b) > tau, g being the probability given to its true class and b the share of that class.
-    Continuous target: at risk when the prediction error is below epsilon. ``baseline`` is the exact expectation of the
-    same share when people are relabelled at random, so that ``excess`` is what the release teaches about persons beyond
-    luck and overconfidence.
+    An attacker fits target ~ keys on the release and predicts every original record. Categorical target: a record is at
+    risk when the attacker gains more than a share tau of the certainty that the population leaves open about its true
+    class. Continuous target: at risk when the prediction error is below epsilon. The baseline is the exact expectation
+    of the same share when people are relabelled at random, so that the excess is what the release teaches about persons
+    beyond luck and overconfidence.
 
-    ``attackers``: names ("rf", "cart", "gbm", "logit", "l1", "lm", "marginal") or scikit-learn estimators; with
-    several, the value is the largest share (strongest attacker). ``score``: "marginal", "conditional", "nce".
-    ``error``: "symmetric", "stabilised_relative", "absolute". ``missing_target``: "drop" (default for numbers), "level"
-    (default for classes), "constant", "median". ``interval``: "wilson" (default), "clopper_pearson", "bootstrap",
-    "wald", "cluster" (default when the pair has clusters). Several releases: the mean, with a total interval. Several
-    targets: the share of people with any target inferred.
+    With several attackers the value is the largest share (the strongest attacker); with several releases their mean,
+    with an interval over people and releases; with several targets the share of people with any target inferred.
+
+    Parameters
+    ----------
+    pair : Pair
+        Original and release(s) with keys and one or more targets. A holdout adds the same share for people never in
+        the data, weights make the share one of the population, clusters widen the interval.
+    attackers : str, estimator, or sequence of them, default ("rf",)
+        Names such as "rf" (a probability forest), "cart", "gbm", "logit", "l1", "lm" or "marginal", or scikit-learn
+        estimators. ``glasshouse.engines.models.registry.attackers()`` lists all names with their options.
+    score : {"marginal", "conditional", "nce"}, default "marginal"
+        How sure the attacker must be of the true class, for a categorical target (see Notes).
+    tau : float, optional
+        Threshold of the score; by default 0.3 (marginal), 1.25 (conditional) or 0.5 (nce).
+    error : {"symmetric", "stabilised_relative", "absolute"}, default "symmetric"
+        Prediction error of a continuous target (see Notes).
+    epsilon : float, default 0.10
+        Tolerance of the error: a proportion, or units of the target (days for a date) with ``error="absolute"``.
+    delta : float or "auto", default 0.01
+        Stabiliser of the two relative errors near 0; "auto" takes 0.01 median(|y|, y != 0).
+    missing_target : {"drop", "level", "constant", "median"}, optional
+        Records without a target: not scored (the default for numbers), a class of their own (the default for classes),
+        or filled with ``constant`` or with the median.
+    constant : float, default 0.0
+        The number for ``missing_target="constant"``.
+    target_type : {"categorical", "continuous"}, optional
+        Overrides what the column is taken for.
+    numeric_key_na : {"error", "median+flag"}, default "error"
+        A missing number in a key: an error, or the median with a further key that says so.
+    unseen : {"reference", "error"}, default "reference"
+        A record with a key level that the release does not have: scored as the attacker's model treats a level it
+        never met, with a warning; or an error.
+    trees : int, default 500
+        Trees of every attacker that grows a forest.
+    attacker_options : mapping of str to mapping, optional
+        Further options by attacker: ``{"cart": {"cp": 0.001}}``.
+    interval : {"wilson", "clopper_pearson", "bootstrap", "wald", "cluster"}, optional
+        How the interval is made; "cluster" (whole clusters are drawn) where the pair has clusters, else "wilson". The
+        largest of several attackers' shares gets a bootstrap interval of the maximum.
+    confidence : float, default 0.95
+        Level of the intervals.
+    n_boot : int, default 1000
+        Draws of the bootstrap intervals.
+    parity : {"RAPID-R", "riskutility"}, optional
+        Settings of another package where this call leaves them at their default: missing numbers count as a constant;
+        for riskutility also the conditional score with tau 1.
+    random_state : int, Generator or None, default 0
+        Seed of attackers with chance and of bootstrap intervals.
+    n_jobs : int, optional
+        Threads; changes no answer.
+
+    Returns
+    -------
+    RapidResult
+        ``value``: share at risk. ``baseline``: chance level. ``excess``: (value - baseline) / (1 - baseline).
+        ``holdout``: the share among people never in the data (population inference); ``difference``: value minus
+        holdout (memorisation), with the p value of exchanged labels. ``details``: number at risk, chance and its
+        standard deviation, z, p value, the attacker's quality (accuracy, log-loss, calibration; MAE, RMSE), one row per
+        attacker, risk by class or the best constant guess. ``records``: per person the prediction, the score and
+        ``at_risk``. It can be asked further: ``curve()``, ``test()``, ``thresholds()``, ``confint()``,
+        ``attribution()``, ``by_class()``, ``by(column)``, ``importance()``. Several targets give a
+        ``RapidJointResult`` with one result each in ``targets``.
+
+    Notes
+    -----
+    Categorical target, g the probability given to the true class, b the share of that class and K the number of
+    classes:
+
+        marginal      (g - b) / (1 - b)           > tau
+        conditional   g / mean(g | same class)    > tau
+        nce           1 + log(g) / log(K)         > tau
+
+    Continuous target, f the prediction:
+
+        symmetric             2 |y - f| / (|y| + |f| + 2 delta)   < epsilon
+        stabilised_relative   |y - f| / (|y| + delta)             < epsilon
+        absolute              |y - f|                             < epsilon
+
+    RAPID is the (weighted) share of records for which the inequality holds. The chance level keeps the predictions and
+    relabels the people: with A_ij = 1 where record i would be flagged if its true value were y_j, it is the mean of A,
+    and its standard deviation that of a combinatorial sum; both are exact, without simulation.
+
+    RAPID measures one attacker's success and bounds no other's. A sharp, overconfident attacker flags people by luck,
+    therefore read the excess.
+
+    References
+    ----------
+    Templ, Thees & Müller (2026), RAPID: Risk of Attribute Prediction-Induced Disclosure, arXiv:2602.09235.
+    Hoeffding (1951), A combinatorial central limit theorem, Annals of Mathematical Statistics 22.
+
+    Examples
+    --------
+    >>> import glasshouse as gh
+    >>> pair = gh.data.load("health").pair()
+    >>> found = gh.disclosure.rapid(pair, attackers="cart")
+    >>> round(found.value, 3), round(found.baseline, 3), round(found.excess, 3)
+    (0.694, 0.55, 0.32)
+
+    A forest and a tree together, the share for people never in the data, and the risk inside a group:
+
+    >>> both = gh.disclosure.rapid(pair, attackers=("rf", "cart"), trees=50)
+    >>> both.headline, round(both.holdout, 3)
+    ('cart', 0.678)
+    >>> [round(v, 2) for v in both.by("gender")["value"]]
+    [0.67, 0.71]
     """
-    given: dict[str, Any] = {"score": score, "tau": tau, "missing_target": missing_target}
     if parity is not None:
         if parity not in PARITY:
             raise InputError(f"parity={parity!r} is unknown; choose 'RAPID-R' or 'riskutility'")
-        bundle = {k: v for k, v in PARITY[parity].items() if given[k] in (None, "marginal")}
-        if not all(pair.is_numeric(t) for t in pair.targets):
-            bundle.pop("missing_target", None)
-        given |= bundle
-    seed = integer_seed(random_state, "rapid")
+        other = PARITY[parity]
+        score = other.get("score", score) if score == "marginal" else score
+        tau = other.get("tau") if tau is None else tau
+        if missing_target is None and all(pair.is_numeric(t) for t in pair.targets):
+            missing_target = other.get("missing_target")
     settings = attack_settings(
         attackers,
-        str(given["score"]),
-        given["tau"],
+        score,
+        tau,
         error,
         epsilon,
         delta,
         unseen,
-        missing_target=given["missing_target"],
+        missing_target=missing_target,
         constant=constant,
         target_type=target_type,
         numeric_key_na=numeric_key_na,
         trees=trees,
-        attacker_options=dict(attacker_options or {}),
-        seed=seed,
+        attacker_options=attacker_options,
+        seed=integer_seed(random_state, "rapid"),
         n_jobs=n_jobs,
     )
     report = Report(pair, settings, interval, confidence, n_boot, parity)

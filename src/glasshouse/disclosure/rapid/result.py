@@ -4,29 +4,39 @@ causes."""
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
 from glasshouse.core.errors import InputError, listed
 from glasshouse.core.intervals import Interval
-from glasshouse.core.result import Result
+from glasshouse.core.result import Frame, Result
 from glasshouse.core.streams import RandomState
 from glasshouse.disclosure.rapid import inference
 from glasshouse.disclosure.rapid.answers import Answers, ClassAnswers
 from glasshouse.disclosure.rapid.attack import ScoredAttack, shuffled_attack
-from glasshouse.disclosure.rapid.key_effects import Factor, Key, RapidAttribution, attribute
+from glasshouse.disclosure.rapid.key_effects import At, Factor, Key, Numbers, attribute, quantile_factor
+from glasshouse.disclosure.rapid.key_tables import RapidAttribution
 from glasshouse.disclosure.rapid.scores import Array
 
 if TYPE_CHECKING:
     from glasshouse.data.pair import Pair
 
-SIGNIFICANCE = 0.05
+Columns: TypeAlias = dict[str, list[object]]  # a table on its way to the caller's frame library
 
 
 class RapidResult(Result):
-    """A Result with RAPID's own diagnoses. ``attacks`` holds one attack per release, each with every attacker's
-    answers."""
+    """A Result with RAPID's own diagnoses.
+
+    Attributes
+    ----------
+    attacks
+        One attack per release, each with every attacker's answers.
+    pairs
+        One pair per release.
+    headline
+        The attacker whose share is the value.
+    """
 
     attacks: list[ScoredAttack]
     pairs: list[Pair]
@@ -49,8 +59,24 @@ class RapidResult(Result):
 
     def curve(
         self, thresholds: Sequence[float] | None = None, attacker: str | None = None, confidence: float = 0.95
-    ) -> Any:
-        """RAPID along a grid of thresholds, with interval, chance level and the band in which chance alone stays."""
+    ) -> Frame:
+        """RAPID along a grid of thresholds, with interval, chance level and the band in which chance alone stays.
+
+        Parameters
+        ----------
+        thresholds
+            The grid; 21 thresholds from 0 by default.
+        attacker
+            Whose answers; those of the headline by default.
+        confidence
+            Level of the interval and of the band of chance.
+
+        Returns
+        -------
+        frame
+            One row per threshold: ``rapid``, ``low``, ``high``, ``chance``, ``chance_low``, ``chance_high``, ``z``;
+            with several releases also their smallest and largest share.
+        """
         return self._frame(inference.threshold_curve(self.answers(attacker), thresholds, confidence))
 
     def test(
@@ -61,8 +87,26 @@ class RapidResult(Result):
         random_state: RandomState = 0,
         attacker: str | None = None,
     ) -> inference.RapidTest:
-        """Permutation test. ``null="labels"``: relabel the people, predictions fixed; "refit": attack releases with
-        shuffled targets."""
+        """Permutation test: is the prediction tied to the person's own value?
+
+        Parameters
+        ----------
+        n_permutations
+            Relabellings (199 by default), or releases attacked (19).
+        null
+            "labels": relabel the people, the predictions stay. "refit": attack releases with shuffled targets.
+        alpha
+            Level at which the outcome is called significant.
+        random_state
+            Seed of the permutations.
+        attacker
+            Whose answers; those of the headline by default.
+
+        Returns
+        -------
+        RapidTest
+            p = (1 + #{permuted >= observed}) / (1 + permutations), with the moments of the null.
+        """
         answers = self.answers(attacker)
         if null == "labels":
             return inference.relabelling_test(answers, n_permutations or 199, alpha, random_state)
@@ -84,7 +128,30 @@ class RapidResult(Result):
         random_state: RandomState = 0,
         attacker: str | None = None,
     ) -> inference.RapidThresholds:
-        """A threshold chosen from the data: "strictest" or "max_z" (corrected for the grid), or "max" (uncorrected)."""
+        """A threshold chosen from the data, at which RAPID is beyond chance.
+
+        Parameters
+        ----------
+        rule
+            "strictest" (largest tau, smallest epsilon) or "max_z" (largest standardised excess), both corrected for
+            looking at the whole grid; "max": the largest threshold beyond its own null, uncorrected, as riskutility
+            does.
+        thresholds
+            The grid.
+        alpha
+            Level of the tests.
+        n_permutations
+            Relabellings behind the critical values.
+        random_state
+            Seed of the relabellings.
+        attacker
+            Whose answers; those of the headline by default.
+
+        Returns
+        -------
+        RapidThresholds
+            The recommended threshold (None when there is none) and the table behind it.
+        """
         best, table, corrected = inference.choose_threshold(
             self.answers(attacker), rule, thresholds, alpha, n_permutations, random_state
         )
@@ -98,8 +165,27 @@ class RapidResult(Result):
         random_state: RandomState = 0,
         attacker: str | None = None,
     ) -> Interval:
-        """Interval of the share: "wilson", "clopper_pearson", "wald", "bootstrap", "cluster"; "total" over several
-        releases."""
+        """Interval of the share at risk.
+
+        Parameters
+        ----------
+        method
+            "wilson", "clopper_pearson", "wald", "bootstrap" or "cluster" (whole clusters are drawn): sampling of
+            people only. "total": people and releases, for several releases.
+        confidence
+            Level of the interval.
+        n_boot
+            Draws of the bootstrap methods.
+        random_state
+            Seed of the draws.
+        attacker
+            Whose answers; those of the headline by default.
+
+        Returns
+        -------
+        tuple of float
+            Lower and upper end.
+        """
         answers = self.answers(attacker)
         flags = np.mean([a.flags() for a in answers], axis=0)
         if method == "total":
@@ -124,15 +210,34 @@ class RapidResult(Result):
         self,
         interactions: int = 2,
         keys: Sequence[str] | None = None,
-        at: Mapping[str, Sequence[Any]] | None = None,
+        at: At | None = None,
         penalty: str = "auto",
         confidence: float = 0.95,
         attacker: str | None = None,
     ) -> RapidAttribution:
         """Logistic regression of the flags on the keys: which key levels, alone or together, carry the risk.
 
-        ``at`` names the values of the prediction grid, e.g. ``{"age": [30, 50, 70]}``. With several releases every
-        release counts.
+        With several releases every release counts.
+
+        Parameters
+        ----------
+        interactions
+            Up to how many keys are looked at together: 1, 2 or 3.
+        keys
+            Keys to look at; all of them by default.
+        at
+            Values of the prediction grid, e.g. ``{"age": [30, 50, 70]}``.
+        penalty
+            "none" (maximum likelihood), "firth", or "auto": Firth's where maximum likelihood does not exist.
+        confidence
+            Level of the intervals.
+        attacker
+            Whose answers; those of the headline by default.
+
+        Returns
+        -------
+        RapidAttribution
+            Effects against the average, predictions on a grid, and a sentence.
         """
         chosen = list(self.pairs[0].keys if keys is None else [keys] if isinstance(keys, str) else keys)
         scored = self.attacks[0].scored
@@ -140,11 +245,15 @@ class RapidResult(Result):
         columns = [_key(self.pairs[0], name, scored, len(answers)) for name in chosen]
         found = attribute(columns, np.concatenate([a.flags() for a in answers]), interactions, at, penalty, confidence)
         grid = None if not found.grid_rows else self._frame(_columns(found.grid_rows))
-        return RapidAttribution(**{**found.__dict__, "effects": self._frame(_columns(found.rows)), "grid": grid})
+        return RapidAttribution(**vars(found), effects=self._frame(_columns(found.rows)), grid=grid)
 
-    def by_class(self, attacker: str | None = None) -> Any:
+    def by_class(self, attacker: str | None = None) -> Frame:
         """Risk inside each true class: n, share of the class, the probability it takes to be flagged, the risk and its
         interval."""
+        return self._frame(self.class_risks(attacker))
+
+    def class_risks(self, attacker: str | None = None) -> Columns:
+        """The columns of :meth:`by_class` as plain lists."""
         answers = self.answers(attacker)
         classes = self.attacks[0].classes
         if classes is None or not isinstance(answers[0], ClassAnswers):
@@ -152,7 +261,7 @@ class RapidResult(Result):
         flags = np.mean([a.flags() for a in answers], axis=0)
         y, shares = answers[0].y, answers[0].shares
         counts = np.bincount(y, minlength=len(classes))
-        table: dict[str, list[Any]] = {name: [] for name in ("class", "n", "share", "cut", "value", "low", "high")}
+        table: Columns = {name: [] for name in ("class", "n", "share", "cut", "value", "low", "high")}
         for k in np.flatnonzero(counts):
             inside = y == k
             weights = None if answers[0].weights is None else answers[0].weights[inside]
@@ -163,9 +272,9 @@ class RapidResult(Result):
                 table, (classes[k], int(counts[k]), float(shares[k]), cut, value, low, high), strict=True
             ):
                 table[name].append(entry)
-        return self._frame(table)
+        return table
 
-    def by(self, column: str, confidence: float = 0.95, min_group: int = 10) -> Any:
+    def by(self, column: str, confidence: float = 0.95, min_group: int = 10) -> Frame:
         """The figure inside each level of ``column``; numbers with many values are cut at their quartiles, weights
         count."""
         pair, answers = self.pairs[0], self.answers()
@@ -176,18 +285,16 @@ class RapidResult(Result):
         scored = self.attacks[0].scored
         flags = np.mean([a.flags() for a in answers], axis=0)
         if many:
-            from glasshouse.disclosure.rapid.key_effects import quantile_factor
-
             values = pair.values(column, "original")[scored]
             known = ~np.isnan(values)
             cut = quantile_factor(column, values[known], 4)
             codes = np.full(len(values), len(cut.labels))
             codes[known] = cut.codes
-            labels: list[Any] = [*cut.labels, None]
+            labels: list[object] = [*cut.labels, None]
         else:
             labels, every = pair.group_labels(column, "original")
             codes = every[scored]
-        table: dict[str, list[Any]] = {name: [] for name in (column, "n", "value", "low", "high", "small")}
+        table: Columns = {name: [] for name in (column, "n", "value", "low", "high", "small")}
         for position, label in enumerate(labels):
             inside = codes == position
             n = int(inside.sum())
@@ -211,11 +318,11 @@ class RapidResult(Result):
             return None
         return {key: float(np.mean([f[key] for f in usable])) for key in usable[0]}
 
-    def _frame(self, columns: Mapping[str, Any]) -> Any:
+    def _frame(self, columns: Mapping[str, object]) -> Frame:
         return dict(columns) if self._source is None else self._source.plain_frame(columns)
 
 
-def _columns(rows: Sequence[Mapping[str, Any]]) -> dict[str, list[Any]]:
+def _columns(rows: Sequence[Mapping[str, object]]) -> Columns:
     return {name: [row[name] for row in rows] for name in rows[0]}
 
 
@@ -224,20 +331,7 @@ def _key(pair: Pair, name: str, scored: Array, times: int) -> Key:
     if pair.is_numeric(name):
         values = pair.values(name, "original")[scored]
         if not np.isnan(values).any():
-            return Key(name, np.tile(values, times), None)
+            return Numbers(name, np.tile(values, times))
     labels, codes = pair.group_labels(name, "original")
     shown = tuple("missing" if label is None else str(label) for label in labels)
-    return Key(name, None, Factor(name, shown, np.tile(codes[scored], times)))
-
-
-def full_length(values: Array, scored: Array) -> Any:
-    """Figures of the scored records at their place among all records; the others are masked."""
-    if scored.all():
-        return values
-    if values.dtype == object:
-        placed = np.full(len(scored), None, object)
-        placed[scored] = values
-        return placed
-    filled = np.zeros(len(scored), values.dtype)
-    filled[scored] = values
-    return np.ma.array(filled, mask=~scored)
+    return Factor(name, shown, np.tile(codes[scored], times))

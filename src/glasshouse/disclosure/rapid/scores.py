@@ -21,12 +21,11 @@ of the sorted y.
 
 from __future__ import annotations
 
-from typing import Any, Literal, TypeAlias
+from typing import Literal, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
-Array: TypeAlias = NDArray[Any]
+Array: TypeAlias = np.ndarray
 Score = Literal["marginal", "conditional", "nce"]
 ErrorMetric = Literal["symmetric", "stabilised_relative", "absolute"]
 Moments = tuple[float, float]

@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 from glasshouse.core.words import SEVERITY
-from glasshouse.show.charts.generic import layered, marks
+from glasshouse.show.charts.generic import Mark, layered, marks
 
 
 def threats(content: dict[str, Any]) -> Any:
     """Every disclosure measure whose figure is a share or a chance, grouped by threat, worst threat first."""
-    rows: list[dict[str, Any]] = []
+    rows: list[Mark] = []
     spans: list[dict[str, Any]] = []
     for name in sorted(content["threats"], key=lambda name: (-SEVERITY[content["threats"][name]["status"]], name)):
         for shown in content["results"].values():

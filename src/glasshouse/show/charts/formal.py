@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, TypeAlias, TypedDict
 
 import numpy as np
 
@@ -10,7 +11,12 @@ from glasshouse.core.charts import chart
 from glasshouse.formal.auditing import Audit
 from glasshouse.formal.guarantees import Guarantee
 from glasshouse.formal.risk import Risk
+from glasshouse.show.charts.rows import data
 
+if TYPE_CHECKING:
+    import altair as alt
+
+Layers: TypeAlias = "alt.LayerChart | alt.FacetChart"  # alt.layer promises no more
 CEILING = "#0f7b8a"
 GUIDE = "#888888"
 ANYBODY = "aims at anybody (curve does not bind)"
@@ -21,50 +27,62 @@ SHAPES = ["triangle-up", "circle", "square", "cross", "diamond"]
 SMALLEST = 1e-4
 
 
+class CurvePoint(TypedDict):
+    """A point of a trade-off curve."""
+
+    baseline: float
+    success: float
+    line: str
+
+
+class StatedPoint(TypedDict):
+    """A point of the curve that was asked for, in the words it was asked for with."""
+
+    baseline: float
+    success: float
+    statement: str
+
+
 @chart("risk", "tradeoff")
-def tradeoff(guarantee: Guarantee) -> Any:
+def tradeoff(guarantee: Guarantee) -> Layers:
     """Largest success any attack can reach, by its baseline; chance is the diagonal."""
     return _titled(_ceiling(guarantee, log=False), "What the guarantee allows", "No attack gets above the curve")
 
 
 @chart("risk", "log")
-def tradeoff_log(guarantee: Guarantee) -> Any:
+def tradeoff_log(guarantee: Guarantee) -> Layers:
     """The same on logarithmic axes, where small false-alarm rates show."""
     return _titled(_ceiling(guarantee, log=True), "What the guarantee allows", "No attack gets above the curve")
 
 
 @chart("audit", "ceiling")
-def ceiling(audit: Audit) -> Any:
+def ceiling(audit: Audit) -> Layers:
     """Measured attacks with their confidence crosses, under (or above) the ceiling of the claim."""
     return _audit_chart(audit, log=False)
 
 
 @chart("audit", "log")
-def ceiling_log(audit: Audit) -> Any:
+def ceiling_log(audit: Audit) -> Layers:
     """The same on logarithmic axes."""
     return _audit_chart(audit, log=True)
 
 
-def _audit_chart(audit: Audit, log: bool) -> Any:
-    layers = _points(audit, log)
-    if audit.guarantee is not None:
-        layers = [_ceiling(audit.guarantee, log), *layers]
-    else:
-        layers = [_diagonal(log), *layers]
+def _audit_chart(audit: Audit, log: bool) -> Layers:
     import altair as alt
 
+    ground = _diagonal(log) if audit.guarantee is None else _ceiling(audit.guarantee, log)
     together = f"{audit.confidence:.0%} confidence for all points together."
     subtitle = [together, "One attack below the ceiling proves nothing about others."]
     if audit.guarantee is None:
         subtitle = ["A release without a formal claim has no ceiling, only points."]
-    return _titled(alt.layer(*layers), f"Audit: {audit.conclusion}", subtitle)
+    return _titled(alt.layer(ground, _points(audit, log)), f"Audit: {audit.conclusion}", subtitle)
 
 
-def _titled(layers: Any, title: str, subtitle: Any) -> Any:
+def _titled(layers: Layers, title: str, subtitle: str | Sequence[str]) -> Layers:
     return layers.properties(width=420, height=380, title={"text": title, "subtitle": subtitle, "anchor": "start"})
 
 
-def _axes(log: bool) -> tuple[Any, Any]:
+def _axes(log: bool) -> tuple[alt.X, alt.Y]:
     import altair as alt
 
     scale = alt.Scale(type="log", domain=[SMALLEST, 1]) if log else alt.Scale(domain=[0, 1])
@@ -76,15 +94,15 @@ def _axes(log: bool) -> tuple[Any, Any]:
     return x, y
 
 
-def _diagonal(log: bool) -> Any:
+def _diagonal(log: bool) -> alt.Chart:
     import altair as alt
 
     x, y = _axes(log)
     ends = [{"baseline": v, "success": v} for v in (SMALLEST if log else 0.0, 1.0)]
-    return alt.Chart(alt.InlineData(values=ends)).mark_line(color=GUIDE, strokeWidth=1).encode(x=x, y=y)
+    return alt.Chart(data(ends)).mark_line(color=GUIDE, strokeWidth=1).encode(x=x, y=y)
 
 
-def _ceiling(guarantee: Guarantee, log: bool) -> Any:
+def _ceiling(guarantee: Guarantee, log: bool) -> Layers:
     """Diagonal, ceiling, the Gaussian guide with the same rho, and the requirements as they were stated."""
     import altair as alt
 
@@ -99,7 +117,7 @@ def _ceiling(guarantee: Guarantee, log: bool) -> Any:
         lines.append(_line(rates, gaussian(guarantee.mu).max_tpr(rates), "if Gaussian-only"))
         names, dashes = [*names, "if Gaussian-only"], [*dashes, [2, 4]]
     curve = (
-        alt.Chart(alt.InlineData(values=[row for line in lines for row in line]))
+        alt.Chart(data([row for line in lines for row in line]))
         .mark_line(strokeWidth=2, color=CEILING)
         .encode(
             x=x, y=y, detail="line:N",
@@ -109,22 +127,20 @@ def _ceiling(guarantee: Guarantee, log: bool) -> Any:
     layers = [_diagonal(log), curve]
     stated = _stated(guarantee)
     if stated:
-        marks = alt.Chart(alt.InlineData(values=stated)).mark_point(
-            shape="diamond", filled=True, size=90, color=CEILING, opacity=1
-        )
+        marks = alt.Chart(data(stated)).mark_point(shape="diamond", filled=True, size=90, color=CEILING, opacity=1)
         layers.append(marks.encode(x=x, y=y, tooltip=["statement:N"]))
     return alt.layer(*layers)
 
 
-def _line(rates: np.ndarray, heights: np.ndarray, name: str) -> list[dict[str, Any]]:
+def _line(rates: np.ndarray, heights: np.ndarray, name: str) -> list[CurvePoint]:
     return [{"baseline": float(a), "success": float(t), "line": name} for a, t in zip(rates, heights, strict=True)]
 
 
-def _stated(guarantee: Guarantee) -> list[dict[str, Any]]:
+def _stated(guarantee: Guarantee) -> list[StatedPoint]:
     """The points of the curve that were asked for."""
     if not isinstance(guarantee, Risk):
         return []
-    points = []
+    points: list[StatedPoint] = []
     for c in guarantee.constraints:
         i = c.inputs
         if c.kind == "advantage":
@@ -139,7 +155,7 @@ def _stated(guarantee: Guarantee) -> list[dict[str, Any]]:
     return points
 
 
-def _points(audit: Audit, log: bool) -> list[Any]:
+def _points(audit: Audit, log: bool) -> Layers:
     import altair as alt
 
     x, y = _axes(log)
@@ -154,7 +170,7 @@ def _points(audit: Audit, log: bool) -> list[Any]:
     legend = alt.Legend(title="measured attacks", labelLimit=260)
     shape = alt.Shape("position:N", scale=alt.Scale(domain=present, range=shapes), legend=legend)
     colour = alt.Color("position:N", scale=alt.Scale(domain=present, range=colours), legend=legend)
-    base = alt.Chart(alt.InlineData(values=rows))
+    base = alt.Chart(data(rows))
     tooltip = [
         "attack:N",
         alt.Tooltip("success:Q", format=".2%"),
@@ -164,4 +180,4 @@ def _points(audit: Audit, log: bool) -> list[Any]:
     across = base.mark_rule().encode(x="baseline_low:Q", x2="baseline_high:Q", y="success:Q", color=colour)
     up = base.mark_rule().encode(x="baseline:Q", y="success_low:Q", y2="success_high:Q", color=colour)
     dots = base.mark_point(filled=True, size=70, opacity=1).encode(x=x, y=y, color=colour, shape=shape, tooltip=tooltip)
-    return [alt.layer(across, up, dots).resolve_scale(color="shared")]
+    return alt.layer(across, up, dots).resolve_scale(color="shared")

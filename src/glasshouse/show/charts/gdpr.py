@@ -1,42 +1,38 @@
-"""Charts of the GDPR attacks: attack, naive baseline and control side by side, each with its interval."""
+"""Charts of the GDPR attacks: originals, people never in the data and naive guesses side by side, with intervals."""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 from glasshouse.core.charts import chart
+from glasshouse.core.errors import InputError
 from glasshouse.core.result import Result
+from glasshouse.show.charts.rows import data
 
-ROWS = (
-    ("attack", "people in the original", "#a92e13"),
-    ("control", "people never seen", "#2b78b5"),
-    ("baseline", "naive guesses", "#5d6670"),
-)
-LIMITS = ((0.05, "warn"), (0.10, "fail"))
+if TYPE_CHECKING:
+    import altair as alt
 
-
-def _rows(result: Result) -> list[dict[str, Any]]:
-    """Rate and interval of each side that was measured."""
-    rates = {"attack": result.value, "control": result.holdout, "baseline": result.baseline}
-    made = []
-    for key, label, colour in ROWS:
-        limits = result.details.get(f"{key}_interval")
-        if rates[key] is None or limits is None:
-            continue
-        made.append({"side": label, "rate": rates[key], "low": limits[0], "high": limits[1], "colour": colour})
-    return made
+ATTACK, GUIDE = "#a92e13", "#5d6670"
+SIDES = {
+    "original": ("people in the original", ATTACK),
+    "holdout": ("people never in the data", "#2b78b5"),
+    "naive": ("naive guesses", GUIDE),
+}
 
 
 @chart("singling_out", "attack")
 @chart("linkability", "attack")
 @chart("inference", "attack")
-def attack(result: Result) -> Any:
-    """Success of the attack against the control and against naive guesses, with confidence intervals."""
+def attack(result: Result) -> alt.LayerChart:
+    """Success about originals, about people never in the data and of naive guesses, with confidence intervals."""
     import altair as alt
 
-    rows = _rows(result)
+    rows = []
+    for rate in result.plot_data["rates"]:
+        label, colour = SIDES[rate["side"]]
+        rows.append({**rate, "side": label, "colour": colour})
     order = [row["side"] for row in rows]
-    base = alt.Chart(alt.Data(values=rows)).encode(  # type: ignore[no-untyped-call]
+    base = alt.Chart(data(rows)).encode(
         y=alt.Y("side:N", sort=order, title=None), color=alt.Color("colour:N", scale=None)
     )
     span = base.mark_rule(strokeWidth=5, opacity=0.35, strokeCap="round").encode(
@@ -50,26 +46,26 @@ def attack(result: Result) -> Any:
 @chart("singling_out", "difference")
 @chart("linkability", "difference")
 @chart("inference", "difference")
-def difference(result: Result) -> Any:
-    """Attack minus control with its interval, and the limits the verdict looks at (needs a holdout)."""
+def difference(result: Result) -> alt.LayerChart:
+    """Originals minus people never in the data with the interval, and the limits the verdict looks at."""
     import altair as alt
 
-    from glasshouse.core.errors import InputError
-
-    limits = result.details.get("difference_interval")
-    if limits is None:
-        raise InputError(
-            f"{result.name} has no control to compare with; give the pair a holdout, or plot kind='attack'"
-        )
-    row = {"what": "attack minus control", "gap": result.details["difference"], "low": limits[0], "high": limits[1]}
-    data = alt.Data(values=[row])  # type: ignore[no-untyped-call]
+    if result.difference_interval is None:
+        raise InputError(f"{result.name} has nobody to compare with; give the pair a holdout, or plot kind='attack'")
+    low, high = result.difference_interval
+    source = data([{"what": "original minus holdout", "gap": result.difference, "low": low, "high": high}])
     y = alt.Y("what:N", title=None)
-    span = alt.Chart(data).mark_rule(strokeWidth=5, opacity=0.35, strokeCap="round", color="#a92e13")
-    x = alt.X("low:Q", title="surplus over people never seen", axis=alt.Axis(format="~%"))
-    point = alt.Chart(data).mark_point(filled=True, size=110, opacity=1, color="#a92e13").encode(x="gap:Q", y=y)
-    marks = [{"at": at, "label": label} for at, label in ((0.0, "no leak"), *LIMITS)]
-    lines = alt.Chart(alt.Data(values=marks)).mark_rule(strokeDash=[4, 3], color="#5d6670")  # type: ignore[no-untyped-call]
-    names = lines.mark_text(dy=-31, fontSize=10, color="#5d6670").encode(x="at:Q", text="label:N")
-    return (lines.encode(x="at:Q") + names + span.encode(x=x, x2="high:Q", y=y) + point).properties(
-        width=420, height=50
-    )
+    span = alt.Chart(source).mark_rule(strokeWidth=5, opacity=0.35, strokeCap="round", color=ATTACK)
+    x = alt.X("low:Q", title="surplus over people never in the data", axis=alt.Axis(format="~%"))
+    point = alt.Chart(source).mark_point(filled=True, size=110, opacity=1, color=ATTACK).encode(x="gap:Q", y=y)
+    lines = alt.Chart(data([{"at": 0.0, "label": "no leak"}, *_limits(result)]))
+    names = lines.mark_text(dy=-31, fontSize=10, color=GUIDE).encode(x="at:Q", text="label:N")
+    rules = lines.mark_rule(strokeDash=[4, 3], color=GUIDE).encode(x="at:Q")
+    return (rules + names + span.encode(x=x, x2="high:Q", y=y) + point).properties(width=420, height=50)
+
+
+def _limits(result: Result) -> list[dict[str, object]]:
+    """Where the limits in force warn and fail."""
+    judged = [limit for limit in result.limits if (limit.statistic or "").startswith("difference")]
+    marks = ((limit.warn, "warn") for limit in judged), ((limit.fail, "fail") for limit in judged)
+    return [{"at": at, "label": label} for kind in marks for at, label in kind if at is not None]

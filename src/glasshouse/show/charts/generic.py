@@ -4,39 +4,50 @@ axis.
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, TypedDict
 
 from glasshouse.core.charts import chart
 from glasshouse.core.result import Result
+from glasshouse.show.charts.rows import Rows, data
+
+if TYPE_CHECKING:
+    import altair as alt
 
 ORDER = ("with the release", "without the release", "people never in the data")
 SHAPES = ("circle", "stroke", "square")
 
 
-def marks(label: str, value: float | None, baseline: float | None, holdout: float | None) -> list[dict[str, Any]]:
+class Mark(TypedDict):
+    """One figure of one measure."""
+
+    measure: str
+    figure: str
+    value: float
+
+
+def marks(label: str, value: float | None, baseline: float | None, holdout: float | None) -> list[Mark]:
     """One row per figure that is there."""
     figures = zip(ORDER, (value, baseline, holdout), strict=True)
     return [{"measure": label, "figure": name, "value": float(value)} for name, value in figures if value is not None]
 
 
 def layered(
-    rows: list[dict[str, Any]],
-    spans: list[dict[str, Any]],
+    rows: Rows,
+    spans: Rows,
     title: str,
     width: int = 420,
-    order: list[str] | None = None,
-) -> Any:
+    order: Sequence[str] | None = None,
+) -> alt.Chart | alt.LayerChart:
     """Points for the figures, a thick rule for the interval, one line per measure.
 
     Shape tells them apart, not colour alone.
     """
-    import altair
+    import altair as alt
 
-    alt: Any = altair  # its own types leave parts of the interface out
-
-    y = alt.Y("measure:N", title=None, sort=order)
+    y = alt.Y("measure:N", title=None, sort=None if order is None else list(order))
     points = (
-        alt.Chart(alt.Data(values=rows))
+        alt.Chart(data(rows))
         .mark_point(filled=True, size=110, opacity=1)
         .encode(
             x=alt.X("value:Q", title=title),
@@ -49,7 +60,7 @@ def layered(
         )
     )
     bars = (
-        alt.Chart(alt.Data(values=spans))
+        alt.Chart(data(spans))
         .mark_rule(strokeWidth=5, opacity=0.35, color="#a92e13", strokeCap="round")
         .encode(x="low:Q", x2="high:Q", y=y)
     )
@@ -57,7 +68,7 @@ def layered(
 
 
 @chart("*", "figures")
-def figures(result: Result) -> Any:
+def figures(result: Result) -> alt.Chart | alt.LayerChart:
     """Value, interval, baseline and holdout of one result."""
     spans = []
     if result.interval is not None and None not in result.interval:

@@ -1,17 +1,21 @@
-"""Charts of RAPID: the threshold curve against chance, who is at risk, which keys carry it, and how good the attacker
-is."""
+"""Charts of RAPID: the threshold curve against chance, who is at risk, several targets, several folds."""
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from glasshouse.core.charts import chart
 from glasshouse.core.errors import InputError
-from glasshouse.core.result import Result
+from glasshouse.core.result import Frame, Result
 from glasshouse.disclosure.rapid.answers import ClassAnswers, NumberAnswers
 from glasshouse.disclosure.rapid.result import RapidResult
+from glasshouse.show.charts.rows import Rows, data
+
+if TYPE_CHECKING:
+    import altair as alt
 
 RISK, CHANCE, INK, SAFE = "#c2410c", "#8a8f98", "#0f7b8a", "#b7d4d9"
 SCORE_NAMES = {
@@ -21,19 +25,14 @@ SCORE_NAMES = {
 }
 
 
-def _data(rows: list[dict[str, Any]]) -> Any:
-    import altair as alt
-
-    return alt.Data(values=rows)  # type: ignore[no-untyped-call]
-
-
-def _only(result: Result) -> RapidResult:
+def only(result: Result) -> RapidResult:
+    """The result of one target."""
     if not isinstance(result, RapidResult):
         raise InputError("this chart speaks of one target; take it from result.targets[...]")
     return result
 
 
-def _rows(table: dict[str, list[Any]]) -> list[dict[str, Any]]:
+def _rows(table: Mapping[str, Sequence[object]]) -> list[dict[str, object]]:
     names = list(table)
     return [dict(zip(names, row, strict=True)) for row in zip(*table.values(), strict=True)]
 
@@ -46,7 +45,7 @@ def _threshold_title(result: RapidResult) -> str:
 
 
 @chart("rapid", "curve")
-def curve(result: Result, confidence: float = 0.95) -> Any:
+def curve(result: Result, confidence: float = 0.95) -> alt.LayerChart:
     """Share at risk along the threshold, with its interval, the chance level and the band in which chance alone
     stays."""
     import altair as alt
@@ -58,7 +57,7 @@ def curve(result: Result, confidence: float = 0.95) -> Any:
     rows = _rows(threshold_curve(result.answers(), confidence=confidence))
     x = alt.X("threshold:Q", title=_threshold_title(result))
     y = alt.Y("rapid:Q", axis=alt.Axis(format="%"), scale=alt.Scale(domain=[0, 1]), title="share of people at risk")
-    base = alt.Chart(_data(rows)).encode(x=x)
+    base = alt.Chart(data(rows)).encode(x=x)
     several = "release_min" in rows[0]
     low, high = ("release_min", "release_max") if several else ("low", "high")
     band = base.mark_area(color=RISK, opacity=0.18).encode(y=f"{low}:Q", y2=f"{high}:Q")
@@ -89,7 +88,7 @@ def curve(result: Result, confidence: float = 0.95) -> Any:
             "label": f"{100 * float(result.value or 0):.1f} % at {answers.threshold:g}",
         }
     ]
-    mark = alt.Chart(_data(here))
+    mark = alt.Chart(data(here))
     point = mark.mark_point(filled=True, size=90, color=RISK, opacity=1).encode(x="threshold:Q", y=y)
     label = mark.mark_text(align="left", dx=8, dy=-8, fontWeight="bold").encode(x="threshold:Q", y=y, text="label:N")
     what = "range over releases" if several else f"{100 * confidence:g} % interval"
@@ -98,11 +97,11 @@ def curve(result: Result, confidence: float = 0.95) -> Any:
 
 
 @chart("rapid", "distribution")
-def distribution(result: Result, bins: int = 30) -> Any:
+def distribution(result: Result, bins: int = 30) -> alt.LayerChart:
     """Histogram of the record scores, coloured by status, with the threshold."""
     import altair as alt
 
-    result = _only(result)
+    result = only(result)
     answers = result.answers()[0]
     scores = np.concatenate([a.scores for a in result.answers()])
     flags = np.concatenate([a.flags() for a in result.answers()])
@@ -133,7 +132,7 @@ def distribution(result: Result, bins: int = 30) -> Any:
         else f"prediction error ({answers.metric.replace('_', ' ')})"
     )
     bars = (
-        alt.Chart(_data(rows))
+        alt.Chart(data(rows))
         .mark_bar(stroke="white", strokeWidth=0.5)
         .encode(
             x=alt.X("low:Q", bin="binned", title=title_x, axis=alt.Axis(format="~g", tickCount=10)),
@@ -142,174 +141,42 @@ def distribution(result: Result, bins: int = 30) -> Any:
             color=colour,
         )
     )
-    rule = alt.Chart(_data([{"t": answers.threshold}])).mark_rule(strokeDash=[5, 4], color="#333").encode(x="t:Q")
+    rule = alt.Chart(data([{"t": answers.threshold}])).mark_rule(strokeDash=[5, 4], color="#333").encode(x="t:Q")
     return (bars + rule).properties(
         width=460, height=260, title=f"{100 * float(result.value or 0):.1f} % of people are at risk"
     )
 
 
 @chart("rapid", "classes")
-def classes(result: Result) -> Any:
-    """Risk inside each true class, with interval; the dash is the share the class has anyway."""
-    result = _only(result)
-    classes = result.attacks[0].classes
-    if classes is None:
+def classes(result: Result) -> alt.LayerChart:
+    """Risk inside each true class, with interval."""
+    result = only(result)
+    if result.attacks[0].classes is None:
         raise InputError("the target is a number, so there are no classes; use plot('subgroups', column=...)")
-    table = _table(result.by_class())
-    rows = [
-        {"group": str(c), "value": v, "low": lo, "high": hi, "n": n, "share": s}
-        for c, v, lo, hi, n, s in zip(*(table[k] for k in ("class", "value", "low", "high", "n", "share")), strict=True)
-    ]
-    return _dots(rows, "Risk by true class", float(result.value or 0), "share of the class at risk", result)
+    return _dots(
+        _rows(result.class_risks()),
+        "class",
+        "Risk by true class",
+        float(result.value or 0),
+        "share of the class at risk",
+    )
 
 
 @chart("rapid", "subgroups")
-def subgroups(result: Result, column: str | None = None) -> Any:
+def subgroups(result: Result, column: str | None = None) -> alt.LayerChart:
     """Risk inside each level of a column (the first key unless named); groups under ten people are left out."""
-    result = _only(result)
+    result = only(result)
     name = column or result.pairs[0].keys[0]
-    table = _table(result.by(name))
-    rows = [
-        {"group": "missing" if c is None else str(c), "value": v, "low": lo, "high": hi, "n": n}
-        for c, v, lo, hi, n, small in zip(
-            *(table[k] for k in (name, "value", "low", "high", "n", "small")), strict=True
-        )
-        if v is not None and not small
-    ]
-    return _dots(rows[:40], f"Risk by {name}", float(result.value or 0), "share of the group at risk", result)
+    groups = [row for row in _rows(_table(result.by(name))) if row["value"] is not None and not row["small"]]
+    return _dots(groups[:40], name, f"Risk by {name}", result.value, "share of the group at risk")
 
 
-@chart("rapid", "attribution")
-def attribution(result: Result, top: int = 15) -> Any:
-    """Forest plot of the main effects: log odds of being flagged against the average."""
-    return _forest(_only(result), 1, top, "What raises the risk: key levels")
-
-
-@chart("rapid", "interactions")
-def interactions(result: Result, top: int = 15) -> Any:
-    """Forest plot of the pairwise interactions."""
-    return _forest(_only(result), 2, top, "What raises the risk together: pairs of key levels")
-
-
-@chart("rapid", "calibration")
-def calibration(result: Result, bins: int = 10) -> Any:
-    """How often the attacker is right against how sure it is."""
-    import altair as alt
-
-    result = _only(result)
-    answers = result.answers()[0]
-    if not isinstance(answers, ClassAnswers):
-        raise InputError("calibration needs class probabilities; for a number use plot('predicted')")
-    sure = answers.probabilities.max(axis=1)
-    right = answers.predicted == answers.y
-    cell = np.minimum((sure * bins).astype(int), bins - 1)
-    rows = []
-    for b in np.unique(cell):
-        inside = cell == b
-        rows.append(
-            {
-                "confidence": float(sure[inside].mean()),
-                "accuracy": float(right[inside].mean()),
-                "people": int(inside.sum()),
-            }
-        )
-    points = alt.Chart(_data(rows)).encode(
-        x=alt.X(
-            "confidence:Q",
-            scale=alt.Scale(domain=[0, 1]),
-            axis=alt.Axis(format="%"),
-            title="how sure the attacker is of its guess",
-        ),
-        y=alt.Y("accuracy:Q", scale=alt.Scale(domain=[0, 1]), axis=alt.Axis(format="%"), title="how often it is right"),
-    )
-    diagonal = (
-        alt.Chart(_data([{"x": 0, "y": 0}, {"x": 1, "y": 1}]))
-        .mark_line(color=CHANCE, strokeDash=[4, 4])
-        .encode(x="x:Q", y="y:Q")
-    )
-    dots = points.mark_circle(color=INK, opacity=1).encode(
-        size=alt.Size("people:Q", scale=alt.Scale(range=[40, 400], zero=False))
-    )
-    title = alt.Title("Calibration of the attacker", subtitle="below the line: surer than right")
-    return (diagonal + points.mark_line(color=INK) + dots).properties(width=320, height=300, title=title)
-
-
-@chart("rapid", "predicted")
-def predicted(result: Result, bins: int = 30) -> Any:
-    """Predicted against true values as counts in cells (no single record is drawn), with the identity line."""
-    import altair as alt
-
-    result = _only(result)
-    answers = result.answers()[0]
-    if not isinstance(answers, NumberAnswers):
-        return _confusion(result, answers)
-    low, high = (float(v) for v in np.quantile(np.concatenate([answers.y, answers.predicted]), [0.005, 0.995]))
-    if low == high:
-        low, high = low - 0.5, high + 0.5
-    edges = np.linspace(low, high, bins + 1)
-    counts, _, _ = np.histogram2d(
-        np.clip(answers.y, low, high), np.clip(answers.predicted, low, high), bins=[edges, edges]
-    )
-    rows = [
-        {
-            "x": float(edges[i]),
-            "x2": float(edges[i + 1]),
-            "y": float(edges[j]),
-            "y2": float(edges[j + 1]),
-            "people": int(counts[i, j]),
-        }
-        for i, j in zip(*np.nonzero(counts), strict=True)
-    ]
-    cells = (
-        alt.Chart(_data(rows))
-        .mark_rect()
-        .encode(
-            x=alt.X("x:Q", title=f"true {result.attacks[0].target}"),
-            x2="x2:Q",
-            y=alt.Y("y:Q", title="predicted"),
-            y2="y2:Q",
-            color=alt.Color("people:Q", scale=alt.Scale(range=["#d9ecef", "#0b4f59"])),
-        )
-    )
-    line = (
-        alt.Chart(_data([{"x": v, "y": v} for v in (low, high)]))
-        .mark_line(color=RISK, strokeDash=[4, 4])
-        .encode(x="x:Q", y="y:Q")
-    )
-    return (cells + line).properties(width=340, height=320, title="Predicted against true")
-
-
-@chart("rapid", "importance")
-def importance(result: Result) -> Any:
-    """What each key contributes to the attacker's model."""
-    import altair as alt
-
-    found = _only(result).importance()
-    if not found:
-        raise InputError("this attacker does not say what its keys contribute")
-    rows = [{"key": k, "share": v} for k, v in sorted(found.items(), key=lambda item: -item[1])[:15]]
-    bars = (
-        alt.Chart(_data(rows))
-        .mark_bar(color=INK)
-        .encode(
-            y=alt.Y("key:N", sort=None, title=None),
-            x=alt.X("share:Q", axis=alt.Axis(format="%"), title="share of the model's gain"),
-        )
-    )
-    return bars.properties(width=340, height=24 * max(len(rows), 2), title="What the attacker uses")
-
-
-def targets(result: Result) -> Any:
+def targets(result: Result) -> alt.LayerChart:
     """Several targets: risk and chance of each, then any and all of them."""
     import altair as alt
 
-    figures = result.details["targets"]
-    rows = [{"target": t, "value": f["rapid"], "chance": f["chance"]} for t, f in figures.items()]
-    rows += [
-        {"target": "any of them", "value": result.details["any"], "chance": result.details["chance"]},
-        {"target": "all of them", "value": result.details["all"], "chance": result.details["chance_all"]},
-    ]
-    base = alt.Chart(_data(rows)).encode(y=alt.Y("target:N", sort=None, title=None))
+    rows = result.plot_data["targets"]
+    base = alt.Chart(data(rows)).encode(y=alt.Y("target:N", sort=None, title=None))
     bars = base.mark_bar(color=RISK).encode(
         x=alt.X(
             "value:Q",
@@ -323,12 +190,12 @@ def targets(result: Result) -> Any:
 
 
 @chart("rapid_cv", "folds")
-def folds(result: Result) -> Any:
+def folds(result: Result) -> alt.LayerChart:
     """RAPID of every fold and synthesiser, with the chance level."""
     import altair as alt
 
-    rows = [{k: r[k] for k in ("synthesiser", "fold", "rapid", "chance")} for r in result._table or []]
-    base = alt.Chart(_data(rows)).encode(y=alt.Y("synthesiser:N", title=None))
+    rows = result.plot_data["folds"]
+    base = alt.Chart(data(rows)).encode(y=alt.Y("synthesiser:N", title=None))
     dots = base.mark_circle(size=90, color=RISK, opacity=0.8).encode(
         x=alt.X(
             "rapid:Q",
@@ -343,88 +210,28 @@ def folds(result: Result) -> Any:
     )
 
 
-def _confusion(result: RapidResult, answers: ClassAnswers) -> Any:
+def _dots(groups: Rows, name: str, title: str, everybody: float | None, axis: str) -> alt.LayerChart:
+    """Risk of each group with its interval, against everybody; ``name`` is the column that names the group."""
     import altair as alt
 
-    labels = [str(c) for c in result.attacks[0].classes or []]
-    common = np.argsort(-np.bincount(answers.y, minlength=len(labels)), kind="stable")[:12]
-    rows = []
-    for i in sorted(common):
-        inside = answers.y == i
-        if not inside.any():
-            continue
-        mean = answers.probabilities[inside].mean(axis=0)
-        rows += [{"true": labels[i], "named": labels[j], "probability": float(mean[j])} for j in sorted(common)]
-    order = [labels[i] for i in sorted(common)]
-    base = alt.Chart(_data(rows)).encode(
-        x=alt.X("named:N", sort=order, title="class named by the attacker", axis=alt.Axis(labelAngle=-30)),
-        y=alt.Y("true:N", sort=order, title="true class"),
-    )
-    cells = base.mark_rect().encode(
-        color=alt.Color(
-            "probability:Q",
-            scale=alt.Scale(domain=[0, 1], range=["#f3f8f9", "#0b4f59"]),
-            legend=alt.Legend(format="%", title="mean probability"),
-        )
-    )
-    text = base.mark_text().encode(
-        text=alt.Text("probability:Q", format=".0%"),
-        color=alt.condition("datum.probability > 0.55", alt.value("white"), alt.value("#222")),
-    )
-    return (cells + text).properties(
-        width=60 * len(order) + 60, height=44 * len(order), title="Probability given to each class"
-    )
-
-
-def _dots(rows: list[dict[str, Any]], title: str, overall: float, axis: str, result: RapidResult) -> Any:
-    import altair as alt
-
-    for row in rows:
-        row["label"] = f"{row['group']}  (n = {row['n']:,})"
-    base = alt.Chart(_data(rows)).encode(y=alt.Y("label:N", sort=None, title=None, axis=alt.Axis(labelLimit=220)))
+    overall = float(everybody or 0.0)
+    rows = [
+        {
+            "label": f"{'missing' if row[name] is None else row[name]}  (n = {row['n']:,})",
+            **{k: row[k] for k in ("value", "low", "high")},
+        }
+        for row in groups
+    ]
+    base = alt.Chart(data(rows)).encode(y=alt.Y("label:N", sort=None, title=None, axis=alt.Axis(labelLimit=220)))
     x = alt.X("value:Q", axis=alt.Axis(format="%"), scale=alt.Scale(domain=[0, 1]), title=axis)
     whiskers = base.mark_rule(color=RISK, strokeWidth=2).encode(x=alt.X("low:Q", title=axis), x2="high:Q")
     dots = base.mark_circle(color=RISK, size=100, opacity=1).encode(x=x)
-    rule = alt.Chart(_data([{"v": overall}])).mark_rule(color=CHANCE, strokeDash=[5, 4]).encode(x="v:Q")
+    rule = alt.Chart(data([{"v": overall}])).mark_rule(color=CHANCE, strokeDash=[5, 4]).encode(x="v:Q")
     heading = alt.Title(title, subtitle=f"dashed: everybody, {100 * overall:.1f} %")
     return (rule + whiskers + dots).properties(width=380, height=28 * max(len(rows), 2), title=heading)
 
 
-def _forest(result: RapidResult, order: int, top: int, title: str) -> Any:
-    import altair as alt
-
-    found = result.attribution(interactions=order)
-    usable = [r for r in found.rows if r["order"] == order and r["se"] is not None and r["se"] < 10]
-    usable = sorted(usable, key=lambda r: -abs(r["estimate"]))[:top]
-    if not usable:
-        raise InputError("; ".join(found.notes) or "there is no effect to draw")
-    if order == 1:
-        usable = [r for r in found.rows if r in usable]
-    rows = [
-        {
-            "effect": f"{r['variable'].replace(':', ' × ')}: {r['level'].replace(':', ' × ')}",
-            "estimate": r["estimate"],
-            "low": r["low"],
-            "high": r["high"],
-            "cell": "everybody or nobody flagged" if r["separated"] else "estimated",
-        }
-        for r in usable
-    ]
-    base = alt.Chart(_data(rows)).encode(y=alt.Y("effect:N", sort=None, title=None, axis=alt.Axis(labelLimit=320)))
-    colour = alt.Color(
-        "cell:N",
-        scale=alt.Scale(domain=["estimated", "everybody or nobody flagged"], range=[INK, CHANCE]),
-        title=None,
-        legend=alt.Legend(orient="bottom"),
-    )
-    x_title = "log odds of being at risk, against the average"
-    zero = alt.Chart(_data([{"v": 0}])).mark_rule(color="#444", strokeDash=[4, 4]).encode(x="v:Q")
-    whiskers = base.mark_rule(strokeWidth=2).encode(x=alt.X("low:Q", title=x_title), x2="high:Q", color=colour)
-    dots = base.mark_circle(size=90, opacity=1).encode(x=alt.X("estimate:Q", title=x_title), color=colour)
-    return (zero + whiskers + dots).properties(width=360, height=24 * max(len(rows), 2), title=title)
-
-
-def _table(frame: Any) -> dict[str, list[Any]]:
+def _table(frame: Frame) -> dict[str, list[object]]:
     """A small table of any frame library as lists."""
     import narwhals as nw
 
