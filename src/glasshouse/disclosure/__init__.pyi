@@ -1,9 +1,9 @@
-from .attribution.matching import cap as cap
-from .attribution.matching import disco as disco
-from .attribution.matching import tcap as tcap
-from .attribution.matching import weap as weap
+from .attribution.all_targets import attribution_all as attribution_all
+from .attribution.cap import cap as cap
+from .attribution.cap import tcap as tcap
+from .attribution.disco import disco as disco
 from .attribution.table import attribution as attribution
-from .attribution.table import attribution_all as attribution_all
+from .attribution.weap import weap as weap
 from .copying.distance import dcr as dcr
 from .copying.distance import hitting_rate as hitting_rate
 from .copying.drisk import drisk as drisk
