@@ -40,5 +40,5 @@ def test_charts_draw(pair: Pair, name: str) -> None:
 def test_the_distribution_counts_every_record_that_has_a_probability(pair: Pair) -> None:
     for name in ("cap", "weap"):
         result = getattr(disclosure, name)(pair)
-        values = result.plot("distribution").to_dict()["data"]["values"]
+        (values,) = result.plot("distribution").to_dict()["datasets"].values()
         assert sum(row["records"] for row in values) == int(result.flags()[1].sum())
