@@ -273,7 +273,17 @@ def lucky_below(cells: Cells, limit: int) -> float:
 
 
 def weighted_figures(cells: Cells) -> tuple[float | None, float | None]:
-    """DiSCO and DCAP with people counted by their survey weights, for the population the sample stands for."""
+    """DiSCO and DCAP with people counted by their survey weights, for the population the sample stands for.
+
+    Parameters
+    ----------
+    cells : Cells
+        From ``with_exclusions``, of a pair with weights.
+
+    Returns
+    -------
+    disco, dcap : float or None
+    """
     stays, weight = nw.col("od") > 0, nw.col("wd")
     sums = cells.totals(
         disco=within(weight, CORRECT & stays),
@@ -343,7 +353,18 @@ def exclusion_counts(cells: Cells, exclusions: Exclusions, sums: Sums) -> dict[s
 
 
 def record_columns(cells: Cells) -> Mapping[str, np.ndarray]:
-    """What each original record looks like to the attacker."""
+    """What each original record looks like to the attacker.
+
+    Parameters
+    ----------
+    cells : Cells
+        From ``with_exclusions``, in memory.
+
+    Returns
+    -------
+    mapping of str to ndarray
+        One entry per original record, in row order.
+    """
     return cells.records(
         at_risk=CORRECT & (nw.col("od") > 0),
         found=FOUND,

@@ -56,7 +56,20 @@ def plain_cells(pair: Pair, bins: Groups = None, people: str = "original", in_me
 
 
 def target_warnings(pair: Pair, bins: Groups) -> list[str]:
-    """Say when a continuous target is compared value by value, and when a rule for missing keys has no meaning."""
+    """Say when a continuous target is compared value by value, and when a rule for missing keys has no meaning.
+
+    Parameters
+    ----------
+    pair : Pair
+        The tables.
+    bins : int, sequence of float or None
+        Groups of a numeric target; None says none were asked for.
+
+    Returns
+    -------
+    list of str
+        Sentences, or none.
+    """
     warnings = []
     if pair.missing == "wildcard":
         warnings.append(
@@ -73,7 +86,18 @@ def target_warnings(pair: Pair, bins: Groups) -> list[str]:
 
 
 def no_match_warning(shares: Shares) -> list[str]:
-    """Say when nobody's keys are in the release."""
+    """Say when nobody's keys are in the release.
+
+    Parameters
+    ----------
+    shares : Shares
+        The figures of ``attribution_figures``.
+
+    Returns
+    -------
+    list of str
+        One sentence, or none.
+    """
     if shares["iS"] > 0:
         return []
     return ["no key combination of the original occurs in the release, so nothing could be looked up"]
@@ -145,7 +169,18 @@ def held_out(pair: Pair, bins: Groups, read: Callable[[Figures], H]) -> H | None
 
 
 def funnel(shares: Shares) -> dict[str, float]:
-    """The steps from a known key to a disclosed value, for the chart."""
+    """The steps from a known key to a disclosed value, for the chart.
+
+    Parameters
+    ----------
+    shares : Shares
+        The figures of ``attribution_figures``.
+
+    Returns
+    -------
+    dict of str to float
+        Share of people by step.
+    """
     return {
         "keys found in the release": shares["iS"],
         "... and its records agree on one value": shares["DiS"],

@@ -20,29 +20,88 @@ def missing_rule(pair: Pair, default: str) -> str:
 
     Two tables are matched with missing as a level of its own, but in one perturbed file a missing key may stand for
     any value, so the best default differs between measures.
+
+    Parameters
+    ----------
+    pair : Pair
+        The tables.
+    default : {"level", "wildcard", "drop"}
+        The measure's own rule.
+
+    Returns
+    -------
+    str
     """
     return pair.missing if pair.missing_given else default
 
 
 def is_one_table(pair: Pair) -> bool:
-    """Whether original and release are the same table, given once."""
+    """Whether original and release are the same table, given once.
+
+    Parameters
+    ----------
+    pair : Pair
+        The tables.
+
+    Returns
+    -------
+    bool
+    """
     return pair._given["original"] is pair._given["released"]
 
 
 def spoken(pair: Pair, table: str) -> str:
-    """The table a single-file figure was counted in, in words."""
+    """The table a single-file figure was counted in, in words.
+
+    Parameters
+    ----------
+    pair : Pair
+        The tables.
+    table : {"released", "original"}
+        The table in question.
+
+    Returns
+    -------
+    str
+        "the released table", "the original table", or "the table" where there is one only.
+    """
     if is_one_table(pair):
         return "the table"
     return "the released table" if table == "released" else "the original table"
 
 
 def is_synthetic(pair: Pair, table: str) -> bool:
-    """Whether the file assessed is a release that is not known to hold the original records, row by row."""
+    """Whether the file assessed is a release that is not known to hold the original records, row by row.
+
+    Parameters
+    ----------
+    pair : Pair
+        The tables.
+    table : {"released", "original"}
+        The table in question.
+
+    Returns
+    -------
+    bool
+    """
     return table == "released" and not pair.row_paired and not is_one_table(pair)
 
 
 def structure_note(pair: Pair, table: str) -> list[str]:
-    """A warning that class sizes of a release that may be synthetic are no statement about real people."""
+    """A warning that class sizes of a release that may be synthetic are no statement about real people.
+
+    Parameters
+    ----------
+    pair : Pair
+        The tables.
+    table : {"released", "original"}
+        The table in question.
+
+    Returns
+    -------
+    list of str
+        One sentence, or none.
+    """
     if not is_synthetic(pair, table):
         return []
     return [
@@ -87,7 +146,18 @@ def sizes_of(
 
 
 def missing_notes(sizes: Sizes) -> list[str]:
-    """How records with a missing key entered, where there are any."""
+    """How records with a missing key entered, where there are any.
+
+    Parameters
+    ----------
+    sizes : Sizes
+        Class sizes, which know the rule they were counted by.
+
+    Returns
+    -------
+    list of str
+        One sentence, or none.
+    """
     if sizes.dropped:
         return [f"{sizes.dropped:,} records with a missing key were left out (missing='drop')"]
     if sizes.incomplete and sizes.rule == "wildcard":
@@ -96,7 +166,15 @@ def missing_notes(sizes: Sizes) -> list[str]:
 
 
 def refuse_zero_weights(pair: Pair, table: str) -> None:
-    """Raise where a weight is 0: a record stands for at least one person when weights sum to a population size."""
+    """Raise where a weight is 0: a record stands for at least one person when weights sum to a population size.
+
+    Parameters
+    ----------
+    pair : Pair
+        The tables.
+    table : {"released", "original"}
+        The table in question.
+    """
     weights = _weight_column(pair, table)
     if weights is None:
         return
@@ -109,7 +187,17 @@ def refuse_zero_weights(pair: Pair, table: str) -> None:
 
 
 def given_share(sampling_fraction: float) -> float:
-    """A sampling fraction as given, refused outside (0, 1]."""
+    """A sampling fraction as given, refused outside (0, 1].
+
+    Parameters
+    ----------
+    sampling_fraction : float
+        Share of the population in a table.
+
+    Returns
+    -------
+    float
+    """
     if not 0 < sampling_fraction <= 1:
         raise InputError(f"sampling_fraction must be in (0, 1], not {sampling_fraction}")
     return float(sampling_fraction)

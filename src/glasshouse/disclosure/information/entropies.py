@@ -25,14 +25,35 @@ LIMITS = (
 
 
 def nats_per_unit(base: float) -> float:
-    """Nats in one unit of information with logarithms to ``base``, which must be above 1."""
+    """Nats in one unit of information with logarithms to ``base``, which must be above 1.
+
+    Parameters
+    ----------
+    base : float
+        Base of the logarithm, above 1.
+
+    Returns
+    -------
+    float
+    """
     if not base > 1:
         raise InputError(f"base={base}: the base of the logarithm must be above 1")
     return math.log(base)
 
 
 def unit_name(base: float) -> str:
-    """What that unit is called."""
+    """What that unit is called.
+
+    Parameters
+    ----------
+    base : float
+        Base of the logarithm.
+
+    Returns
+    -------
+    str
+        "bits", "nats", or "units of base ...".
+    """
     return {2.0: "bits", math.e: "nats"}.get(base, f"units of base {base:g}")
 
 
