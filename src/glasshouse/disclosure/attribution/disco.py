@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Literal, TypeAlias, get_args
+
 from glasshouse.core.advice import READS_OFF
 from glasshouse.core.intervals import wilson
 from glasshouse.core.measure import measure
@@ -29,10 +31,11 @@ from glasshouse.disclosure.roles import Groups, spoken_keys
 from glasshouse.engines.cells.counting import count_cells
 from glasshouse.engines.cells.grouping import as_grouping
 
-SHOWN = (
+Shown: TypeAlias = Literal[
     "iS", "DiS", "DiSCO", "DiSDiO", "Dorig", "Dsyn", "chance", "max_denom", "mean_denom", "exact_cell_hits",
-    "original_certain_hits", "DiSCO_weighted", "DCAP_weighted",
-)  # fmt: skip
+    "original_certain_hits",
+]  # fmt: skip
+SHOWN: tuple[Shown, ...] = get_args(Shown)
 
 
 @measure(
@@ -115,10 +118,11 @@ def disco(pair: Pair, *, denominator_limit: int | None = None, bins: Groups = No
         **leak_of_counts(k, n, held_out(pair, bins, lambda f: (f.sums["disco"], f.sums["n"])), confidence),
         interval=wilson(k, n, confidence),
         details={
-            **{name: share for name, share in shares.items() if name in SHOWN},
+            **{name: shares[name] for name in SHOWN},
             "n_disclosed": k,
             "n": n,
             "n_dropped": cells.dropped,
+            **{name: share for name, share in shares.items() if name.endswith("_weighted")},
         },
         sentence=f"Knowing {spoken_keys(pair)}, an attacker reads the right {target} off the release, with no "
         f"doubt left, for {percent(shares['DiSCO'])} of people ({k:,} of {n:,}); luck alone would give "
