@@ -7,7 +7,7 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet
 
-.PHONY: demo test stubs lint types imports study detection bench clean
+.PHONY: demo test stubs docs lint types imports study detection bench clean
 
 $(BIN)/python:
 	@$(PYTHON) -c 'import sys; sys.exit("glasshouse needs Python 3.11 or newer, this is " + sys.version.split()[0] if sys.version_info < (3, 11) else 0)'
@@ -27,6 +27,9 @@ test: $(STAMP)-$(EXTRAS)
 
 stubs: $(STAMP)-core
 	@$(BIN)/python tools/make_stubs.py
+
+docs: $(STAMP)-core
+	@$(BIN)/python tools/make_measure_list.py
 
 lint: $(STAMP)-lint
 	@$(BIN)/ruff check src tests bench tools

@@ -94,3 +94,11 @@ def test_the_stubs_name_every_measure() -> None:
     for room in ROOMS:
         path = Path(glasshouse.__file__).parent / room / "__init__.pyi"
         assert path.read_text(encoding="utf-8") == stub(room), f"run `make stubs`: {path.name} of {room} is out of date"
+
+
+def test_the_list_of_measures_is_up_to_date() -> None:
+    """docs/measures.md is made from the declarations; `make docs` writes it."""
+    from tools.make_measure_list import listing
+
+    page = Path(__file__).resolve().parents[1] / "docs" / "measures.md"
+    assert page.read_text(encoding="utf-8") == listing(), "run `make docs`: docs/measures.md is out of date"

@@ -6,11 +6,11 @@ from itertools import groupby
 from pathlib import Path
 
 from glasshouse.catalogue import all_measures
-from glasshouse.core.measure import Measure
+from glasshouse.core.measure import AnyMeasure
 
 HEAD = """# Measures
 
-Made from the declarations by `tools/make_measure_list.py`. `gh.explain(name)` prints one of them in full.
+Made from the declarations by `make docs`. `gh.explain(name)` prints one of them in full.
 
 """
 
@@ -19,7 +19,7 @@ def cell(text: object) -> str:
     return str(text or "–").replace("|", "\\|").replace("\n", " ")
 
 
-def section(side: str, family: str, measures: list[Measure]) -> str:
+def section(side: str, family: str, measures: list[AnyMeasure]) -> str:
     lines = [
         f"## {side}: {family}",
         "",
@@ -34,12 +34,13 @@ def section(side: str, family: str, measures: list[Measure]) -> str:
     return "\n".join(lines)
 
 
-def main() -> None:
+def listing() -> str:
+    """The whole page."""
     ordered = sorted(all_measures().values(), key=lambda m: (m.side, m.family, m.name))
     parts = [section(*key, list(group)) for key, group in groupby(ordered, key=lambda m: (m.side, m.family))]
-    target = Path(__file__).resolve().parents[1] / "docs" / "measures.md"
-    target.write_text(HEAD + "\n\n".join(parts) + "\n", encoding="utf-8")
+    return HEAD + "\n\n".join(parts) + "\n"
 
 
 if __name__ == "__main__":
-    main()
+    target = Path(__file__).resolve().parents[1] / "docs" / "measures.md"
+    target.write_text(listing(), encoding="utf-8")

@@ -4,12 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 from glasshouse.core.errors import InputError, listed
-
-if TYPE_CHECKING:
-    from glasshouse.core.result import Result
 
 Chart = Callable[..., Any]
 _charts: dict[str, dict[str, Chart]] = {}
@@ -38,7 +35,18 @@ def kinds(measure: str) -> list[str]:
     return list(_charts.get(measure, {}))
 
 
-def draw(result: Result, kind: str | None = None, **options: Any) -> Any:
+class Drawn(Protocol):
+    """What can be drawn: a result, a map, an audit."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def status(self) -> str: ...
+    @property
+    def reason(self) -> str | None: ...
+
+
+def draw(result: Drawn, kind: str | None = None, **options: Any) -> Any:
     """Draw one chart of a result."""
     known = kinds(result.name)
     if result.status != "ok":

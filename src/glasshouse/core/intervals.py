@@ -58,26 +58,6 @@ def bootstrap_share(
     return float(low), float(high)
 
 
-def cluster_bootstrap(
-    flags: np.ndarray,
-    clusters: np.ndarray,
-    confidence: float = 0.95,
-    n_boot: int = 1000,
-    random_state: RandomState = 0,
-) -> Interval:
-    """Percentile bootstrap that draws whole clusters (persons, households) with all their records."""
-    _, index = np.unique(clusters, return_inverse=True)
-    totals = np.bincount(index, weights=np.asarray(flags, float))
-    sizes = np.bincount(index).astype(float)
-    rng = generator(random_state, "cluster_bootstrap")
-    shares = np.empty(n_boot)
-    for b in range(n_boot):
-        draw = rng.integers(0, len(sizes), len(sizes))
-        shares[b] = totals[draw].sum() / sizes[draw].sum()
-    low, high = np.quantile(shares, [(1 - confidence) / 2, (1 + confidence) / 2])
-    return float(low), float(high)
-
-
 def difference_of_shares(k1: float, n1: float, k2: float, n2: float, confidence: float = 0.95) -> Interval:
     """Newcombe's interval for p1 - p2, built from the two Wilson intervals; honest near 0 and 1."""
     p1, p2 = k1 / n1, k2 / n2
@@ -107,3 +87,17 @@ def student_mean(values: np.ndarray, confidence: float = 0.95) -> Interval | Non
         return None
     half = float(t.ppf(0.5 + confidence / 2, values.size - 1)) * values.std(ddof=1) / math.sqrt(values.size)
     return float(values.mean() - half), float(values.mean() + half)
+
+
+def on_excess_scale(interval: Interval, baseline: float) -> Interval | None:
+    """The interval of a value on the scale of its excess, the baseline taken as known; None with an open end."""
+    ends = finite_ends(interval)
+    return None if ends is None else ((ends[0] - baseline) / (1 - baseline), (ends[1] - baseline) / (1 - baseline))
+
+
+def finite_ends(interval: tuple[float | None, float | None] | None) -> Interval | None:
+    """An interval with two finite ends, or none."""
+    if interval is None or interval[0] is None or interval[1] is None:
+        return None
+    low, high = float(interval[0]), float(interval[1])
+    return (low, high) if math.isfinite(low) and math.isfinite(high) else None

@@ -2,35 +2,27 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Literal, Protocol, Self, TypeAlias
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Literal, Self, TypeAlias
 
 import numpy as np
 
 from glasshouse.core import printing
 from glasshouse.core.errors import InputError, closest
 from glasshouse.core.evidence import ColumnReading, Counts, Null
-from glasshouse.core.intervals import Interval, normal_quantile, wilson
+from glasshouse.core.intervals import Interval, finite_ends, on_excess_scale
 from glasshouse.core.limits import Limit, Outcome, judge, status_of
 from glasshouse.core.plain import Content, plain, to_json
+from glasshouse.core.records import Frame as Frame
+from glasshouse.core.records import Records, grouped
+from glasshouse.core.records import RecordSource as RecordSource
 from glasshouse.core.words import Verdict
 
 if TYPE_CHECKING:
     from glasshouse.core.measure import Measure
 
 Status: TypeAlias = Literal["ok", "not_applicable", "failed"]
-Records: TypeAlias = Callable[[], Mapping[str, np.ndarray]]
 Details: TypeAlias = Content  # figures for showing only: no room decides anything from them
-Frame: TypeAlias = Any  # a frame of the user's own library: a type would say less
-
-
-class RecordSource(Protocol):
-    """What a result needs from the pair it was computed on, to speak of records in the user's own frame library."""
-
-    def record_frame(self, columns: Mapping[str, Any], table: str, rows: np.ndarray | None = None) -> Frame: ...
-    def plain_frame(self, columns: Mapping[str, Any]) -> Frame: ...
-    def group_labels(self, column: str, table: str) -> tuple[list[Any], np.ndarray]: ...
 
 
 class Result:
@@ -106,7 +98,7 @@ class Result:
         if excess is None and value is not None and baseline is not None and baseline < 1:
             excess = (value - baseline) / (1 - baseline)
             if excess_interval is None and interval is not None:
-                excess_interval = _rescaled(interval, baseline)
+                excess_interval = on_excess_scale(interval, baseline)
         self._set(
             name="",
             status=status,
@@ -115,11 +107,11 @@ class Result:
             value=value if status == "ok" else None,
             baseline=plain(baseline),
             excess=plain(excess),
-            excess_interval=_both(excess_interval),
+            excess_interval=finite_ends(excess_interval),
             holdout=plain(holdout),
             interval=None if interval is None else (plain(interval[0]), plain(interval[1])),
             difference=plain(difference),
-            difference_interval=_both(difference_interval),
+            difference_interval=finite_ends(difference_interval),
             p_value=plain(p_value),
             p_chance=plain(p_chance),
             counts=counts,
@@ -293,20 +285,8 @@ class Result:
         flags, known = self.flags()
         source = self._own_records()
         labels, codes = source.group_labels(column, self._record_table)
-        counts = np.bincount(codes[known], minlength=len(labels))
-        sums = np.bincount(codes[known], weights=flags[known], minlength=len(labels))
-        squares = np.bincount(codes[known], weights=flags[known] ** 2, minlength=len(labels))
-        binary = bool(np.isin(flags[known], (0.0, 1.0)).all())
-        rows: dict[str, list[Any]] = {column: [], "n": [], "value": [], "low": [], "high": [], "small": []}
-        for label, n, total, square in zip(labels, counts.tolist(), sums.tolist(), squares.tolist(), strict=True):
-            low, high = _group_interval(total, square, n, binary, confidence) if n else (None, None)
-            rows[column].append(label)
-            rows["n"].append(n)
-            rows["value"].append(total / n if n else None)
-            rows["low"].append(low)
-            rows["high"].append(high)
-            rows["small"].append(n < min_group)
-        return source.plain_frame(rows)
+        figures = grouped(flags[known], codes[known], len(labels), confidence, min_group)
+        return source.plain_frame({column: labels, **figures})
 
     def _own_records(self) -> RecordSource:
         if self._records is None or self.flag is None or self._source is None:
@@ -455,28 +435,3 @@ class Result:
             known = [k for k in (*dir(type(self)), *self.__dict__) if not k.startswith("_")]
             raise AttributeError(f"a Result has no attribute {name!r}{closest(name, known)}")
         raise AttributeError(f"{name!r} is one of the details: result.details[{name!r}]")
-
-
-def _group_interval(total: float, square: float, n: int, binary: bool, confidence: float) -> Interval:
-    if binary:
-        return wilson(total, n, confidence)
-    mean = total / n
-    variance = max(square / n - mean * mean, 0.0) * n / max(n - 1, 1)
-    half = normal_quantile(confidence) * math.sqrt(variance / n)
-    return mean - half, mean + half
-
-
-def _rescaled(interval: Interval, baseline: float) -> Interval | None:
-    """The interval of the value on the scale of the excess, the baseline taken as known."""
-    low, high = plain(interval[0]), plain(interval[1])
-    if low is None or high is None:
-        return None
-    return (low - baseline) / (1 - baseline), (high - baseline) / (1 - baseline)
-
-
-def _both(interval: Interval | None) -> Interval | None:
-    """An interval with two finite ends, or none."""
-    if interval is None:
-        return None
-    low, high = plain(interval[0]), plain(interval[1])
-    return None if low is None or high is None else (low, high)

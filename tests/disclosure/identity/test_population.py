@@ -128,12 +128,12 @@ def test_the_whole_population_and_no_uniques() -> None:
 
 def test_the_decision_rule_has_its_authors_name() -> None:
     estimates = {
-        "zayatz": {"p_conditional": 0.5},
-        "pitman_mle": {"p_conditional": 0.2},
-        "shifted_nb": {"p_conditional": 0.4},
+        "zayatz": 0.5,
+        "pitman_mle": 0.2,
+        "shifted_nb": 0.4,
     }
     assert dankar(estimates, 0.05) == "pitman_mle" and dankar(estimates, 0.5) == "shifted_nb"
-    assert dankar({"zayatz": {"p_conditional": 0.5}}, 0.05) == "zayatz" and dankar({}, 0.5) is None
+    assert dankar({"zayatz": 0.5}, 0.05) == "zayatz" and dankar({}, 0.5) is None
     chosen = disclosure.population_uniqueness(TINY, keys=["k"], population_size=80, rule="dankar")
     assert chosen.details["dankar"] == "zayatz" and chosen.value == chosen.details["zayatz"]["p_conditional"]
 

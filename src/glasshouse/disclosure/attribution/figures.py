@@ -1,18 +1,18 @@
-"""The figures of attribute disclosure as sums over the cell table (Raab, Nowok and Dibben 2025; tables.md 1-2).
+"""The figures of attribute disclosure as sums over the cell table (Raab, Nowok and Dibben 2025).
 
 Whether a cell is disclosive is decided on the full counts; exclusions only take counts away afterwards. Denominators
-are always all
-records. Names are those of the paper: d and s are counts in the original and in the release, q a key combination, t
-a target value.
+are always all records. Names are those of the paper: d and s are counts in the original and in the release, q a key
+combination, t a target value.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import NamedTuple, NotRequired, TypedDict
 
 import narwhals as nw
+import numpy as np
 
 from glasshouse.engines.cells.counting import Cells
 
@@ -24,21 +24,84 @@ CORRECT = RELEASED_UNANIMOUS & (S > 0)
 STEPS = ("excluded_target", "missing_target", "missing_in_keys", "set_to_exclude", "over_denom_lim")
 
 
+class Shares(TypedDict):
+    """Every figure of synthpop's disclosure table as a share, and baselines; None where nothing could be tested."""
+
+    UiO: float
+    UiS: float
+    UiOiS: float
+    repU: float
+    Dorig: float
+    Dsyn: float
+    iS: float
+    DiS: float
+    DiSCO: float
+    DiSDiO: float
+    max_denom: int
+    mean_denom: float | None
+    baseCAPd: float
+    CAPd: float
+    CAPs: float
+    DCAP: float
+    TCAP: float | None
+    tcap_certain: float | None
+    tcap_conditional: float | None
+    cap_matched: float | None
+    base_cross: float
+    base_mode_original: float
+    base_mode_released: float
+    chance: float
+    exact_cell_hits: float
+    original_certain_hits: float
+    DiSCO_weighted: NotRequired[float | None]
+    DCAP_weighted: NotRequired[float | None]
+
+
+class Sums(TypedDict):
+    """Records behind the shares: all, in both tables, then by what the release says about them."""
+
+    n: int
+    m: int
+    dorig: int
+    dsyn: int
+    found: int
+    found_left: int
+    dis: int
+    disco: int
+    disdio: int
+    dcap2: float
+
+
+class Figures(NamedTuple):
+    """Shares, and the sums that intervals and tests need."""
+
+    shares: Shares
+    sums: Sums
+
+
 @dataclass(frozen=True)
 class Exclusions:
-    """What everybody knows, taken out of the counts in synthpop's order; each step counts what the earlier ones
-    left."""
+    """What everybody knows, taken out of the counts in synthpop's order; each step counts what the earlier ones left.
+
+    Attributes
+    ----------
+    steps
+        Conditions on cells: excluded target levels, missing target, missing keys, pairs of a key and a target level.
+    limit
+        Cells with more records than this are left out too; None for no limit.
+    """
 
     steps: tuple[nw.Expr | None, ...] = (None, None, None, None)
     limit: int | None = None
 
     @property
     def none(self) -> bool:
+        """Whether nothing is taken out."""
         return self.limit is None and all(step is None for step in self.steps)
 
     def step(self) -> nw.Expr:
         """0 for a cell that stays, else the number of the first step that removes it."""
-        code: Any = nw.lit(0)
+        code: nw.Expr = nw.lit(0)
         for number in range(len(self.steps), 0, -1):
             condition = self.steps[number - 1]
             if condition is not None:
@@ -47,7 +110,20 @@ class Exclusions:
 
 
 def with_exclusions(cells: Cells, exclusions: Exclusions) -> Cells:
-    """Add what is left after exclusion: ``od`` and ``os`` per cell, ``odq`` and ``osq`` per class."""
+    """The cells with what is left after exclusion.
+
+    Parameters
+    ----------
+    cells : Cells
+        A cell table with a target.
+    exclusions : Exclusions
+        What is taken out.
+
+    Returns
+    -------
+    Cells
+        With ``od`` and ``os`` per cell, ``odq`` and ``osq`` per class, and ``step``, the exclusion that took a cell.
+    """
     if exclusions.none:
         return cells.extended(od=D, os=S, odq=nw.col("dq"), osq=nw.col("sq"), step=nw.lit(0))
     stays = nw.col("step") == 0
@@ -62,6 +138,7 @@ def with_exclusions(cells: Cells, exclusions: Exclusions) -> Cells:
 
 
 def count(condition: nw.Expr) -> nw.Expr:
+    """Number of cells that meet a condition."""
     return condition.cast(nw.Int64).sum()
 
 
@@ -75,10 +152,19 @@ def ratio(above: nw.Expr, below: nw.Expr) -> nw.Expr:
     return nw.when(below > 0).then(above.cast(nw.Float64) / below.cast(nw.Float64)).otherwise(nw.lit(0.0))
 
 
-def attribution_figures(cells: Cells, limit: int | None = None) -> dict[str, Any]:
-    """Every figure of synthpop's disclosure table as a share, from a cell table with exclusions applied.
+def attribution_figures(cells: Cells, limit: int | None = None) -> Figures:
+    """Every figure of synthpop's disclosure table, from a cell table with exclusions applied.
 
-    ``limit`` is the denominator limit those exclusions hold, so that luck is counted over the same cells.
+    Parameters
+    ----------
+    cells : Cells
+        From ``with_exclusions``.
+    limit : int or None, default None
+        The denominator limit those exclusions hold, so that luck is counted over the same cells.
+
+    Returns
+    -------
+    Figures
     """
     od, os, odq, osq = (nw.col(c) for c in ("od", "os", "odq", "osq"))
     sums = cells.totals(
@@ -109,7 +195,7 @@ def attribution_figures(cells: Cells, limit: int | None = None) -> dict[str, Any
         released_found=within(S, nw.col("dq") > 0),
     )
     n, m = cells.n_original, cells.n_released
-    figures: dict[str, Any] = {
+    shares: Shares = {
         "UiO": sums["uio"] / n,
         "UiS": sums["uis"] / m,
         "UiOiS": sums["uiois"] / n,
@@ -138,15 +224,44 @@ def attribution_figures(cells: Cells, limit: int | None = None) -> dict[str, Any
         "original_certain_hits": sums["certain_hits"] / n,
     }
     if limit is not None:
-        figures["chance"] = lucky_below(cells, limit)
+        shares["chance"] = lucky_below(cells, limit)
     if cells.weighted:
-        figures |= weighted_figures(cells)
-    figures["_counts"] = {**sums, "n": n, "m": m}
-    return figures
+        shares["DiSCO_weighted"], shares["DCAP_weighted"] = weighted_figures(cells)
+    return Figures(
+        shares,
+        Sums(
+            n=n,
+            m=m,
+            dorig=sums["dorig"],
+            dsyn=sums["dsyn"],
+            found=sums["found"],
+            found_left=sums["found_left"],
+            dis=sums["dis"],
+            disco=sums["disco"],
+            disdio=sums["disdio"],
+            dcap2=sums["dcap2"],
+        ),
+    )
 
 
 def lucky_below(cells: Cells, limit: int) -> float:
-    """Share right by luck in the cells the limit keeps: E[L; L <= limit] with L ~ Binomial(d_q, d_t / Nd)."""
+    """Share of people right by luck in the cells that a denominator limit keeps.
+
+    Parameters
+    ----------
+    cells : Cells
+        From ``with_exclusions``.
+    limit : int
+        Most original records of a cell that is kept.
+
+    Returns
+    -------
+    float
+
+    Notes
+    -----
+    Per cell E[L; L <= limit] with L ~ Binomial(d_q, d_t / Nd), summed and divided by Nd.
+    """
     from scipy.stats import binom
 
     n = cells.n_original
@@ -157,15 +272,25 @@ def lucky_below(cells: Cells, limit: int) -> float:
     return float((many * expected).sum()) / n
 
 
-def weighted_figures(cells: Cells) -> dict[str, Any]:
-    """DiSCO and DCAP with people counted by their survey weights, for the population the sample stands for."""
+def weighted_figures(cells: Cells) -> tuple[float | None, float | None]:
+    """DiSCO and DCAP with people counted by their survey weights, for the population the sample stands for.
+
+    Parameters
+    ----------
+    cells : Cells
+        From ``with_exclusions``, of a pair with weights.
+
+    Returns
+    -------
+    disco, dcap : float or None
+    """
     stays, weight = nw.col("od") > 0, nw.col("wd")
     sums = cells.totals(
         disco=within(weight, CORRECT & stays),
         dcap=within(weight * ratio(nw.col("os"), nw.col("osq")), stays),
         everyone=weight.sum(),
     )
-    return {f"{name}_weighted": part(sums[name.lower()], sums["everyone"]) for name in ("DiSCO", "DCAP")}
+    return part(sums["disco"], sums["everyone"]), part(sums["dcap"], sums["everyone"])
 
 
 def part(above: float, below: float) -> float | None:
@@ -173,20 +298,35 @@ def part(above: float, below: float) -> float | None:
     return above / below if below else None
 
 
-def exclusion_counts(cells: Cells, exclusions: Exclusions, counts: Mapping[str, Any]) -> dict[str, dict[str, int]]:
-    """For each of synthpop's eight tables how many records each exclusion step took and how many remain."""
+def exclusion_counts(cells: Cells, exclusions: Exclusions, sums: Sums) -> dict[str, dict[str, int]]:
+    """What each exclusion step took from each of synthpop's eight tables.
+
+    Parameters
+    ----------
+    cells : Cells
+        From ``with_exclusions``.
+    exclusions : Exclusions
+        What was taken out.
+    sums : Sums
+        The sums of ``attribution_figures``.
+
+    Returns
+    -------
+    dict
+        By table, then by step, the records taken; "remaining" is what is left.
+    """
     if exclusions.none:
         whole = {
-            "original": "n",
-            "synthetic": "m",
-            "Dorig": "dorig",
-            "Dsyn": "dsyn",
-            "iS": "found",
-            "DiS": "dis",
-            "DiSCO": "disco",
-            "DiSDiO": "disdio",
+            "original": sums["n"],
+            "synthetic": sums["m"],
+            "Dorig": sums["dorig"],
+            "Dsyn": sums["dsyn"],
+            "iS": sums["found"],
+            "DiS": sums["dis"],
+            "DiSCO": sums["disco"],
+            "DiSDiO": sums["disdio"],
         }
-        return {table: {**dict.fromkeys(STEPS, 0), "remaining": int(counts[name])} for table, name in whole.items()}
+        return {table: {**dict.fromkeys(STEPS, 0), "remaining": int(left)} for table, left in whole.items()}
     limit = exclusions.limit
     tables: dict[str, tuple[nw.Expr, nw.Expr]] = {
         "original": (D, D >= 0),
@@ -198,22 +338,33 @@ def exclusion_counts(cells: Cells, exclusions: Exclusions, counts: Mapping[str, 
         "DiSCO": (D, CORRECT),
         "DiSDiO": (D, CORRECT & ORIGINAL_UNANIMOUS),
     }
-    sums: dict[str, nw.Expr] = {}
+    wanted: dict[str, nw.Expr] = {}
     for name, (counted, kept) in tables.items():
         for number in range(1, 5):
-            sums[f"{name}/{number}"] = within(counted, kept & (nw.col("step") == number))
+            wanted[f"{name}__{number}"] = within(counted, kept & (nw.col("step") == number))
         over = nw.lit(False) if limit is None else counted > limit
-        sums[f"{name}/5"] = within(counted, kept & (nw.col("step") == 0) & over)
-        sums[f"{name}/6"] = within(counted, kept & (nw.col("step") == 0) & ~over)
-    found = cells.totals(**{k.replace("/", "__"): v for k, v in sums.items()})
+        wanted[f"{name}__5"] = within(counted, kept & (nw.col("step") == 0) & over)
+        wanted[f"{name}__6"] = within(counted, kept & (nw.col("step") == 0) & ~over)
+    found = cells.totals(**wanted)
     return {
         name: {label: int(found[f"{name}__{i}"] or 0) for i, label in enumerate((*STEPS, "remaining"), 1)}
         for name in tables
     }
 
 
-def record_columns(cells: Cells) -> Mapping[str, Any]:
-    """What each original record looks like to the attacker."""
+def record_columns(cells: Cells) -> Mapping[str, np.ndarray]:
+    """What each original record looks like to the attacker.
+
+    Parameters
+    ----------
+    cells : Cells
+        From ``with_exclusions``, in memory.
+
+    Returns
+    -------
+    mapping of str to ndarray
+        One entry per original record, in row order.
+    """
     return cells.records(
         at_risk=CORRECT & (nw.col("od") > 0),
         found=FOUND,

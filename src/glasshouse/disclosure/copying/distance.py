@@ -126,6 +126,7 @@ def dcr(
     if found.holdout is None:
         return Result(
             status="not_applicable",
+            needs="holdout",
             reason=f"the share cannot be told, because there is {NO_HOLDOUT}",
             details=details,
             warnings=notes,

@@ -116,6 +116,7 @@ def forest_proximity(
     if n == n_original:
         return Result(
             status="not_applicable",
+            needs="holdout",
             reason=f"the share cannot be told, because there is {NO_HOLDOUT}",
             details=details,
             warnings=notes,

@@ -1,190 +1,164 @@
-"""Distance of each key class's target distribution from the overall one, without a grid of classes by values."""
+"""t-closeness: how far the target's distribution among records with equal keys is from the overall one."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Mapping
 
-import narwhals as nw
 import numpy as np
-import polars as pl
 
-from glasshouse.core.errors import NotApplicable
+from glasshouse.core.advice import STANDS_ALONE
+from glasshouse.core.errors import InputError
+from glasshouse.core.limits import Limit
+from glasshouse.core.measure import measure
+from glasshouse.core.plain import number, percent
+from glasshouse.core.result import Result
 from glasshouse.data.pair import Pair
-from glasshouse.engines.cells.classes import groupings, side, target_classes
-from glasshouse.engines.cells.counting import count_cells
-from glasshouse.engines.cells.grouping import Grouping
+from glasshouse.disclosure.identity.distances import class_distances
+from glasshouse.disclosure.identity.tables import STRUCTURE, spoken, structure_note
+from glasshouse.disclosure.roles import Groups, KeyGroups, continuous_note, spoken_keys
+from glasshouse.engines.cells.grouping import as_grouping
 
-QUANTILES = (0.0, 0.25, 0.5, 0.75, 0.9, 0.95, 1.0)
-
-
-@dataclass(frozen=True)
-class Distances:
-    """Distances of all classes as counts: a row per distinct (distance, class size)."""
-
-    distance: np.ndarray
-    size: np.ndarray
-    classes: np.ndarray
-    n: int
-    dropped: int
-    without: int
-    records: Callable[[], np.ndarray]
-
-    @property
-    def largest(self) -> float:
-        return float(self.distance.max())
-
-    @property
-    def n_classes(self) -> int:
-        return int(self.classes.sum())
-
-    @property
-    def quantiles(self) -> dict[str, float]:
-        """Quantiles over classes, by the inverse of their distribution."""
-        order = np.argsort(self.distance, kind="stable")
-        ends = np.cumsum(self.classes[order])
-        at = np.minimum(np.searchsorted(ends, np.array(QUANTILES) * ends[-1] - 1e-9), len(ends) - 1)
-        return {f"{q:g}": float(self.distance[order][i]) for q, i in zip(QUANTILES, at, strict=True)}
-
-    def violations(self, t: float) -> dict[str, Any]:
-        beyond = self.distance > t + 1e-12
-        classes = int(self.classes[beyond].sum())
-        single = int(self.classes[beyond & (self.size == 1)].sum())
-        return {
-            "n_violating": int((self.classes * self.size)[beyond].sum()),
-            "n_violating_classes": classes,
-            "share_violating": float((self.classes * self.size)[beyond].sum()) / self.n,
-            "share_violating_single": single / classes if classes else 0.0,
-        }
+TOLERANCE = 1e-12
 
 
-def class_distances(
+@measure(
+    side="disclosure",
+    family="identity",
+    threat="attribute",
+    better="lower",
+    needs=("keys", "target"),
+    table="single",
+    unit="distance",
+    limit=Limit("value", warn=0.2, fail=0.5, why="t = 0.2 (riskutility); 0.5: glasshouse default"),
+    cite="Li, Li and Venkatasubramanian (2007), t-closeness",
+    attacker="the keys of somebody in the file and the target's overall distribution",
+    caveats=f"small groups are far from any distribution by construction; {STRUCTURE}",
+    group="classes",
+    title="t-closeness",
+    tier="fast",
+    advice=STANDS_ALONE,
+    riskutility=("t-Closeness", lambda r: {"t": r.value}),
+)
+def t_closeness(
     pair: Pair,
-    table: str,
-    target: str,
-    ordered: bool,
-    ground: str,
-    grouping: Grouping | None,
-    key_groups: Any,
-    in_memory: bool = False,
-) -> Distances:
-    """Distances of all classes of one table."""
-    if ordered:
-        return _ordered(pair, table, target, ground, grouping, key_groups, in_memory)
-    return _nominal(pair, table, target, grouping, key_groups, in_memory)
+    *,
+    table: str = "released",
+    t: float = 0.2,
+    distance: str = "auto",
+    ground: str = "rank",
+    bins: Groups = None,
+    key_groups: KeyGroups = None,
+) -> Result:
+    """Largest distance between the target's distribution in a group with equal keys and its distribution in the whole
+    file.
 
+    What everybody may know is the overall distribution; a group far from it tells more about its members.
 
-def _nominal(
-    pair: Pair, table: str, target: str, grouping: Grouping | None, key_groups: Any, in_memory: bool
-) -> Distances:
-    """Half the sum of |p - g| equals the sum of max(p - g, 0) over the values the class holds: no grid of classes by
-    values.
+    Parameters
+    ----------
+    pair : Pair
+        The tables with keys and one target.
+    table : {"released", "original"}, default "released"
+        The table whose groups are compared with all its records.
+    t : float, default 0.2
+        Groups farther away than t violate t-closeness; only the counts of violations depend on it.
+    distance : {"auto", "nominal", "ordered"}, default "auto"
+        "nominal" for categories, "ordered" for values that can be sorted. "auto" takes ordered for ordinal, numeric
+        and date columns of the schema.
+    ground : {"rank", "value"}, default "rank"
+        For the ordered distance: neighbouring values lie one rank apart, or as far as their numbers differ.
+    bins : int, sequence of float or None, default None
+        Groups of a numeric target: a number of quantile groups or the breaks. None takes the values as they are.
+    key_groups : int, sequence of float, mapping or None, default None
+        Groups of numeric keys: one wish for all of them, or {key: number of groups or breaks}.
+
+    Returns
+    -------
+    Result
+        ``value`` is the largest distance over groups, from 0 to 1; there is no baseline. ``details`` hold the records
+        and groups beyond t, the share of those groups that hold one record (``share_violating_single``), and
+        ``quantiles`` of the distance over groups. ``records`` give the ``distance`` of a record's group, and
+        ``violating``.
+
+    Notes
+    -----
+    With shares p_i in the group and g_i in the file of m distinct values, P and G their cumulative sums::
+
+        nominal = sum_i |p_i - g_i| / 2
+        ordered = sum_i |P_i - G_i| / (m - 1)                             (earth mover's distance, ground "rank")
+        ordered = sum_i |P_i - G_i| (x_{i+1} - x_i) / (x_m - x_1)         (ground "value")
+
+    A record without a target is a category of its own in the nominal distance and has no place in the ordered one.
+
+    References
+    ----------
+    .. [1] Li, N., Li, T. and Venkatasubramanian, S. (2007), t-closeness: privacy beyond k-anonymity and l-diversity.
+       IEEE 23rd International Conference on Data Engineering.
+
+    Examples
+    --------
+    >>> import glasshouse as gh
+    >>> result = gh.disclosure.t_closeness(gh.data.load("health").pair())
+    >>> round(result.value, 3), result.details["distance"]
+    (0.89, 'nominal')
     """
-    ours = side(table)
-    cells = count_cells(pair, target=target, key_groups=groupings(pair, key_groups), target_group=grouping)
-    total = float(cells.n_original if table == "original" else cells.n_released)
-    over = ours.own.cast(nw.Float64) / ours.size.cast(nw.Float64) - ours.margin.cast(nw.Float64) / total
-
-    def above(frame: nw.LazyFrame[Any], *_: Any) -> nw.LazyFrame[Any]:
-        return frame.with_columns(above=nw.when(over > 0).then(over).otherwise(nw.lit(0.0)))
-
-    made = target_classes(
-        pair,
-        table,
-        target,
-        key_groups=key_groups,
-        target_group=grouping,
-        in_memory=in_memory,
-        prepare=above,
-        distance=nw.col("above").sum(),
+    if not 0 <= t <= 1:
+        raise InputError(f"t must be a number between 0 and 1, not {t}")
+    if distance not in ("auto", "nominal", "ordered"):
+        raise InputError(f"distance={distance!r}: choose 'auto', 'nominal' or 'ordered'")
+    if ground not in ("rank", "value"):
+        raise InputError(f"ground={ground!r}: choose 'rank' or 'value'")
+    target = pair.require_target()
+    ordered = distance == "ordered" or (
+        distance == "auto" and pair.schema[target].kind in ("ordinal", "numeric", "integer", "datetime")
     )
-    counts = made.grouped({"x": nw.col("distance"), "size": nw.col("f")}, classes=nw.len())
-    x, size, classes = (counts[c].to_numpy() for c in ("x", "size", "classes"))
-    return Distances(
-        x.astype(float),
-        size.astype(np.int64),
-        classes.astype(np.int64),
-        made.n,
-        made.dropped,
-        0,
-        lambda: made.records(distance=nw.col("distance"))["distance"],
-    )
-
-
-def _ordered(
-    pair: Pair, table: str, target: str, ground: str, grouping: Grouping | None, key_groups: Any, in_memory: bool
-) -> Distances:
-    """The cell table of one file comes here (cells, not records); classes are told apart by position after sorting."""
-    ours = side(table)
-    cells = count_cells(
-        pair, target=target, key_groups=groupings(pair, key_groups), target_group=grouping, in_memory=in_memory
-    )
-    listing = cells.listed(ours.own > 0, **{c: nw.col(c) for c in cells.by}, t=nw.col("t"), c=ours.own)
-    assert cells.target is not None
-    coded = cells.target.levels is not None
-    gone = (pl.col("t") < 0) if coded else pl.col("t").is_null()
-    without = int(listing.filter(gone)["c"].sum())
-    held = listing.filter(~gone)
-    if held.height == 0:
-        raise NotApplicable(f"every value of {target!r} is missing in the {table} table")
-    held = held.with_columns(rank=pl.col("t").rank("dense").cast(pl.Int64) - 1).sort(
-        *cells.by, "rank", nulls_last=False
-    )
-    klass = held.select(pl.struct(cells.by).rle_id()).to_series().to_numpy().astype(np.int64)
-    steps = np.ones(int(held["rank"].max()) + 1)  # type: ignore[arg-type]
-    if ground == "value":
-        shown = held.unique("rank").sort("rank")["t"]
-        values = (
-            np.array([cells.target.label(v) for v in shown.to_list()], dtype=object)
-            if coded
-            else np.array(shown.to_list(), dtype=object)
+    if ground == "value" and (not pair.is_numeric(target) or not ordered or bins is not None):
+        raise InputError(
+            f"ground='value' needs a numeric target measured by the ordered distance; {target!r} is "
+            f"{pair.schema[target].kind}"
         )
-        numbers = pl.Series(values.tolist()).to_physical().cast(pl.Float64).to_numpy()
-        steps[:-1] = np.diff(numbers)
-    distance, size = ordered_distances(klass, held["rank"].to_numpy(), held["c"].to_numpy().astype(float), steps)
-    first = np.flatnonzero(np.r_[True, np.diff(klass) > 0])
-    n = int(held["c"].sum())
-    dropped = cells.dropped if table == "original" else pair.n("released") - cells.n_released
-    by_class = held.select(cells.by)[first].with_columns(distance=pl.Series(distance))
-    return Distances(
-        distance,
-        size.astype(np.int64),
-        np.ones(len(distance), np.int64),
-        n,
-        dropped,
-        without,
-        lambda: cells.joined(table, by_class)["distance"],
+    grouping = as_grouping(pair, target, bins)
+    made = class_distances(pair, table, target, ordered, ground, grouping, key_groups)
+    worst, n, beyond = made.largest, made.n, made.violations(t)
+    violating, quantiles = beyond["n_violating"], made.quantiles
+    details: dict[str, object] = {
+        "t_achieved": worst,
+        "t": t,
+        "distance": "ordered" if ordered else "nominal",
+        "n_classes": made.n_classes,
+        "n": n,
+        "n_dropped": made.dropped,
+        "table": table,
+        **beyond,
+        "quantiles": quantiles,
+        f"n_violating_{t:g}".replace(".", "p"): violating,
+    }
+
+    def records() -> Mapping[str, np.ndarray]:
+        local = class_distances(pair, table, target, ordered, ground, grouping, key_groups, in_memory=True)
+        found = local.records()
+        return {"distance": found, "violating": found > t + TOLERANCE}
+
+    missing = (
+        [f"{made.without:,} records have no value of {target!r}, which has no place in an order; they were left out"]
+        if made.without
+        else []
     )
-
-
-def ordered_distances(
-    klass: np.ndarray, rank: np.ndarray, count: np.ndarray, steps: np.ndarray
-) -> tuple[np.ndarray, np.ndarray]:
-    """Earth mover's distance of every class from all records together, and the class sizes.
-
-    Cells sorted by (class, rank); ``steps[i]`` is the way from value i to value i + 1 (1 for ranks). The class's
-    cumulative share P is constant from one of its values to the next while the overall G only rises, so sum of |P - G|
-    over that stretch is two differences of prefix sums around the place where G passes P: O(k log m) for a class with
-    k values, no grid.
-    """
-    m = len(steps)
-    total = count.sum()
-    G = np.cumsum(np.bincount(rank, weights=count, minlength=m)) / total
-    way = steps.copy()
-    way[-1] = 0.0  # after the last value both are 1
-    span = way.sum()
-    classes = int(klass[-1]) + 1
-    size = np.bincount(klass, weights=count)
-    if span == 0:
-        return np.zeros(classes), size
-    W, WG = np.r_[0.0, np.cumsum(way)], np.r_[0.0, np.cumsum(way * G)]
-    starts = np.r_[True, np.diff(klass) > 0]
-    running = np.cumsum(count)
-    before = (running - count)[starts][klass]
-    P = (running - before) / size[klass]
-    upto = np.r_[np.where(starts[1:], m, rank[1:]), m]  # the stretch of each cell reaches to the class's next value
-    cross = np.clip(np.searchsorted(G, P), rank, upto)
-    stretch = P * (2 * W[cross] - W[rank] - W[upto]) - (2 * WG[cross] - WG[rank] - WG[upto])
-    moved = np.bincount(klass, weights=stretch, minlength=classes) + WG[rank[starts]]  # before its first value P = 0
-    return np.maximum(moved, 0.0) / span, size
+    return Result(
+        value=worst,
+        details=details,
+        sentence=(
+            f"In {spoken(pair, table)} the distribution of {target} among records with equal {spoken_keys(pair)} "
+            f"differs from the overall one by up to {number(worst, 3)}; {percent(violating / n)} of the records "
+            f"({violating:,} of {n:,}) are in groups beyond {number(t)}."
+        ),
+        warnings=[
+            *structure_note(pair, table),
+            *([] if ordered else continuous_note(pair, target, bins)),
+            *missing,
+        ],
+        records=records,
+        flag="violating",
+        rank="distance",
+        plot_data={"quantiles": {"quantile": list(quantiles), "distance": list(quantiles.values())}},
+    )

@@ -1,10 +1,10 @@
-"""Attribute disclosure inside one file: how varied the target is among records with equal keys."""
+"""l-diversity: how varied the target is among records of one file with equal keys."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from typing import Any
+from typing import NamedTuple
 
 import narwhals as nw
 import numpy as np
@@ -15,12 +15,12 @@ from glasshouse.core.limits import Limit
 from glasshouse.core.measure import measure
 from glasshouse.core.plain import number, percent
 from glasshouse.core.result import Result
+from glasshouse.core.words import plural
 from glasshouse.data.pair import Pair
-from glasshouse.disclosure.identity.closeness import class_distances
-from glasshouse.disclosure.identity.tables import STRUCTURE, spoken, spoken_keys, structure_note
+from glasshouse.disclosure.identity.tables import STRUCTURE, spoken, structure_note
+from glasshouse.disclosure.roles import CellFrame, Groups, KeyGroups, continuous_note, spoken_keys
 from glasshouse.engines.cells.classes import Classes, Side, target_classes
-from glasshouse.engines.cells.counting import MANY_LEVELS
-from glasshouse.engines.cells.grouping import Grouping, as_grouping
+from glasshouse.engines.cells.grouping import as_grouping
 
 TOLERANCE = 1e-12
 SIZE = nw.col("f").cast(nw.Float64)
@@ -28,7 +28,7 @@ ENTROPY = SIZE.log() - nw.col("clogc") / SIZE  # H = ln f - sum(c ln c) / f
 LIMITS = f"a group of one record always holds one value; {STRUCTURE}"
 
 
-def _running(cells: nw.LazyFrame[Any], ours: Side, by: tuple[str, ...]) -> nw.LazyFrame[Any]:
+def _running(cells: CellFrame, ours: Side, by: tuple[str, ...]) -> CellFrame:
     """Sums of the j rarest values of a class, r_l + ... + r_m with l = m - j + 1, as a running sum of its counts."""
     own = {"original": "d", "released": "s"}[ours.table]
     return cells.with_columns(
@@ -39,7 +39,7 @@ def _running(cells: nw.LazyFrame[Any], ours: Side, by: tuple[str, ...]) -> nw.La
 
 
 def _diverse(
-    pair: Pair, table: str, target: str, c: float, bins: Any, key_groups: Any, in_memory: bool = False
+    pair: Pair, table: str, target: str, c: float, bins: Groups, key_groups: KeyGroups, in_memory: bool = False
 ) -> Classes:
     holds = (nw.col("largest").cast(nw.Float64) < c * nw.col("tail").cast(nw.Float64)) & (
         nw.col("tail") < nw.col("total")
@@ -49,7 +49,7 @@ def _diverse(
         table,
         target,
         key_groups=key_groups,
-        target_group=target_grouping(pair, target, bins),
+        target_group=as_grouping(pair, target, bins),
         in_memory=in_memory,
         prepare=_running,
         # tails shrink as l grows, so the levels that hold are 2, ..., L and counting them gives L
@@ -57,18 +57,45 @@ def _diverse(
     )
 
 
-def target_grouping(pair: Pair, target: str, bins: Any) -> Grouping | None:
-    return as_grouping(pair, target, bins)
+class Diversity(NamedTuple):
+    """How varied one target is inside the key classes: the least varied class, and the records below l."""
 
+    distinct: int
+    entropy: float  # in nats
+    recursive: int
+    few_distinct: int
+    low_entropy: int
+    dominated: int
+    single: int
+    classes: int
+    n: int
+    dropped: int
 
-def continuous_note(pair: Pair, target: str, bins: Any) -> list[str]:
-    distinct = pair.n_distinct(target)
-    if bins is None and pair.is_numeric(target) and distinct > MANY_LEVELS:
-        return [
-            f"target {target!r} has {distinct:,} distinct values, each counted as a value of its own; bins=10 "
-            "compares ranges instead"
-        ]
-    return []
+    @property
+    def entropy_l(self) -> float:
+        """Equally frequent values that would have this entropy."""
+        return math.exp(self.entropy)
+
+    def details(self, l: int) -> dict[str, float]:
+        """The figures under the names results show them by."""
+        return {
+            "distinct_min": self.distinct,
+            "entropy_min": self.entropy_l,
+            "recursive_min": self.recursive,
+            "distinct_l": self.distinct,
+            "entropy_l": self.entropy_l,
+            "entropy_nats": self.entropy,
+            "n_violating_distinct": self.few_distinct,
+            "n_violating_entropy": self.low_entropy,
+            "n_violating_recursive": self.dominated,
+            f"n_violating_distinct_l{l}": self.few_distinct,
+            f"n_violating_entropy_l{l}": self.low_entropy,
+            "share_violating": self.few_distinct / self.n,
+            "n_violating_single": self.single,
+            "n_classes": self.classes,
+            "n": self.n,
+            "n_dropped": self.dropped,
+        }
 
 
 @measure(
@@ -91,27 +118,85 @@ def continuous_note(pair: Pair, target: str, bins: Any) -> list[str]:
     riskutility=("l-Diversity", lambda r: {"l": r.value}),
 )
 def l_diversity(
-    pair: Pair, *, table: str = "released", l: int = 2, c: float = 2.0, bins: Any = None, key_groups: Any = None
+    pair: Pair,
+    *,
+    table: str = "released",
+    l: int = 2,
+    c: float = 2.0,
+    bins: Groups = None,
+    key_groups: KeyGroups = None,
 ) -> Result:
     """Fewest different target values in a group of records with equal keys (distinct, entropy and recursive
     l-diversity).
 
-    Per class with counts r_1 >= r_2 >= ... >= r_m: distinct = m, entropy = exp(-sum p ln p), recursive = the largest l
-    with r_1 < c (r_l + ... + r_m), at least 1. The headline is the smallest distinct. A missing target is a value of
-    its own, a missing key equals only a missing key. With several targets each is also looked at inside classes made
-    finer by the other targets (``joint``).
+    Where everybody with the same keys has the same target value, knowing the keys is knowing the value, even in a
+    large group.
+
+    Parameters
+    ----------
+    pair : Pair
+        The tables with keys and one or several targets. A missing target is a value of its own, and a missing key
+        equals only a missing key.
+    table : {"released", "original"}, default "released"
+        The table whose groups are counted.
+    l : int, default 2
+        Groups with fewer than l values violate l-diversity; only the counts of violations depend on it.
+    c : float, default 2.0
+        The constant of recursive l-diversity: how far the most frequent value may outweigh the rare ones.
+    bins : int, sequence of float or None, default None
+        Groups of a numeric target: a number of quantile groups or the breaks. None counts every value.
+    key_groups : int, sequence of float, mapping or None, default None
+        Groups of numeric keys: one wish for all of them, or {key: number of groups or breaks}.
+
+    Returns
+    -------
+    Result
+        ``value`` is the smallest number of distinct values over groups and targets; there is no baseline. ``details``
+        hold the smallest ``entropy_min`` and ``recursive_min``, the records below l by each definition
+        (``n_violating_*``), those of them alone in their group (``n_violating_single``), the same per target under
+        its name, and with several targets ``joint``: each target inside groups that also agree on the others, the
+        least of them. ``records`` give ``distinct``, ``entropy`` and ``recursive`` of a record's group, and
+        ``violating``.
+
+    Notes
+    -----
+    Per group with counts r_1 >= r_2 >= ... >= r_m and shares p = r / sum r::
+
+        distinct  = m
+        entropy   = exp(-sum p ln p)
+        recursive = largest l >= 2 with r_1 < c (r_l + ... + r_m), else 1
+
+    and each figure is the smallest over groups. Entropy l-diversity implies distinct l-diversity.
+
+    References
+    ----------
+    .. [1] Machanavajjhala, A., Kifer, D., Gehrke, J. and Venkitasubramaniam, M. (2007), L-diversity: privacy beyond
+       k-anonymity. ACM Transactions on Knowledge Discovery from Data 1(1).
+
+    Examples
+    --------
+    >>> import glasshouse as gh
+    >>> result = gh.disclosure.l_diversity(gh.data.load("health").pair())
+    >>> result.value, round(result.details["share_violating"], 3)
+    (1, 0.358)
     """
     if l < 1:
         raise InputError(f"l={l}: l-diversity asks for at least l = 1 value")
     if c <= 0:
         raise InputError(f"c={c}: the constant of recursive l-diversity must be positive")
-    figures = {t: _diversity_figures(_diverse(pair, table, t, c, bins, key_groups), l) for t in pair.targets}
-    worst = min(figures, key=lambda t: (figures[t]["distinct_min"], -figures[t]["n_violating_distinct"]))
+    figures = {t: _diversity(_diverse(pair, table, t, c, bins, key_groups), l) for t in pair.targets}
+    worst = min(figures, key=lambda t: (figures[t].distinct, -figures[t].few_distinct))
     least = figures[worst]
-    details: dict[str, Any] = {**least, "l": l, "c": c, "table": table, **figures}
+    details: dict[str, object] = {
+        **least.details(l),
+        "l": l,
+        "c": c,
+        "table": table,
+        **{t: found.details(l) for t, found in figures.items()},
+    }
     if len(pair.targets) > 1:
         details["joint"] = _joint(pair, table, l, c, bins, key_groups)
-    n = least["n"]
+    n = least.n
 
     def records() -> Mapping[str, np.ndarray]:
         per_target = {}
@@ -129,19 +214,25 @@ def l_diversity(
             }
         return {**found, "violating": found["distinct"] < l}
 
-    of = f" of {worst}" if len(pair.targets) > 1 else f" of {pair.targets[0]}"
     return Result(
-        value=least["distinct_min"],
+        value=least.distinct,
         details=details,
         sentence=(
             f"In {spoken(pair, table)} the least varied group with equal {spoken_keys(pair)} holds "
-            f"{number(least['distinct_min'])} value{'' if least['distinct_min'] == 1 else 's'}{of}; "
-            f"{percent(least['n_violating_distinct'] / n)} of the records ({least['n_violating_distinct']:,} of "
+            f"{number(least.distinct)} {plural(least.distinct, 'value')} of {worst}; "
+            f"{percent(least.few_distinct / n)} of the records ({least.few_distinct:,} of "
             f"{n:,}) are in groups with fewer than {l}."
         ),
         warnings=[*structure_note(pair, table), *(w for t in pair.targets for w in continuous_note(pair, t, bins))],
         records=records,
         flag="violating",
+        plot_data={
+            "below_l": {
+                "l": l,
+                "definition": ["distinct", "entropy", "recursive"],
+                "records": [least.few_distinct, least.low_entropy, least.dominated],
+            }
+        },
     )
 
 
@@ -152,7 +243,7 @@ def _least(columns: list[np.ndarray]) -> np.ndarray:
     return least
 
 
-def _diversity_figures(classes: Classes, l: int) -> dict[str, Any]:
+def _diversity(classes: Classes, l: int) -> Diversity:
     """Minima over classes and records in classes below l. The tolerance keeps three equally frequent values 3-diverse
     by entropy.
     """
@@ -171,29 +262,21 @@ def _diversity_figures(classes: Classes, l: int) -> dict[str, Any]:
         dominated=records(nw.col("recursive") < l),
         single=records((f == 1) & (nw.col("kinds") < l)),
     )
-    n = classes.n
-    entropy = max(float(sums["entropy"]), 0.0)
-    return {
-        "distinct_min": int(sums["distinct"]),
-        "entropy_min": math.exp(entropy),
-        "recursive_min": int(sums["recursive"]),
-        "distinct_l": int(sums["distinct"]),
-        "entropy_l": math.exp(entropy),
-        "entropy_nats": entropy,
-        "n_violating_distinct": int(sums["few"]),
-        "n_violating_entropy": int(sums["low"]),
-        "n_violating_recursive": int(sums["dominated"]),
-        f"n_violating_distinct_l{l}": int(sums["few"]),
-        f"n_violating_entropy_l{l}": int(sums["low"]),
-        "share_violating": sums["few"] / n,
-        "n_violating_single": int(sums["single"]),
-        "n_classes": int(sums["classes"]),
-        "n": n,
-        "n_dropped": classes.dropped,
-    }
+    return Diversity(
+        distinct=int(sums["distinct"]),
+        entropy=max(float(sums["entropy"]), 0.0),
+        recursive=int(sums["recursive"]),
+        few_distinct=int(sums["few"]),
+        low_entropy=int(sums["low"]),
+        dominated=int(sums["dominated"]),
+        single=int(sums["single"]),
+        classes=int(sums["classes"]),
+        n=classes.n,
+        dropped=classes.dropped,
+    )
 
 
-def _joint(pair: Pair, table: str, l: int, c: float, bins: Any, key_groups: Any) -> dict[str, Any]:
+def _joint(pair: Pair, table: str, l: int, c: float, bins: Groups, key_groups: KeyGroups) -> dict[str, float]:
     """Several targets at once: each one's diversity in classes that also agree on the other targets, the minimum over
     targets.
     """
@@ -201,103 +284,9 @@ def _joint(pair: Pair, table: str, l: int, c: float, bins: Any, key_groups: Any)
     for target in pair.targets:
         others = tuple(t for t in pair.targets if t != target)
         wider = pair.replace(keys=(*pair.keys, *others), target=target)
-        finer.append(_diversity_figures(_diverse(wider, table, target, c, bins, key_groups), l))
-    return {name: min(f[name] for f in finer) for name in ("distinct_min", "entropy_min", "recursive_min")}
-
-
-@measure(
-    side="disclosure",
-    family="identity",
-    threat="attribute",
-    better="lower",
-    needs=("keys", "target"),
-    table="single",
-    unit="distance",
-    limit=Limit("value", warn=0.2, fail=0.5, why="t = 0.2 (riskutility); 0.5: glasshouse default"),
-    cite="Li, Li and Venkatasubramanian (2007), t-closeness",
-    attacker="the keys of somebody in the file and the target's overall distribution",
-    caveats=f"small groups are far from any distribution by construction; {STRUCTURE}",
-    group="classes",
-    title="t-closeness",
-    tier="fast",
-    advice=STANDS_ALONE,
-    riskutility=("t-Closeness", lambda r: {"t": r.value}),
-)
-def t_closeness(
-    pair: Pair,
-    *,
-    table: str = "released",
-    t: float = 0.2,
-    distance: str = "auto",
-    ground: str = "rank",
-    bins: Any = None,
-    key_groups: Any = None,
-) -> Result:
-    """Largest distance between the target's distribution in a group with equal keys and its distribution in the whole
-    file.
-
-    ``distance="nominal"``: half the sum of |p_t - g_t|, for categories. ``"ordered"``: the earth mover's distance of
-    Li et al., values sorted, m distinct ones, sum over i of |P_i - G_i| / (m - 1) with cumulative distributions P and
-    G; ``ground="value"`` weighs by the gaps between values instead of ranks. "auto" takes ordered for ordinal and
-    numeric columns of the schema. t = the largest distance over classes.
-    """
-    if not 0 <= t <= 1:
-        raise InputError(f"t must be a number between 0 and 1, not {t}")
-    if distance not in ("auto", "nominal", "ordered"):
-        raise InputError(f"distance={distance!r}: choose 'auto', 'nominal' or 'ordered'")
-    if ground not in ("rank", "value"):
-        raise InputError(f"ground={ground!r}: choose 'rank' or 'value'")
-    target = str(pair.target)
-    ordered = distance == "ordered" or (
-        distance == "auto" and pair.schema[target].kind in ("ordinal", "numeric", "integer", "datetime")
-    )
-    if ground == "value" and (not pair.is_numeric(target) or not ordered or bins is not None):
-        raise InputError(
-            f"ground='value' needs a numeric target measured by the ordered distance; {target!r} is "
-            f"{pair.schema[target].kind}"
-        )
-    made = class_distances(pair, table, target, ordered, ground, target_grouping(pair, target, bins), key_groups)
-    worst, n = made.largest, made.n
-    details: dict[str, Any] = {
-        "t_achieved": worst,
-        "t": t,
-        "distance": "ordered" if ordered else "nominal",
-        "n_classes": made.n_classes,
-        "n": n,
-        "n_dropped": made.dropped,
-        "table": table,
-        **made.violations(t),
-        "quantiles": made.quantiles,
+        finer.append(_diversity(_diverse(wider, table, target, c, bins, key_groups), l))
+    return {
+        "distinct_min": min(f.distinct for f in finer),
+        "entropy_min": min(f.entropy_l for f in finer),
+        "recursive_min": min(f.recursive for f in finer),
     }
-    violating = details["n_violating"]
-    details[f"n_violating_{t:g}".replace(".", "p")] = violating
-
-    def records() -> Mapping[str, np.ndarray]:
-        local = class_distances(
-            pair, table, target, ordered, ground, target_grouping(pair, target, bins), key_groups, in_memory=True
-        )
-        found = local.records()
-        return {"distance": found, "violating": found > t + TOLERANCE}
-
-    missing = (
-        [f"{made.without:,} records have no value of {target!r}, which has no place in an order; they were left out"]
-        if made.without
-        else []
-    )
-    return Result(
-        value=worst,
-        details=details,
-        sentence=(
-            f"In {spoken(pair, table)} the distribution of {target} among records with equal {spoken_keys(pair)} "
-            f"differs from the overall one by up to {number(worst, 3)}; {percent(violating / n)} of the records "
-            f"({violating:,} of {n:,}) are in groups beyond {number(t)}."
-        ),
-        warnings=[
-            *structure_note(pair, table),
-            *continuous_note(pair, target, bins)[: 0 if ordered else None],
-            *missing,
-        ],
-        records=records,
-        flag="violating",
-        rank="distance",
-    )

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 
@@ -21,6 +20,7 @@ from glasshouse.disclosure.identity.risk_formulas import (
     franconi_exact,
     global_threshold,
     household_risk,
+    weighted_median,
 )
 from glasshouse.disclosure.identity.tables import (
     STRUCTURE,
@@ -31,7 +31,7 @@ from glasshouse.disclosure.identity.tables import (
     spoken,
     structure_note,
 )
-from glasshouse.disclosure.identity.uniques import weighted_median
+from glasshouse.disclosure.roles import KeyGroups
 from glasshouse.engines.cells.classes import ClassCodes, class_codes
 
 METHODS = ("franconi", "franconi_exact", "loglinear")
@@ -73,16 +73,77 @@ def individual_risk(
     model: str = "default",
     interactions: Sequence[Sequence[str]] = (),
     scale: str = "population",
-    key_groups: Any = None,
+    key_groups: KeyGroups = None,
 ) -> Result:
     """Mean probability that a record is re-identified by looking up its keys in the population.
 
-    With survey weights F is their sum in the record's class, f its size, p = f/F and the risk is r = E(1/F_pop | f) of
-    Benedetti and Franconi: p/(1-p) ln(1/p) for f = 1, p/(1-p) - (p/(1-p))^2 ln(1/p) for f = 2, p/(f - (1-p)) above
-    ("franconi", as in use) or the exact integral throughout ("franconi_exact"). Without weights r = 1/f. "loglinear"
-    fits expected counts mu to the keys, Lambda = mu / pi with the sampling fraction pi, and r = E(1/F_pop | f,
-    Lambda); for uniques (1 - e^-v)/v with v = (1 - pi) Lambda. ``scale="sample"`` leaves out the division by pi, as
-    sdcMicro does. With a cluster column the household risk is 1 - product of (1 - r_i).
+    With survey weights a record that is alone in the file need not be alone among everybody; without them the file is
+    taken for the population, and a record's risk is 1 over the size of its group.
+
+    Parameters
+    ----------
+    pair : Pair
+        The tables with keys, best with ``weights``; with ``cluster`` (households) the risk that anybody of the
+        household is found is computed too. A missing key fits every value unless the pair was given another rule.
+    table : {"released", "original"}, default "released"
+        The table attacked.
+    method : {"franconi", "franconi_exact", "loglinear"}, default "franconi"
+        How the population is reached from the weights: the form in use, the exact integral, or a log-linear model.
+    alpha : float, default 1.0
+        What an incomplete record counts in the group of another one it is compatible with, from 0 to 1.
+    threshold : float, default 0.1
+        Records above this risk are counted and flagged ``at_risk``.
+    max_global_risk : float, default 0.01
+        Goal for the mean risk; ``global_threshold`` is the record risk to cut at in order to reach it.
+    sampling_fraction : float or None, default None
+        Share of the population in the table, for "loglinear"; taken from the weights where it is not given.
+    model : {"default", "IPF", "CE", "PML", "weightedLLM"}, default "default"
+        For "loglinear": main effects, iterative proportional fitting, Clogg and Eliason's offset, pseudo maximum
+        likelihood, or the weighted count as a covariate.
+    interactions : sequence of sequences of str, default ()
+        For "loglinear": sets of keys whose interactions the model holds.
+    scale : {"population", "sample"}, default "population"
+        For "loglinear": "sample" leaves out the division by the sampling fraction, as sdcMicro does.
+    key_groups : int, sequence of float, mapping or None, default None
+        Groups of numeric keys: one wish for all of them, or {key: number of groups or breaks}.
+
+    Returns
+    -------
+    Result
+        ``value`` is the mean risk; there is no baseline. ``details`` hold the expected number of re-identifications
+        (``global_risk_ER``), records above the threshold, outliers (``n_high_risk``: above 0.1 and above the median
+        plus 3 median deviations), ``bands`` of risk, ``hier_risk_*`` with households, and for "loglinear" ``tau1``
+        (file uniques expected to be alone in the population) and ``tau2`` (expected right matches among them).
+        ``records`` give ``risk``, group sizes ``fk`` and ``Fk``, ``at_risk`` and ``cluster_risk``.
+
+    Notes
+    -----
+    f is the size of the record's group, F the sum of weights in it, p = f/F, and r = E(1/F_pop | f)::
+
+        f = 1:  p/(1-p) ln(1/p)
+        f = 2:  p/(1-p) - (p/(1-p))^2 ln(1/p)
+        f > 2:  p / (f - (1-p))     ("franconi"), the exact integral with "franconi_exact"
+
+    "loglinear" fits expected counts mu to the keys, Lambda = mu / pi with the sampling fraction pi, and takes
+    r = E(1/F_pop | f, Lambda); for uniques that is (1 - e^-v)/v with v = (1 - pi) Lambda. The risk of a household is
+    1 - product of (1 - r_i).
+
+    References
+    ----------
+    .. [1] Benedetti, R. and Franconi, L. (1998), Statistical and technological solutions for controlled data
+       dissemination. Pre-proceedings of New Techniques and Technologies for Statistics.
+    .. [2] Franconi, L. and Polettini, S. (2004), Individual risk estimation in mu-Argus: a review. Privacy in
+       Statistical Databases.
+    .. [3] Skinner, C. and Shlomo, N. (2008), Assessing identification risk in survey microdata using log-linear
+       models. Journal of the American Statistical Association 103.
+
+    Examples
+    --------
+    >>> import glasshouse as gh
+    >>> pair = gh.data.load("health").pair()
+    >>> result = gh.disclosure.individual_risk(pair, table="original", method="loglinear", sampling_fraction=0.1)
+    >>> round(result.value, 4), result.details["n_uniques"]
+    (0.0358, 66)
     """
     if method not in METHODS:
         raise InputError(f"method={method!r}: choose one of {', '.join(METHODS)}")
@@ -145,7 +206,7 @@ def _loglinear(
     model: str,
     interactions: Sequence[Sequence[str]],
     scale: str,
-    key_groups: Any,
+    key_groups: KeyGroups,
 ) -> Result:
     fraction = population_share(pair, table, sampling_fraction)
     if fraction is None:
@@ -225,10 +286,10 @@ def _result(
     table: str,
     risk: np.ndarray,
     records_with: np.ndarray,
-    records: Any,
+    records: Callable[[], Mapping[str, np.ndarray]],
     threshold: float,
     max_global_risk: float,
-    details: dict[str, Any],
+    details: Mapping[str, object],
     warnings: list[str],
 ) -> Result:
     """Aggregates of risks given with the number of records that have them."""
@@ -241,7 +302,7 @@ def _result(
     edges = np.array([-np.inf, *LEVELS[:-1], 1.0 - 1e-12, np.inf])
     names = ("<= 0.05", "0.05-0.1", "0.1-0.2", "0.2-0.5", "> 0.5", "1")
     banded = np.bincount(np.searchsorted(edges, risk, side="left") - 1, weights=records_with, minlength=6)
-    figures: dict[str, Any] = {
+    figures: dict[str, object] = {
         "mean": mean,
         "global_risk": mean,
         "global_risk_ER": expected,
@@ -278,5 +339,5 @@ def _result(
         warnings=warnings,
         records=records,
         flag="risk",
-        plot_data={"risk": {"band": list(names), "records": [int(c) for c in banded]}},
+        plot_data={"table": table, "risk": {"band": list(names), "records": [int(c) for c in banded]}},
     )

@@ -7,7 +7,6 @@ offset or a weight covariate need that table, which is refused beyond ``LARGEST_
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 
@@ -26,12 +25,43 @@ def expected_counts(
     interactions: Sequence[Sequence[int]],
     fraction: float,
 ) -> np.ndarray:
-    """Fitted mean mu of each class (rows of ``codes``, from 0, no gaps).
+    """Fitted mean mu of each key class.
 
-    "default": Poisson main effects, mu = n prod (n_v / n). "IPF": the same or with ``interactions`` (sets of columns),
-    by iterative proportional fitting on the observed margins. "CE" (Clogg and Eliason): offset log(f / F + 0.1).
-    "PML": pseudo maximum likelihood, the margins of the weighted counts, brought to the size of the file.
-    "weightedLLM": the weighted count as an explanatory variable.
+    Parameters
+    ----------
+    codes : ndarray
+        Key codes of the classes: one row per class, one column per key, from 0 without gaps.
+    sizes, weights : ndarray
+        Records f and sum of survey weights F per class.
+    model : {"default", "IPF", "CE", "PML", "weightedLLM"}
+        The log-linear model, see the notes.
+    interactions : sequence of sequences of int
+        Sets of columns whose interactions the model holds; for "default", "IPF" and "CE".
+    fraction : float
+        Sampling fraction, which brings weighted counts to the size of the file.
+
+    Returns
+    -------
+    ndarray
+        mu of every class.
+
+    Notes
+    -----
+    "default": Poisson main effects, mu = n prod (n_v / n). "IPF": the same or with interactions, by iterative
+    proportional fitting on the observed margins. "CE" (Clogg and Eliason): offset log(f / F + 0.1). "PML": pseudo
+    maximum likelihood, the margins of the weighted counts, brought to the size of the file. "weightedLLM": the
+    weighted count as an explanatory variable.
+
+    References
+    ----------
+    .. [1] Skinner and Shlomo (2008), Assessing identification risk in survey microdata using log-linear models.
+
+    Examples
+    --------
+    >>> codes = np.array([[0, 0], [0, 1], [1, 0], [1, 1]])
+    >>> sizes = np.array([3, 1, 1, 3])
+    >>> expected_counts(codes, sizes, sizes, "default", (), 1.0).tolist()
+    [2.0, 2.0, 2.0, 2.0]
     """
     if model not in MODELS:
         raise InputError(f"model={model!r}: choose one of {', '.join(MODELS)}")
@@ -71,8 +101,30 @@ def _product(codes: np.ndarray, sizes: np.ndarray) -> np.ndarray:
 def proportional_fit(
     count: np.ndarray, margins: Sequence[Sequence[int]], start: np.ndarray, tolerance: float = 1e-12, most: int = 2000
 ) -> np.ndarray:
-    """Scale ``start`` until each of ``margins`` agrees with the counts: the maximum likelihood fit of that model with
-    offset log(start).
+    """Scale a table until its margins agree with those counted: the maximum likelihood fit of a log-linear model.
+
+    Parameters
+    ----------
+    count : ndarray
+        Counts, one axis per key.
+    margins : sequence of sequences of int
+        The axes of each margin that has to agree.
+    start : ndarray
+        Table to start from; its logarithm is the offset of the model.
+    tolerance : float, default 1e-12
+        Largest relative change of a pass that counts as none.
+    most : int, default 2000
+        Passes at most.
+
+    Returns
+    -------
+    ndarray
+        The fitted table.
+
+    Examples
+    --------
+    >>> proportional_fit(np.array([[3.0, 1.0], [1.0, 3.0]]), [(0,), (1,)], np.ones((2, 2))).tolist()
+    [[2.0, 2.0], [2.0, 2.0]]
     """
     fitted = start * (count.sum() / start.sum())
     axes = [tuple(k for k in range(count.ndim) if k not in margin) for margin in margins]
@@ -99,7 +151,7 @@ def _with_covariate(count: np.ndarray, weight: np.ndarray) -> np.ndarray:
             f"this model needs a design of {columns} columns by {count.size:,} rows; use model='CE' or fewer keys"
         )
     grid = np.indices(count.shape).reshape(count.ndim, -1)
-    parts: list[Any] = [np.ones(count.size), weight.ravel() / max(weight.max(), 1e-300)]
+    parts: list[np.ndarray] = [np.ones(count.size), weight.ravel() / max(weight.max(), 1e-300)]
     parts += [(grid[v] == level).astype(float) for v in range(count.ndim) for level in range(1, count.shape[v])]
     design, y = np.stack(parts, axis=1), count.ravel()
     mu = y + 0.1

@@ -1,174 +1,25 @@
-"""Identity risk seen from the population: three attackers, and how many file uniques are unique among everybody."""
+"""Population uniqueness: how many records that are alone in the file are alone among everybody."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
-
-import narwhals as nw
 import numpy as np
 
 from glasshouse.core.advice import STANDS_ALONE
 from glasshouse.core.errors import InputError, NotApplicable
-from glasshouse.core.limits import Limit
 from glasshouse.core.measure import measure
 from glasshouse.core.plain import percent
 from glasshouse.core.result import Result
 from glasshouse.data.pair import Pair
-from glasshouse.disclosure.identity.population_estimators import all_estimates, dankar
+from glasshouse.disclosure.identity.population_estimators import ESTIMATORS, Estimate, all_estimates, dankar
 from glasshouse.disclosure.identity.tables import (
-    STRUCTURE,
     is_synthetic,
     missing_notes,
     population_share,
-    refuse_zero_weights,
     sizes_of,
     spoken,
-    spoken_keys,
     structure_note,
 )
-from glasshouse.engines.cells.classes import groupings, has_weights
-from glasshouse.engines.cells.counting import count_cells
-
-ATTACKERS = ("prosecutor", "journalist", "marketer")
-NEEDS_POPULATION = (
-    "needs to know the population: give sampling_fraction= (the share of the population in the file), weights= "
-    "or population="
-)
-
-
-@measure(
-    side="disclosure",
-    family="identity",
-    threat="identity",
-    better="lower",
-    needs=("keys",),
-    table="single",
-    limit=Limit("value", warn=0.1, fail=0.2, why="mean risk of 0.1 (riskutility); fail above 0.2: glasshouse default"),
-    cite="El Emam (2013), Guide to the de-identification of personal health information; ARX (Prasser et al. 2020)",
-    attacker=(
-        "the keys of one person known to be in the file (prosecutor), of one person (journalist), of many people "
-        "(marketer)"
-    ),
-    caveats=STRUCTURE,
-    group="classes",
-    tier="fast",
-    advice=STANDS_ALONE,
-    riskutility=("Attacker Risk", lambda r: {"value": r.value}),
-)
-def attacker_risk(
-    pair: Pair,
-    *,
-    table: str = "released",
-    attacker: str = "prosecutor",
-    sampling_fraction: float | None = None,
-    population: Any = None,
-    threshold: float = 0.1,
-    key_groups: Any = None,
-) -> Result:
-    """Mean probability that a guess among the records with a person's keys is right, for the prosecutor, the
-    journalist or the marketer.
-
-    Prosecutor (knows the person is in the file): 1/f_i, mean u/n with u classes. Journalist (does not): 1/F_i, mean
-    max(u / sum_q F_q, (1/n) sum_q f_q / F_q). Marketer (wants many): (1/n) sum_q f_q / F_q. F comes from a population
-    table, else from the sum of weights, else f / sampling_fraction, which has no default because it divides the risk.
-    """
-    if attacker not in ATTACKERS:
-        raise InputError(f"attacker={attacker!r}: choose one of {', '.join(ATTACKERS)}")
-    sizes = sizes_of(pair, table, "level", key_groups=key_groups)
-    n, f = sizes.n, sizes.f
-    prosecutor = {
-        "mean": float((sizes.number / f).sum() / n),
-        "max": float(1 / f.min()),
-        "share_above": float(sizes.number[1 / f > threshold + 1e-12].sum()) / n,
-    }
-    F, per_class, source = _population_sizes(pair, table, sampling_fraction, population, key_groups)
-    known: dict[str, dict[str, float] | None] = {"prosecutor": prosecutor, "journalist": None, "marketer": None}
-    if F is not None:
-        size, records_with, classes = F, per_class["records"], per_class["classes"]
-        marketer = float((records_with / size).sum() / n)
-        average = float(classes.sum() / (size * classes).sum())
-        known["marketer"] = {"mean": marketer, "max": float(1 / size.min())}
-        known["journalist"] = {
-            "mean": max(average, marketer),
-            "max": float(1 / size.min()),
-            "share_above": float(records_with[1 / size > threshold + 1e-12].sum()) / n,
-        }
-    chosen = known[attacker]
-    if chosen is None:
-        raise InputError(f"the {attacker} attacker {NEEDS_POPULATION}")
-    details: dict[str, Any] = {
-        f"{name}_{figure}": x for name, figures in known.items() if figures for figure, x in figures.items()
-    }
-    details |= {
-        "n_classes": sizes.classes,
-        "n": n,
-        "n_dropped": sizes.dropped,
-        "share_unique": sizes.records_of(1) / n,
-        "threshold": threshold,
-        "population_from": source,
-        "sampling_fraction": sampling_fraction,
-        "table": table,
-    }
-
-    def records() -> Mapping[str, np.ndarray]:
-        found = sizes.records()
-        return {"prosecutor": 1.0 / found["fk"], "fk": found["fk"]}
-
-    what = {
-        "prosecutor": "knows that a person is in the file",
-        "journalist": "does not know whether a person is in the file",
-        "marketer": "wants to identify as many people as possible",
-    }[attacker]
-    notes = [] if F is not None else [f"the journalist and the marketer {NEEDS_POPULATION.replace('needs', 'need', 1)}"]
-    return Result(
-        value=chosen["mean"],
-        details=details,
-        sentence=(
-            f"An attacker who {what} picks the right record of {spoken(pair, table)} by {spoken_keys(pair)} with "
-            f"probability {percent(chosen['mean'])} on average and {percent(chosen['max'])} at worst."
-        ),
-        warnings=[*structure_note(pair, table), *missing_notes(sizes), *notes],
-        records=records if attacker == "prosecutor" else None,
-        flag="prosecutor" if attacker == "prosecutor" else None,
-        plot_data={
-            "attackers": {
-                "attacker": [k for k, v in known.items() if v],
-                "mean": [v["mean"] for v in known.values() if v],
-                "max": [v["max"] for v in known.values() if v],
-            }
-        },
-    )
-
-
-def _population_sizes(
-    pair: Pair, table: str, sampling_fraction: float | None, population: Any, key_groups: Any
-) -> tuple[np.ndarray | None, dict[str, np.ndarray], str | None]:
-    """Population class sizes with the records and classes that have them, and where they come from."""
-    if population is not None:
-        whole = Pair(
-            population, pair._given[table], keys=pair.keys, schema=pair._given["schema"], missing=pair._given["missing"]
-        )
-        cells = count_cells(whole, key_groups=groupings(whole, key_groups))
-        d, s = nw.col("d"), nw.col("s")
-        counts = cells.grouped({"whole": d, "part": s}, s > 0, classes=nw.len())
-        F, f, classes = (counts[c].to_numpy().astype(float) for c in ("whole", "part", "classes"))
-        if (f > F).any():
-            raise InputError(
-                f"the {table} table is not a subset of the population on these keys: "
-                f"{int(classes[f > F].sum()):,} key combinations are more frequent in it than in the population"
-            )
-        return F, {"records": f * classes, "classes": classes}, "population table"
-    if sampling_fraction is None and not has_weights(pair, table):
-        return None, {}, None
-    refuse_zero_weights(pair, table)
-    sizes = sizes_of(pair, table, "level", key_groups=key_groups)
-    counted = {"records": sizes.number.astype(float), "classes": sizes.counts["classes"].to_numpy().astype(float)}
-    if sampling_fraction is not None:
-        share = population_share(pair, table, sampling_fraction)
-        assert share is not None
-        return sizes.f / share, counted, "sampling fraction"
-    return np.maximum(sizes.F, sizes.f), counted, "weights"
+from glasshouse.disclosure.roles import KeyGroups, spoken_keys
 
 
 @measure(
@@ -198,15 +49,64 @@ def population_uniqueness(
     sampling_fraction: float | None = None,
     population_size: int | None = None,
     rule: str | None = None,
-    key_groups: Any = None,
+    key_groups: KeyGroups = None,
 ) -> Result:
     """Probability that a record alone in the file is alone in the population too, by three published estimators shown
     as a range.
 
-    From the number n_j of classes with j records and the sampling fraction: Zayatz, Pitman's sampling formula by
-    maximum likelihood and the shifted negative binomial. The headline is the largest of the three (the cautious end)
-    and the interval is their range, not a confidence interval. ``rule="dankar"`` reads the one that Dankar et al.
-    (2012) would choose.
+    No estimator is nearest to the truth everywhere, so the range is the answer. On synthetic data the figure has a
+    meaning on the original only: the groups of a synthetic file are no sample of the population.
+
+    Parameters
+    ----------
+    pair : Pair
+        The tables with keys. Missing keys count as a level of their own or are dropped; they cannot be wildcards,
+        because the estimators need groups that do not overlap.
+    table : {"released", "original"}, default "released"
+        The table whose uniques are in question.
+    sampling_fraction : float or None, default None
+        Share of the population in the table, in (0, 1]; taken from the survey weights where it is not given.
+    population_size : int or None, default None
+        People in the population, in place of the sampling fraction.
+    rule : {None, "dankar"}, default None
+        None takes the largest estimate; "dankar" the one that the rule of Dankar et al. chooses.
+    key_groups : int, sequence of float, mapping or None, default None
+        Groups of numeric keys: one wish for all of them, or {key: number of groups or breaks}.
+
+    Returns
+    -------
+    Result
+        ``value`` is the largest estimate of P(F = 1 | f = 1), the cautious end, or the one the rule chooses;
+        ``interval`` is the range of the three and not a confidence interval; there is no baseline. ``details`` hold
+        each estimator's ``p_conditional`` and ``population_uniques`` (None where it has no solution), the file uniques
+        expected to be alone in the population, and ``dankar``, the estimator that rule reads. There are no records.
+
+    Notes
+    -----
+    The data enter through n_j, the number of groups with j records, and the sampling fraction: Zayatz weighs the
+    groups by the hypergeometric chance that j people give one record, Pitman's sampling formula is fitted by maximum
+    likelihood, and the shifted negative binomial by its moments. The rule of Dankar et al. reads Pitman up to a
+    fraction of 0.1 (Zayatz where it fails), else the smaller of the shifted negative binomial and Zayatz.
+
+    References
+    ----------
+    .. [1] Zayatz, L. (1991), Estimation of the percent of unique population elements on a microdata file using the
+       sample. US Bureau of the Census.
+    .. [2] Hoshino, N. (2001), Applying Pitman's sampling formula to microdata disclosure risk assessment. Journal of
+       Official Statistics 17.
+    .. [3] Chen, G. and Keller-McNulty, S. (1998), Estimation of identification disclosure risk in microdata. Journal
+       of Official Statistics 14.
+    .. [4] Dankar, F. K., El Emam, K., Neisa, A. and Roffey, T. (2012), Estimating the re-identification risk of
+       clinical data sets. BMC Medical Informatics and Decision Making 12.
+
+    Examples
+    --------
+    >>> import glasshouse as gh
+    >>> pair = gh.data.load("health").pair()
+    >>> result = gh.disclosure.population_uniqueness(pair, table="original", sampling_fraction=0.1)
+    >>> low, high = result.interval
+    >>> round(low, 2), round(high, 2), result.details["sample_uniques"]
+    (0.04, 0.1, 66)
     """
     if rule not in (None, "dankar"):
         raise InputError(f"rule={rule!r}: choose 'dankar' or leave it out")
@@ -237,22 +137,19 @@ def population_uniqueness(
         )
     if single == 0 or n == N:
         known = 1.0 if single else 0.0
-        estimates = {
-            name: {"p_conditional": known, "population_uniques": float(single)}
-            for name in ("zayatz", "pitman_mle", "shifted_nb")
-        }
+        estimates = {name: Estimate(known, float(single)) for name in ESTIMATORS}
         failed: dict[str, str] = {}
     else:
         estimates, failed = all_estimates(j, counts, N)
     notes += [f"{name} has no estimate: {why}" for name, why in failed.items()]
-    ps = {name: e["p_conditional"] for name, e in estimates.items()}
-    chosen = dankar(estimates, fraction)
+    ps = {name: estimate.p for name, estimate in estimates.items()}
+    chosen = dankar(ps, fraction)
     low, high = min(ps.values()), max(ps.values())
     value = high if rule is None else ps[chosen] if chosen else None
     if value is None:
         raise NotApplicable("none of the estimators the rule chooses among has a solution on these class sizes")
-    details: dict[str, Any] = {
-        **estimates,
+    details: dict[str, object] = {
+        **{name: estimate.details() for name, estimate in estimates.items()},
         **dict.fromkeys(failed),
         "low": low,
         "high": high,

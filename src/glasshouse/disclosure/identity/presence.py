@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 import narwhals as nw
 import numpy as np
@@ -15,7 +14,7 @@ from glasshouse.core.measure import measure
 from glasshouse.core.plain import number, percent
 from glasshouse.core.result import Result
 from glasshouse.data.pair import Pair
-from glasshouse.disclosure.identity.tables import spoken_keys
+from glasshouse.disclosure.roles import KeyGroups, spoken_keys
 from glasshouse.engines.cells.classes import groupings
 from glasshouse.engines.cells.counting import count_cells
 
@@ -42,14 +41,49 @@ CAPPED = nw.when(S >= D).then(nw.lit(1.0)).otherwise(RATIO)
     riskutility=("delta-Presence", lambda r: {}),
 )
 def delta_presence(
-    pair: Pair, *, delta_min: float | None = None, delta_max: float | None = None, key_groups: Any = None
+    pair: Pair, *, delta_min: float | None = None, delta_max: float | None = None, key_groups: KeyGroups = None
 ) -> Result:
     """Largest probability that a person of the population is in the released sample, given the keys (delta-presence).
 
-    The original plays the population, the release the sample: delta_q = s_q / d_q; the release is (delta_min,
-    delta_max)-present when every delta_q of the population lies between. Where the release is no subset of the
-    original on the keys this has no meaning and only the coverage of keys is described: s_q/d_q capped at 1
-    (``membership_ratio``), s_q/d_q Nd/Ns (``coverage``), and key combinations that the release made up.
+    The original plays the population and the release the sample. Where the release is no subset of the original on
+    the keys, as with synthetic data, this has no meaning, and only the coverage of keys is described.
+
+    Parameters
+    ----------
+    pair : Pair
+        The tables with keys.
+    delta_min, delta_max : float or None, default None
+        Bounds asked for, between 0 and 1: how sure an attacker may be that somebody is not, or is, in the release.
+        Without them nothing is counted as a violation.
+    key_groups : int, sequence of float, mapping or None, default None
+        Groups of numeric keys: one wish for all of them, or {key: number of groups or breaks}.
+
+    Returns
+    -------
+    Result
+        ``value`` is the largest delta, ``baseline`` the share of the population that was released; not applicable
+        where the release is no subset. ``details`` hold the smallest delta, the people outside the bounds, the mean
+        coverage, ``iS`` (people whose keys are in the release), and key combinations that are lost or made up.
+        ``records`` give ``membership_ratio`` (s_q/d_q capped at 1), ``coverage`` (s_q/d_q Nd/Ns) and both class sizes.
+
+    Notes
+    -----
+    delta_q = s_q / d_q with d_q and s_q records of key combination q in the original and in the release. The release
+    is (delta_min, delta_max)-present when every delta_q of the population lies between the two.
+
+    References
+    ----------
+    .. [1] Nergiz, M. E., Atzori, M. and Clifton, C. (2007), Hiding the presence of individuals from shared databases.
+       ACM SIGMOD.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> import glasshouse as gh
+    >>> people = pl.DataFrame({"region": ["N", "N", "S", "S", "S", "S"]})
+    >>> result = gh.disclosure.delta_presence(people, pl.DataFrame({"region": ["N", "S"]}), keys="region")
+    >>> result.value, round(result.baseline, 3), result.details["delta_min"]
+    (0.5, 0.333, 0.25)
     """
     for name, bound in (("delta_min", delta_min), ("delta_max", delta_max)):
         if bound is not None and not 0 <= bound <= 1:
@@ -76,13 +110,14 @@ def delta_presence(
         beyond=records_if((D > 0) & (high + 1e-12 < RATIO)),
         empty=((D > 0) & (S == 0)).cast(nw.Int64).sum(),
     )
-    details: dict[str, Any] = {
+    made_up, above, share_found = int(sums["fabricated"]), int(sums["above"]), sums["found"] / n
+    details: dict[str, object] = {
         "mean": float(sums["ratio"]) / n,
-        "iS": sums["found"] / n,
-        "n_fabricated_keys": int(sums["fabricated"]),
+        "iS": share_found,
+        "n_fabricated_keys": made_up,
         "n_fabricated_records": int(sums["made_up"]),
         "n_lost_keys": int(sums["empty"]),
-        "n_keys_above": int(sums["above"]),
+        "n_keys_above": above,
         "n": n,
         "n_dropped": cells.dropped,
     }
@@ -92,14 +127,14 @@ def delta_presence(
         return local.records(membership_ratio=CAPPED, coverage=RATIO * (n / m), original_class=D, released_class=S)
 
     coverage = (
-        f"{percent(details['iS'])} of people have their {spoken_keys(pair)} in the release; "
-        f"{details['n_fabricated_keys']:,} key combinations of the release are nobody's in the original."
+        f"{percent(share_found)} of people have their {spoken_keys(pair)} in the release; "
+        f"{made_up:,} key combinations of the release are nobody's in the original."
     )
-    if sums["above"] or sums["fabricated"]:
+    if above or made_up:
         reason = (
-            f"the sample is not a subset of the population on these keys: {details['n_fabricated_keys']:,} of its "
+            f"the sample is not a subset of the population on these keys: {made_up:,} of its "
             "key combinations are not in the population and "
-            f"{details['n_keys_above']:,} are more frequent than there; delta-presence needs a release that is a "
+            f"{above:,} are more frequent than there; delta-presence needs a release that is a "
             "subset of the original, the coverage of keys is in the details"
         )
         return Result(

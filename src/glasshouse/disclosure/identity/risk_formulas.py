@@ -15,7 +15,23 @@ _LEGENDRE = 64
 
 
 def franconi(f: np.ndarray, F: np.ndarray) -> np.ndarray:
-    """The form in use: exact for f up to 2, p / (f - (1 - p)) above (sdcMicro "approx")."""
+    """The form in use: exact for f up to 2, p / (f - (1 - p)) above, as in sdcMicro.
+
+    Parameters
+    ----------
+    f, F : ndarray
+        Records of a class in the file, and the people they stand for.
+
+    Returns
+    -------
+    ndarray
+        Risk of a record of the class.
+
+    Examples
+    --------
+    >>> franconi(np.array([1.0, 3.0]), np.array([10.0, 30.0])).round(4).tolist()
+    [0.2558, 0.0476]
+    """
     f, p = _share(f, F)
     risk = p / (f - (1 - p))
     exact = f <= 2
@@ -26,6 +42,18 @@ def franconi(f: np.ndarray, F: np.ndarray) -> np.ndarray:
 def franconi_exact(f: np.ndarray, F: np.ndarray) -> np.ndarray:
     """The integral itself, for every f >= 1 (whole or not), stable for all p.
 
+    Parameters
+    ----------
+    f, F : ndarray
+        Records of a class in the file, and the people they stand for.
+
+    Returns
+    -------
+    ndarray
+        Risk of a record of the class.
+
+    Notes
+    -----
     f = 1 and 2 are elementary; for p >= 1/2 or large f the series (p/f) sum_j j! (1-p)^j / ((f+1) ... (f+j)) has only
     positive terms that fall fast; elsewhere v = p (e^s - 1) / (1 - p) turns the integral into one over s in (0, ln
     1/p), integrated by the tanh-sinh rule, whose nodes crowd at the ends where a fractional power is rough.
@@ -80,6 +108,20 @@ def _integral(f: np.ndarray, p: np.ndarray) -> np.ndarray:
 def expected_inverse(f: np.ndarray, v: np.ndarray) -> np.ndarray:
     """E(1 / (f + X)) with X ~ Poisson(v): integral over x in (0, v) of (1 - x/v)^(f-1) e^(-x) dx / v.
 
+    Parameters
+    ----------
+    f : ndarray
+        Records of a class in the file.
+    v : ndarray
+        People of the class expected outside the file.
+
+    Returns
+    -------
+    ndarray
+        Risk of a record of the class.
+
+    Notes
+    -----
     For f = 1 this is Skinner and Shlomo's (1 - e^-v) / v. Beyond 40 decay lengths nothing is left of the integrand.
     """
     f, v = np.asarray(f, float), np.asarray(v, float)
@@ -98,10 +140,23 @@ def expected_inverse(f: np.ndarray, v: np.ndarray) -> np.ndarray:
 
 
 def global_threshold(risk: np.ndarray, number: np.ndarray, largest: float) -> float | None:
-    """The record risk at which to cut so that the mean risk falls below ``largest``.
+    """The record risk at which to cut so that the mean risk falls below a goal.
 
-    The largest distinct risk x for which (risks up to x) + x * (records above x) < largest * n. None when the file is
-    already there, 0 when no cut reaches it.
+    Parameters
+    ----------
+    risk, number : ndarray
+        Risks, and the number of records that have each.
+    largest : float
+        Goal for the mean risk.
+
+    Returns
+    -------
+    float or None
+        None when the file is already there, 0 when no cut reaches it.
+
+    Notes
+    -----
+    The largest distinct risk x for which (risks up to x) + x * (records above x) < largest * n.
     """
     n = number.sum()
     if (risk * number).sum() < largest * n:
@@ -115,9 +170,53 @@ def global_threshold(risk: np.ndarray, number: np.ndarray, largest: float) -> fl
 
 
 def household_risk(risk: np.ndarray, cluster: np.ndarray) -> np.ndarray:
-    """Probability that somebody of the household is re-identified, 1 - product of (1 - r_i), for each member."""
+    """Probability that somebody of the household is re-identified, 1 - product of (1 - r_i), for each member.
+
+    Parameters
+    ----------
+    risk, cluster : ndarray
+        Risk and household of every record.
+
+    Returns
+    -------
+    ndarray
+        The household's risk, per record.
+
+    Examples
+    --------
+    >>> household_risk(np.array([0.5, 0.5, 0.1]), np.array([7, 7, 8])).round(2).tolist()
+    [0.75, 0.75, 0.1]
+    """
     _, index = np.unique(cluster, return_inverse=True)
     with np.errstate(divide="ignore"):
         safe = np.bincount(index, weights=np.log1p(-np.minimum(risk, 1.0)))
     made: np.ndarray = -np.expm1(safe)[index]
     return made
+
+
+def weighted_median(values: np.ndarray, counts: np.ndarray) -> float | None:
+    """Median of values given with counts: the mean of the two middle ones when their number is even.
+
+    Parameters
+    ----------
+    values, counts : ndarray
+        Values, and how often each occurs.
+
+    Returns
+    -------
+    float or None
+        None without any value.
+
+    Examples
+    --------
+    >>> weighted_median(np.array([1.0, 3.0]), np.array([1, 1]))
+    2.0
+    """
+    total = int(counts.sum())
+    if total == 0:
+        return None
+    order = np.argsort(values, kind="stable")
+    ends = np.cumsum(counts[order])
+    low = values[order][np.searchsorted(ends, (total - 1) // 2, side="right")]
+    high = values[order][np.searchsorted(ends, total // 2, side="right")]
+    return float(low + high) / 2

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from math import comb, factorial, prod
-from typing import Any
 
 import numpy as np
 
@@ -16,7 +15,8 @@ from glasshouse.core.measure import measure
 from glasshouse.core.plain import percent
 from glasshouse.core.result import Result
 from glasshouse.data.pair import Pair
-from glasshouse.disclosure.identity.tables import STRUCTURE, missing_rule, spoken, spoken_keys, structure_note
+from glasshouse.disclosure.identity.tables import STRUCTURE, missing_rule, spoken, structure_note
+from glasshouse.disclosure.roles import KeyGroups, spoken_keys
 from glasshouse.engines.cells.classes import ClassCodes, class_codes
 from glasshouse.engines.cells.subsets import MOST_KEYS, minimal_uniques
 
@@ -24,10 +24,30 @@ BANDS = tuple(round(0.1 * i, 1) for i in range(11))
 
 
 def msu_weight(size: int, keys: int, largest: int, score: str) -> float:
-    """What one minimal sample unique of ``size`` keys adds to a record's score, out of ``keys`` keys.
+    """What one minimal sample unique adds to a record's score.
 
+    Parameters
+    ----------
+    size, keys : int
+        Keys of the minimal sample unique (m) and all keys (M).
+    largest : int
+        Largest set searched (K).
+    score : {"elliot", "ihsn", "binary"}
+        The weight in use.
+
+    Returns
+    -------
+    float
+
+    Notes
+    -----
     "elliot": (M - m)! when every size is searched; with a limit K the product of (M - j) for j = m, ..., min(K, M - 1).
     "ihsn": (2^(M - m) - 1) m! (M - m)! / M!. "binary": 1 / 2^(m - 1).
+
+    Examples
+    --------
+    >>> msu_weight(1, 4, 4, "elliot"), msu_weight(2, 4, 4, "binary")
+    (6.0, 0.5)
     """
     if score == "elliot":
         return (
@@ -41,11 +61,28 @@ def msu_weight(size: int, keys: int, largest: int, score: str) -> float:
 
 
 def dis_scores(score: np.ndarray, pairs: int, fraction: float, keys: int) -> np.ndarray:
-    """DIS-SUDA: dis = 1 / (1 + P (1 - f) / (f score^Q A)), Q = 1 + (8 - M) / 20, A = sum of score^-Q over positive
-    scores.
+    """DIS-SUDA: an approximate probability that a match with a unique is right.
 
-    P is the number of records in classes of exactly two. The published form also holds the number of uniques, which
-    cancels. P = 0 gives 1.
+    Parameters
+    ----------
+    score : ndarray
+        SUDA scores.
+    pairs : int
+        Records in classes of exactly two (P).
+    fraction : float
+        Sampling fraction (f).
+    keys : int
+        Number of keys (M).
+
+    Returns
+    -------
+    ndarray
+        0 where the score is 0, 1 for the others where ``pairs`` is 0.
+
+    Notes
+    -----
+    dis = 1 / (1 + P (1 - f) / (f score^Q A)), Q = 1 + (8 - M) / 20, A = sum of score^-Q over positive scores. The
+    published form also holds the number of uniques, which cancels.
     """
     exponent = 1 + (8 - keys) / 20
     positive = score > 0
@@ -116,15 +153,64 @@ def suda(
     fraction: float = 0.01,
     max_k: int | None = None,
     score: str = "elliot",
-    key_groups: Any = None,
+    key_groups: KeyGroups = None,
 ) -> Result:
     """Share of records that some set of keys singles out, with a score for how few keys it takes (SUDA and DIS-SUDA).
 
+    A record that two ordinary facts single out is in more danger than one that needs all keys. A missing value is
+    part of no such set, and an ordinary value for the other records.
+
+    Parameters
+    ----------
+    pair : Pair
+        The tables with keys.
+    table : {"released", "original"}, default "released"
+        The table searched.
+    fraction : float, default 0.01
+        Sampling fraction of DIS-SUDA, between 0 and 1.
+    max_k : int or None, default None
+        Largest set of keys searched; None searches all of them. A limit makes the scores lower bounds.
+    score : {"elliot", "ihsn", "binary"}, default "elliot"
+        Weight of a minimal sample unique, see the notes.
+    key_groups : int, sequence of float, mapping or None, default None
+        Groups of numeric keys: one wish for all of them, or {key: number of groups or breaks}.
+
+    Returns
+    -------
+    Result
+        ``value`` is the share of records with a minimal sample unique; there is no baseline. ``details`` hold
+        ``smallest_msu``, ``msus_by_size``, mean and largest score and DIS score, what each key
+        (``attribute_contributions``) and each level (``level_contributions``) carries of the scores; keys share
+        minimal uniques, so their parts sum to more than 1. ``records`` give ``score``, ``dis_score``, ``msus``,
+        ``smallest_msu``, ``special_unique`` and ``contribution_<key>``.
+
+    Notes
+    -----
     A minimal sample unique (MSU) of record i is a set S of keys on which i is unique and on no proper subset of which
-    it is. With M keys the score is the sum over MSUs of (M - |S|)!; ``score="ihsn"`` and ``"binary"`` are other
-    weights in use. ``fraction`` is the sampling fraction of DIS-SUDA, an approximate probability that a match with a
-    unique is right. A missing value is part of no MSU and an ordinary value for the other records. ``max_k`` limits
-    the size of the sets searched, which makes scores lower bounds.
+    it is. With M keys and m = |S| the score of a record sums over its MSUs::
+
+        "elliot":  (M - m)!
+        "ihsn":    (2^(M - m) - 1) m! (M - m)! / M!
+        "binary":  1 / 2^(m - 1)
+
+    DIS-SUDA turns the score into an approximate probability that a match with a unique is right: with P records in
+    groups of two, Q = 1 + (8 - M)/20 and A the sum of score^-Q over positive scores,
+    dis = 1 / (1 + P (1 - fraction) / (fraction score^Q A)).
+
+    References
+    ----------
+    .. [1] Elliot, M., Manning, A. and Ford, R. (2002), A computational algorithm for handling the special uniques
+       problem. International Journal of Uncertainty, Fuzziness and Knowledge-Based Systems 10.
+    .. [2] Elliot, M. and Manning, A. (2003), DIS-SUDA.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> import glasshouse as gh
+    >>> table = pl.DataFrame({"a": [2, 1, 1], "b": [0, 3, 0], "c": [0, 6, 0]})
+    >>> result = gh.disclosure.suda(table, keys=["a", "b", "c"])
+    >>> result.record_arrays()["score"].tolist(), result.details["msus_by_size"]
+    ([2.0, 4.0, 2.0], {'1': 3, '2': 2, '3': 0})
     """
     keys = len(pair.keys)
     if not 0 < fraction < 1:
@@ -165,6 +251,7 @@ def suda(
         )
 
     by_band = np.histogram(dis[made.score > 0], bins=np.array(BANDS))[0]
+    bands = {f"{low:g}-{high:g}": int(c) for low, high, c in zip(BANDS, BANDS[1:], by_band, strict=False)}
     return Result(
         value=hit / n,
         figures={"smallest_set": keys + 1 if smallest is None else smallest},
@@ -178,7 +265,7 @@ def suda(
             "mean_dis_score": float(dis.sum() / n),
             "max_dis_score": float(dis.max(initial=0.0)),
             "n_dis_above_0.1": int((dis > 0.1).sum()),
-            "dis_bands": {f"{low:g}-{high:g}": int(c) for low, high, c in zip(BANDS, BANDS[1:], by_band, strict=False)},
+            "dis_bands": bands,
             "level_contributions": _levels(pair, classes, made),
             "fraction": fraction,
             "n": n,
@@ -193,7 +280,8 @@ def suda(
         rank="score",
         plot_data={
             "contributions": {"key": list(contributions), "share": list(contributions.values())},
-            "dis": {"low": list(BANDS[:-1]), "records": [int(c) for c in by_band]},
+            "sizes": {"keys": list(made.by_size), "sets": list(made.by_size.values())},
+            "dis": {"band": list(bands), "records": list(bands.values())},
         },
     )
 

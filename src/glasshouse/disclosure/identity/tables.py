@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import narwhals as nw
 
 from glasshouse.core.errors import InputError
 from glasshouse.data.pair import Pair
+from glasshouse.disclosure.roles import KeyGroups
 from glasshouse.engines.cells.classes import Sizes, class_sizes, has_weights, side
 
 STRUCTURE = (
@@ -17,31 +16,92 @@ STRUCTURE = (
 
 
 def missing_rule(pair: Pair, default: str) -> str:
-    """The rule the pair was given, else the measure's own default (tables.md 0.4)."""
+    """The rule for missing keys in force: the pair's own where the user gave one, else the measure's ``default``.
+
+    Two tables are matched with missing as a level of its own, but in one perturbed file a missing key may stand for
+    any value, so the best default differs between measures.
+
+    Parameters
+    ----------
+    pair : Pair
+        The tables.
+    default : {"level", "wildcard", "drop"}
+        The measure's own rule.
+
+    Returns
+    -------
+    str
+    """
     return pair.missing if pair.missing_given else default
 
 
+def is_one_table(pair: Pair) -> bool:
+    """Whether original and release are the same table, given once.
+
+    Parameters
+    ----------
+    pair : Pair
+        The tables.
+
+    Returns
+    -------
+    bool
+    """
+    return pair._given["original"] is pair._given["released"]
+
+
 def spoken(pair: Pair, table: str) -> str:
-    """The table a single-file figure was counted in, in words."""
-    if pair._given["original"] is pair._given["released"]:
+    """The table a single-file figure was counted in, in words.
+
+    Parameters
+    ----------
+    pair : Pair
+        The tables.
+    table : {"released", "original"}
+        The table in question.
+
+    Returns
+    -------
+    str
+        "the released table", "the original table", or "the table" where there is one only.
+    """
+    if is_one_table(pair):
         return "the table"
     return "the released table" if table == "released" else "the original table"
 
 
-def spoken_keys(pair: Pair) -> str:
-    keys = list(pair.keys)
-    if len(keys) > 6:
-        return f"all {len(keys)} keys"
-    return keys[0] if len(keys) == 1 else ", ".join(keys[:-1]) + " and " + keys[-1]
-
-
 def is_synthetic(pair: Pair, table: str) -> bool:
-    """True when the file assessed is a release that is not known to hold the original records, row by row."""
-    return table == "released" and not pair.row_paired and pair._given["original"] is not pair._given["released"]
+    """Whether the file assessed is a release that is not known to hold the original records, row by row.
+
+    Parameters
+    ----------
+    pair : Pair
+        The tables.
+    table : {"released", "original"}
+        The table in question.
+
+    Returns
+    -------
+    bool
+    """
+    return table == "released" and not pair.row_paired and not is_one_table(pair)
 
 
 def structure_note(pair: Pair, table: str) -> list[str]:
-    """A release may be synthetic: then its class sizes are no statement about real people."""
+    """A warning that class sizes of a release that may be synthetic are no statement about real people.
+
+    Parameters
+    ----------
+    pair : Pair
+        The tables.
+    table : {"released", "original"}
+        The table in question.
+
+    Returns
+    -------
+    list of str
+        One sentence, or none.
+    """
     if not is_synthetic(pair, table):
         return []
     return [
@@ -52,9 +112,30 @@ def structure_note(pair: Pair, table: str) -> list[str]:
 
 
 def sizes_of(
-    pair: Pair, table: str, default: str, alpha: float = 1.0, compat: str | None = None, key_groups: Any = None
+    pair: Pair, table: str, default: str, alpha: float = 1.0, compat: str | None = None, key_groups: KeyGroups = None
 ) -> Sizes:
-    """Class sizes under the rule in force; ``compat="sdcmicro"`` follows freqCalc for records without any key."""
+    """Class sizes of one table under the rule for missing keys in force.
+
+    Parameters
+    ----------
+    pair : Pair
+        The tables, with keys.
+    table : {"released", "original"}
+        The table counted.
+    default : {"level", "wildcard", "drop"}
+        The rule where the user gave none.
+    alpha : float, default 1
+        What an incomplete compatible record counts under the wildcard rule.
+    compat : {None, "sdcmicro"}, default None
+        "sdcmicro" follows its freqCalc: records without any key are left out of the counts of the others.
+    key_groups : int, sequence, Grouping, mapping or None, default None
+        Groups of numeric keys.
+
+    Returns
+    -------
+    Sizes
+        Sizes f and weight sums F with the records and classes that have them.
+    """
     if compat not in (None, "sdcmicro"):
         raise InputError(f"compat={compat!r}: choose 'sdcmicro' or leave it out")
     side(table)
@@ -65,7 +146,18 @@ def sizes_of(
 
 
 def missing_notes(sizes: Sizes) -> list[str]:
-    """How records with a missing key entered, where there are any."""
+    """How records with a missing key entered, where there are any.
+
+    Parameters
+    ----------
+    sizes : Sizes
+        Class sizes, which know the rule they were counted by.
+
+    Returns
+    -------
+    list of str
+        One sentence, or none.
+    """
     if sizes.dropped:
         return [f"{sizes.dropped:,} records with a missing key were left out (missing='drop')"]
     if sizes.incomplete and sizes.rule == "wildcard":
@@ -74,34 +166,73 @@ def missing_notes(sizes: Sizes) -> list[str]:
 
 
 def refuse_zero_weights(pair: Pair, table: str) -> None:
-    """A weight says how many people a record stands for; nobody is no answer when the sum is a population size."""
-    if not has_weights(pair, table):
+    """Raise where a weight is 0: a record stands for at least one person when weights sum to a population size.
+
+    Parameters
+    ----------
+    pair : Pair
+        The tables.
+    table : {"released", "original"}
+        The table in question.
+    """
+    weights = _weight_column(pair, table)
+    if weights is None:
         return
-    assert pair.weights is not None
-    zero = (nw.col(pair.weights) == 0).cast(nw.Int64).sum()
-    count = int(pair.frame(table).select(zero.alias("zero")).collect(backend="polars").to_native().item() or 0)
+    count = int(_summed(pair, table, (nw.col(weights) == 0).cast(nw.Int64)))
     if count:
         raise InputError(
-            f"weight column {pair.weights!r} of the {table} table has {count} zero values, and a record stands "
-            "for at least one person "
-            "in a population size; drop those records or leave weights out"
+            f"weight column {weights!r} of the {table} table has {count} zero values, and a record stands "
+            "for at least one person in a population size; drop those records or leave weights out"
         )
 
 
+def given_share(sampling_fraction: float) -> float:
+    """A sampling fraction as given, refused outside (0, 1].
+
+    Parameters
+    ----------
+    sampling_fraction : float
+        Share of the population in a table.
+
+    Returns
+    -------
+    float
+    """
+    if not 0 < sampling_fraction <= 1:
+        raise InputError(f"sampling_fraction must be in (0, 1], not {sampling_fraction}")
+    return float(sampling_fraction)
+
+
 def population_share(pair: Pair, table: str, sampling_fraction: float | None) -> float | None:
-    """The sampling fraction: as given, else from the weights, else unknown."""
+    """The share of the population in a table.
+
+    Parameters
+    ----------
+    pair : Pair
+        The tables, with or without survey weights.
+    table : {"released", "original"}
+        The table in question.
+    sampling_fraction : float or None
+        The share as the user gave it.
+
+    Returns
+    -------
+    float or None
+        As given, else records over the sum of weights (at most 1), else None: unknown.
+    """
     if sampling_fraction is not None:
-        if not 0 < sampling_fraction <= 1:
-            raise InputError(f"sampling_fraction must be in (0, 1], not {sampling_fraction}")
-        return float(sampling_fraction)
-    if not has_weights(pair, table):
+        return given_share(sampling_fraction)
+    weights = _weight_column(pair, table)
+    if weights is None:
         return None
-    assert pair.weights is not None
-    total = (
-        pair.frame(table)
-        .select(nw.col(pair.weights).cast(nw.Float64).sum().alias("total"))
-        .collect(backend="polars")
-        .to_native()
-        .item()
-    )
-    return min(1.0, pair.n(table) / float(total))
+    return min(1.0, pair.n(table) / _summed(pair, table, nw.col(weights).cast(nw.Float64)))
+
+
+def _weight_column(pair: Pair, table: str) -> str | None:
+    """The column of survey weights, where this table has it."""
+    return pair.weights if has_weights(pair, table) else None
+
+
+def _summed(pair: Pair, table: str, column: nw.Expr) -> float:
+    total = pair.frame(table).select(total=column.sum()).collect(backend="polars").to_native().item()
+    return float(total or 0)

@@ -1,10 +1,9 @@
-"""Linkage in a learnt space: an autoencoder of the originals' keys, Euclidean distance of its codes (extra
-``torch``).
-"""
+"""Linkage in a learnt space: distance of two records' codes in an autoencoder of the originals (extra ``torch``)."""
 
 from __future__ import annotations
 
-from typing import Any
+from types import ModuleType
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
@@ -13,12 +12,27 @@ from glasshouse.core.streams import generator, integer_seed
 from glasshouse.disclosure.linkage.methods import Request, Scored, ranges
 from glasshouse.engines.pairs.scores import Euclidean
 
+if TYPE_CHECKING:  # torch is an extra
+    from torch import Tensor
+
+Sides: TypeAlias = tuple[np.ndarray, np.ndarray]  # originals, released records
 BATCH, PATIENCE, LEARNING_RATE, SAMPLED_PAIRS = 32, 5, 1e-3, 20_000
 
 
 def embedding(ask: Request) -> Scored:
     """Distance of latent codes: numbers scaled to [0, 1] with a missing flag, categories through learnt vectors.
 
+    Parameters
+    ----------
+    ask : Request
+        The tables, the columns compared and the options.
+
+    Returns
+    -------
+    Scored
+
+    Notes
+    -----
     Encoder in -> h -> z with h = max(z + 2, 2/3 in), z = max(2, in / 3), a linear bottleneck (rectified units would
     make latent coordinates constant and records tie), the best weights on a fifth of the originals held back, and the
     97.5 % quantile of distances between random originals as the unit, clipped at 1.
@@ -36,7 +50,7 @@ def embedding(ask: Request) -> Scored:
     return Scored(scores, {"latent_dimensions": latent[0].shape[1], "unit": unit})
 
 
-def _torch() -> Any:
+def _torch() -> ModuleType:
     try:
         import torch
     except ImportError as problem:
@@ -44,7 +58,7 @@ def _torch() -> Any:
     return torch
 
 
-def _inputs(ask: Request) -> tuple[tuple[np.ndarray, np.ndarray], tuple[np.ndarray, np.ndarray]]:
+def _inputs(ask: Request) -> tuple[Sides, Sides]:
     """Numbers of both sides on the originals' scale (missing 0, with a flag beside), codes with missing as a level."""
     values = ask.numbers("original"), ask.numbers("released")
     scale = ranges((values[0], values[0][:0]))
@@ -61,7 +75,7 @@ def _inputs(ask: Request) -> tuple[tuple[np.ndarray, np.ndarray], tuple[np.ndarr
     return (numbers[0], numbers[1]), (codes[0], codes[1])
 
 
-def _train(torch: Any, ask: Request, numbers: Any, codes: Any) -> tuple[np.ndarray, np.ndarray]:
+def _train(torch: ModuleType, ask: Request, numbers: Sides, codes: Sides) -> Sides:
     """Latent codes of both sides from an autoencoder trained on the originals."""
     nn = torch.nn
     torch.manual_seed(integer_seed(ask.random_state, "linkage", "embedding"))
@@ -77,10 +91,10 @@ def _train(torch: Any, ask: Request, numbers: Any, codes: Any) -> tuple[np.ndarr
     code_heads = nn.ModuleList([nn.Linear(h, size) for size in sizes])
     parts = nn.ModuleList([tables, encoder, decoder, number_head, code_heads])
 
-    def encode(x: Any, c: Any) -> Any:
+    def encode(x: Tensor, c: Tensor) -> Tensor:
         return encoder(torch.cat([x, *[table(c[:, v]) for v, table in enumerate(tables)]], dim=1))
 
-    def loss(x: Any, c: Any) -> Any:
+    def loss(x: Tensor, c: Tensor) -> Tensor:
         out = decoder(encode(x, c))
         share = x.shape[1] / 2 / max(len(ask.columns), 1)
         total = share * nn.functional.mse_loss(number_head(out), x) if x.shape[1] else 0.0
@@ -96,7 +110,7 @@ def _train(torch: Any, ask: Request, numbers: Any, codes: Any) -> tuple[np.ndarr
     kept = order[len(held) :] if len(order) > 1 else order
     optimiser = torch.optim.Adam(parts.parameters(), lr=LEARNING_RATE)
     best, best_loss, waited = None, np.inf, 0
-    for _ in range(int(ask.options.get("epochs") or 50)):
+    for _ in range(ask.options.epochs):
         parts.train()
         shuffled = rng.permutation(kept)
         for start in range(0, len(shuffled), BATCH):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -12,6 +12,8 @@ from glasshouse.core.errors import InputError, NotApplicable, listed
 from glasshouse.core.streams import RandomState, generator
 from glasshouse.engines.pairs.scores import Scores, blocks, dense
 
+Nudge: TypeAlias = Callable[[np.ndarray, np.ndarray], np.ndarray]  # small changes of scores, by row and column
+Solve: TypeAlias = Callable[[Nudge], tuple[np.ndarray, float]]  # the partner of every query, and the total score
 CANDIDATES = ("nearest", "threshold", "topk", "topk_threshold", "nearest_threshold", "all")
 WEIGHTINGS = ("uniform", "softmax", "kernel", "posterior")
 KERNELS = {"gaussian": 2, "epanechnikov": 3, "tricube": 4}
@@ -23,7 +25,7 @@ NEIGHBOURS = 50
 
 @dataclass(frozen=True)
 class Choice:
-    """How candidate sets are formed and weighed."""
+    """How candidate sets are formed and weighed; ``record_linkage`` explains each field."""
 
     candidates: str = "nearest"
     k: int = 5
@@ -33,7 +35,13 @@ class Choice:
     bandwidth: float | None = None
     kernel: str = "gaussian"
 
+    @property
+    def limit(self) -> float | tuple[str, float] | None:
+        """The score up to which records are candidates; None for a choice that has none."""
+        return self.threshold if "threshold" in self.candidates else None
+
     def check(self) -> None:
+        """Raise where the choice is none."""
         for name, value, known in (
             ("candidates", self.candidates, CANDIDATES),
             ("weighting", self.weighting, WEIGHTINGS),
@@ -53,9 +61,18 @@ class Choice:
             raise InputError("kappa and bandwidth must be positive")
 
 
+class Linked(NamedTuple):
+    """All queries linked at once: the risk of each, figures of the solution, and a warning about how it was found."""
+
+    risk: np.ndarray
+    figures: dict[str, float]
+    note: str | None = None
+
+
 @dataclass
 class Outcome:
-    """Per query: risk, size of the candidate set, score of the true match, best score, its rank; plus other figures."""
+    """Per query: risk, size of the candidate set, score of the true match, best score, rank of the true match, mean
+    and variance of its scores; and figures of all of them together."""
 
     risk: np.ndarray
     size: np.ndarray
@@ -64,23 +81,39 @@ class Outcome:
     rank: np.ndarray
     mean: np.ndarray
     variance: np.ndarray
-    details: dict[str, Any] = field(default_factory=dict)
+    details: dict[str, float] = field(default_factory=dict)
     warnings: list[str] = field(default_factory=list)
 
     @staticmethod
     def empty(n: int) -> Outcome:
+        """Nobody found yet."""
         gone = np.full(n, np.nan)
         return Outcome(
             np.zeros(n), np.zeros(n, np.int64), gone.copy(), gone.copy(), gone.copy(), gone.copy(), gone.copy()
         )
 
     def put(self, rows: np.ndarray, part: Outcome) -> None:
+        """Write the figures of some queries."""
         for name in ("risk", "size", "true_score", "best", "rank", "mean", "variance"):
             getattr(self, name)[rows] = getattr(part, name)
 
 
 def independent(scores: Scores, true: np.ndarray, choice: Choice) -> Outcome:
-    """Each query links to its candidates; risk = weight of the true match among them, 0 when it is not there."""
+    """Each query links to its candidates; risk = weight of the true match among them, 0 when it is not there.
+
+    Parameters
+    ----------
+    scores : Scores
+        Scores of all pairs, smaller meaning more alike.
+    true : ndarray
+        The true match of every query, -1 for none.
+    choice : Choice
+        How candidates are chosen and weighed.
+
+    Returns
+    -------
+    Outcome
+    """
     from glasshouse.engines.pairs.kernel import row_figures, true_weights
 
     out = Outcome.empty(len(true))
@@ -114,12 +147,11 @@ def _radius(block: np.ndarray, figures: np.ndarray, choice: Choice, likelihood: 
     best, kth = figures[:, 0], figures[:, 1]
     if choice.candidates == "all" or choice.weighting == "posterior":
         return np.full(len(best), np.inf)
-    if "threshold" in choice.candidates:
-        if isinstance(choice.threshold, tuple):
-            limit = np.quantile(block, choice.threshold[1], axis=1)
+    if choice.limit is not None:
+        if isinstance(choice.limit, tuple):
+            limit = np.quantile(block, choice.limit[1], axis=1)
         else:
-            assert choice.threshold is not None
-            limit = np.full(len(best), -choice.threshold if likelihood else choice.threshold)
+            limit = np.full(len(best), -choice.limit if likelihood else choice.limit)
         if choice.candidates == "threshold":
             return np.asarray(limit)
         if choice.candidates == "topk_threshold":
@@ -128,10 +160,27 @@ def _radius(block: np.ndarray, figures: np.ndarray, choice: Choice, likelihood: 
     return kth if choice.candidates == "topk" else best
 
 
-def bijective(scores: Scores, true: np.ndarray, random_state: RandomState, draws: int = 10) -> dict[str, Any]:
+def bijective(scores: Scores, true: np.ndarray, random_state: RandomState, draws: int = 10) -> Linked:
     """One-to-one assignment of least total score; the risk is the share of optimal assignments that find the true
     match.
 
+    Parameters
+    ----------
+    scores : Scores
+        Scores of all pairs, smaller meaning more alike.
+    true : ndarray
+        The true match of every query, -1 for none.
+    random_state : int, Generator or None
+        Seed of the draws.
+    draws : int, default 10
+        Optimal assignments drawn.
+
+    Returns
+    -------
+    Linked
+
+    Notes
+    -----
     The optimum is rarely unique. Total score and any one solution say little about the risk, so the least and the most
     correct matches over optimal solutions are reported (true pairs made dearer or cheaper by 1e-9), and the risk of a
     record is its mean over ``draws`` optima picked by random noise of 1e-9.
@@ -140,13 +189,13 @@ def bijective(scores: Scores, true: np.ndarray, random_state: RandomState, draws
     solve, note = (_dense_solver(scores), None) if n * m <= DENSE else _sparse_solver(scores, true)
     known = np.flatnonzero(true >= 0)
 
-    def correct(nudge: Callable[[np.ndarray, np.ndarray], np.ndarray]) -> tuple[np.ndarray, float]:
+    def correct(nudge: Nudge) -> tuple[np.ndarray, float]:
         assigned, cost = solve(nudge)
         hit = np.zeros(n, bool)
         hit[known] = assigned[known] == true[known]
         return hit, cost
 
-    def on_true(step: float) -> Callable[[np.ndarray, np.ndarray], np.ndarray]:
+    def on_true(step: float) -> Nudge:
         return lambda rows, columns: np.where(true[rows] == columns, step, 0.0)
 
     plain, cost = correct(lambda rows, columns: np.zeros(np.broadcast(rows, columns).shape))
@@ -155,18 +204,13 @@ def bijective(scores: Scores, true: np.ndarray, random_state: RandomState, draws
         correct(lambda rows, columns: rng.random(np.broadcast(rows, columns).shape) * TOL)[0]
         for _ in range(draws if n * m <= DENSE else min(draws, 3))
     ]
-    return {
-        "risk": np.mean(drawn, axis=0),
+    figures = {
         "optimal_cost": cost,
         "correct_any": int(plain.sum()),
         "correct_max_over_optima": int(correct(on_true(-TOL))[0].sum()),
         "correct_min_over_optima": int(correct(on_true(TOL))[0].sum()),
-        "note": note,
     }
-
-
-Nudge = Callable[[np.ndarray, np.ndarray], np.ndarray]
-Solve = Callable[[Nudge], tuple[np.ndarray, float]]
+    return Linked(np.mean(drawn, axis=0), figures, note)
 
 
 def _dense_solver(scores: Scores) -> Solve:
@@ -218,8 +262,7 @@ def _sparse_solver(scores: Scores, true: np.ndarray) -> tuple[Solve, str]:
 
     return solve, (
         f"more than {DENSE:,} pairs are too many for a full cost matrix: the assignment is over true pairs and each "
-        f"record's "
-        f"{NEIGHBOURS} best partners in both directions"
+        f"record's {NEIGHBOURS} best partners in both directions"
     )
 
 
@@ -241,19 +284,37 @@ EARLY = 100  # where riskutility stops iterating, kept for comparison
 
 def transport(
     scores: Scores, true: np.ndarray, epsilon: float | None, iterations: int = 3000, tolerance: float = 1e-12
-) -> dict[str, Any]:
+) -> Linked:
     """Entropy-regularised transport with uniform margins: risk_i = n P[i, true], capped at 1.
 
-    Minimises <P, C> + epsilon sum P ln P (Cuturi 2013). epsilon default: 0.05 median of the positive scores. The risk
-    is mainly a function of epsilon: large spreads everybody over everybody, small approaches an assignment. The figure
-    after 100 iterations is a sum of risks here; the caller divides by all queries, whatever the blocks.
+    Parameters
+    ----------
+    scores : Scores
+        Scores of all pairs, smaller meaning more alike.
+    true : ndarray
+        The true match of every query, -1 for none.
+    epsilon : float or None
+        Weight of the entropy; None takes 0.05 times the median of the positive scores.
+    iterations : int, default 3000
+        Iterations at most.
+    tolerance : float, default 1e-12
+        Largest violation of a margin that ends them.
+
+    Returns
+    -------
+    Linked
+
+    Notes
+    -----
+    Minimises <P, C> + epsilon sum P ln P (Cuturi 2013). The risk is mainly a function of epsilon: large spreads
+    everybody over everybody, small approaches an assignment. The figure after 100 iterations is a sum of risks here;
+    the caller divides by all queries, whatever the blocks.
     """
     n, m = scores.shape
     if n * m > DENSE:
         raise NotApplicable(
             f"transport needs the whole {n:,} by {m:,} score matrix, more than the limit of {DENSE:,} pairs; use "
-            f"block= to "
-            "split the records, or matching='bijective'"
+            "block= to split the records, or matching='bijective'"
         )
     cost = dense(scores)
     if epsilon is None:
@@ -270,8 +331,7 @@ def transport(
         found[known] = np.minimum(of[known, true[known]] * n, 1.0)
         return found
 
-    return {
-        "risk": risks(plan),
+    figures = {
         "epsilon": epsilon,
         "iterations": used,
         "marginal_error": error,
@@ -279,11 +339,33 @@ def transport(
         f"marginal_error_{EARLY}": early_error,
         "transport_cost": float((plan * cost).sum()),
     }
+    return Linked(risks(plan), figures)
 
 
 def sinkhorn(cost: np.ndarray, epsilon: float, iterations: int, tolerance: float) -> tuple[np.ndarray, int, float]:
-    """The transport plan, iterations used, and the largest violation of a margin.
+    """The plan of entropy-regularised transport between uniform margins.
 
+    Parameters
+    ----------
+    cost : ndarray
+        Cost of every pair.
+    epsilon : float
+        Weight of the entropy.
+    iterations : int
+        Iterations at most.
+    tolerance : float
+        Largest violation of a margin that ends them.
+
+    Returns
+    -------
+    plan : ndarray
+    used : int
+        Iterations used.
+    error : float
+        The largest violation of a margin.
+
+    Notes
+    -----
     Scaling iterations on a kernel whose potentials are absorbed whenever they grow, so that nothing under- or
     overflows.
     """

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TypeAlias, TypedDict
 
 import numpy as np
+import numpy.typing as npt
 
 from glasshouse.core.errors import InputError, NotApplicable, listed
 from glasshouse.core.streams import RandomState, generator, integer_seed
@@ -16,18 +17,42 @@ from glasshouse.engines.pairs.scores import RULES, Euclidean, Mixed, Scores, Tra
 SIDES = ("original", "released")
 
 
+class TransitionMatrix(TypedDict):
+    """A PRAM mechanism of one column as a user gives it: row = level before, column = level after."""
+
+    levels: Sequence[object]
+    matrix: npt.ArrayLike
+
+
+Transitions: TypeAlias = Mapping[str, TransitionMatrix]
+
+
 @dataclass
 class Scored:
-    """Scores of (original, released) pairs, what a report should say about them, and the weight of each column."""
+    """Scores of (original, released) pairs, and what a report should say about them."""
 
     scores: Scores
-    details: dict[str, Any] = field(default_factory=dict)
+    details: dict[str, object] = field(default_factory=dict)
     warnings: list[str] = field(default_factory=list)
 
 
 @dataclass(frozen=True)
+class MethodOptions:
+    """Options of single methods; ``record_linkage`` explains each."""
+
+    estimate: str
+    m: Mapping[str, float] | None
+    u: Mapping[str, float] | None
+    tolerance: Mapping[str, float] | None
+    pram: Transitions | None
+    trees: int
+    robust: bool
+    epochs: int
+
+
+@dataclass(frozen=True)
 class Request:
-    """What a method may use."""
+    """What a method may use: the tables, the columns compared, the true matches, and the options."""
 
     pair: Pair
     columns: tuple[str, ...]
@@ -36,7 +61,7 @@ class Request:
     true: np.ndarray
     random_state: RandomState
     n_jobs: int | None
-    options: Mapping[str, Any]
+    options: MethodOptions
 
     @property
     def numeric(self) -> tuple[str, ...]:
@@ -45,6 +70,7 @@ class Request:
 
     @property
     def nominal(self) -> tuple[str, ...]:
+        """Columns compared by equality."""
         return tuple(c for c in self.columns if c not in self.numeric)
 
     @property
@@ -85,11 +111,28 @@ class Request:
 
     @property
     def rule(self) -> int:
+        """The rule for missing values as the kernels number it."""
         return RULES.index(self.missing)
 
 
 def ranges(sides: tuple[np.ndarray, np.ndarray]) -> np.ndarray:
-    """Range of each column over both sides; 1 for a constant or empty column."""
+    """Range of each column over both sides.
+
+    Parameters
+    ----------
+    sides : tuple of ndarray
+        Numbers of originals and of released records, NaN missing.
+
+    Returns
+    -------
+    ndarray
+        1 for a constant or empty column.
+
+    Examples
+    --------
+    >>> ranges((np.array([[1.0, 5.0]]), np.array([[4.0, 5.0]]))).tolist()
+    [3.0, 1.0]
+    """
     both = np.concatenate(sides)
     out = np.ones(both.shape[1])
     for v in range(both.shape[1]):
@@ -105,14 +148,34 @@ def _mixed(ask: Request, numbers: tuple[np.ndarray, np.ndarray], weights: np.nda
 
 
 def deterministic(ask: Request) -> Scored:
-    """Gower's distance: range-scaled differences of numbers, 0/1 for categories, weighted mean."""
+    """Gower's distance: range-scaled differences of numbers, 0/1 for categories, weighted mean.
+
+    Parameters
+    ----------
+    ask : Request
+        The tables, the columns compared and the options.
+
+    Returns
+    -------
+    Scored
+    """
     numbers = ask.numbers("original"), ask.numbers("released")
     scale = ranges(numbers)
     return Scored(_mixed(ask, (numbers[0] / scale, numbers[1] / scale), ask.column_weights()))
 
 
 def ranks(ask: Request) -> Scored:
-    """Average rank / n inside each table in place of the value: order survives any monotone masking."""
+    """Average rank / n inside each table in place of the value: order survives any monotone masking.
+
+    Parameters
+    ----------
+    ask : Request
+        The tables, the columns compared and the options.
+
+    Returns
+    -------
+    Scored
+    """
     from scipy.stats import rankdata
 
     def ranked(table: str) -> np.ndarray:
@@ -127,6 +190,17 @@ def ranks(ask: Request) -> Scored:
 def mahalanobis(ask: Request) -> Scored:
     """Mahalanobis distance of the numbers under the originals' covariance, joined with unequal categories.
 
+    Parameters
+    ----------
+    ask : Request
+        The tables, the columns compared and the options.
+
+    Returns
+    -------
+    Scored
+
+    Notes
+    -----
     md / sqrt(2 chi2_{0.975, p}): the difference of two draws has twice the covariance. ``robust=True`` takes the
     minimum covariance determinant, and falls back to the classical covariance where that is singular.
     """
@@ -138,7 +212,7 @@ def mahalanobis(ask: Request) -> Scored:
     complete = numbers[0][~np.isnan(numbers[0]).any(axis=1)]
     if len(complete) <= len(ask.numeric):
         raise NotApplicable("Mahalanobis linkage needs more originals with complete numbers than numeric keys")
-    covariance, warnings = _covariance(complete, bool(ask.options.get("robust")), ask.random_state)
+    covariance, warnings = _covariance(complete, ask.options.robust, ask.random_state)
     cache: dict[bytes, tuple[np.ndarray, float]] = {}
 
     def whiten(present: np.ndarray) -> tuple[np.ndarray, float]:
@@ -155,7 +229,7 @@ def mahalanobis(ask: Request) -> Scored:
     empty = np.empty((ask.pair.n("original"), 0)), np.empty((ask.pair.n("released"), 0))
     share = len(ask.numeric) / len(ask.columns)
     codes = _mixed(ask, empty, np.ones(len(ask.nominal))) if ask.nominal else None
-    return Scored(Euclidean(numbers, codes, share, whiten), {"robust": bool(ask.options.get("robust"))}, warnings)
+    return Scored(Euclidean(numbers, codes, share, whiten), {"robust": ask.options.robust}, warnings)
 
 
 def _covariance(values: np.ndarray, robust: bool, random_state: RandomState) -> tuple[np.ndarray, list[str]]:
@@ -181,12 +255,22 @@ def _covariance(values: np.ndarray, robust: bool, random_state: RandomState) -> 
 
 
 def pram(ask: Request) -> Scored:
-    """Likelihood of a known transition mechanism: L(i, j) = prod_v M_v[x_iv, y_jv] over nominal keys."""
+    """Likelihood of a known transition mechanism: L(i, j) = prod_v M_v[x_iv, y_jv] over nominal keys.
+
+    Parameters
+    ----------
+    ask : Request
+        The tables, the columns compared and the options.
+
+    Returns
+    -------
+    Scored
+    """
     if ask.numeric:
         raise NotApplicable(
             f"PRAM linkage needs nominal keys, and {listed(ask.numeric)} are numeric or ordered; name nominal columns="
         )
-    given = ask.options.get("pram")
+    given = ask.options.pram
     codes = ask.codes("original"), ask.codes("released")
     # missing values move to one more level of their own
     sizes = [ask.pair.codes(c).n_levels for c in ask.nominal]
@@ -215,7 +299,7 @@ def _counted_transition(mine: np.ndarray, theirs: np.ndarray, true: np.ndarray, 
     return np.asarray(np.where(totals > 0, counts / np.maximum(totals, 1), 1.0 / size))
 
 
-def _given_transition(name: str, given: Mapping[str, Any], levels: Sequence[Any]) -> np.ndarray:
+def _given_transition(name: str, given: Transitions, levels: Sequence[object]) -> np.ndarray:
     """A user's matrix on the joint levels; levels it does not name have probability 0, missing values stay missing."""
     if name not in given:
         raise InputError(f"pram= has no transition matrix for column {name!r}")
@@ -241,6 +325,15 @@ def predictive(ask: Request) -> Scored:
     """|e(x) - e(y)| with e the estimated probability of being an original (logistic regression on the stacked tables).
 
     A diagnostic, not an attack to rely on: for a good release e is nearly constant and everything ties.
+
+    Parameters
+    ----------
+    ask : Request
+        The tables, the columns compared and the options.
+
+    Returns
+    -------
+    Scored
     """
     from glasshouse.engines.models.design import design
     from glasshouse.engines.models.model import fit
@@ -259,11 +352,20 @@ def forest(ask: Request) -> Scored:
 
     Such a forest learns how the keys hang together without looking at the release, so visible masking does not push
     true pairs apart as it does in a forest trained on original against release.
+
+    Parameters
+    ----------
+    ask : Request
+        The tables, the columns compared and the options.
+
+    Returns
+    -------
+    Scored
     """
     from glasshouse.engines.models.design import Design, design
     from glasshouse.engines.models.model import fit
 
-    trees = int(ask.options.get("trees") or 100)
+    trees = ask.options.trees
     if trees < 10:
         raise InputError("trees must be at least 10")
     mine, theirs = (design(ask.pair, ask.filled, t, numeric_key_na="median+flag") for t in SIDES)

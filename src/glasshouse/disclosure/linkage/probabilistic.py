@@ -10,7 +10,7 @@ exact, no sampling, no blocking, and independent of the truth (which an attacker
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -24,14 +24,49 @@ ESTIMATES = ("em", "truth")
 FLOOR = 0.01
 
 
+@dataclass(frozen=True)
+class Patterns:
+    """Both sides as numbers (NaN missing), and how differences of each column become agreement levels.
+
+    Attributes
+    ----------
+    values
+        Numbers and codes of originals and of released records.
+    is_code
+        Which columns are codes, compared by equality.
+    cuts, n_cuts
+        Largest differences of the agreement levels per column, and how many there are.
+    """
+
+    values: tuple[np.ndarray, np.ndarray]
+    is_code: np.ndarray
+    cuts: np.ndarray
+    n_cuts: np.ndarray
+
+    @property
+    def size(self) -> int:
+        """Number of agreement patterns: per column its levels, one for disagreement, one for not comparable."""
+        return int(np.prod([int(c) + 2 for c in self.n_cuts], dtype=object))
+
+
 def probabilistic(ask: Request) -> Scored:
-    """Agreement levels with m and u by EM (default), from the true pairs, or given as one m and u per column."""
-    m, u = ask.options.get("m"), ask.options.get("u")
+    """Agreement levels with m and u by EM (default), from the true pairs, or given as one m and u per column.
+
+    Parameters
+    ----------
+    ask : Request
+        The tables, the columns compared and the options.
+
+    Returns
+    -------
+    Scored
+    """
+    m, u = ask.options.m, ask.options.u
     if (m is None) != (u is None):
         raise InputError("m and u go together: give both, or neither to estimate them")
     if m is not None and u is not None:
         return _given(ask, m, u)
-    estimate = ask.options.get("estimate") or "em"
+    estimate = ask.options.estimate
     if estimate not in ESTIMATES:
         raise InputError(f"estimate must be one of {listed(ESTIMATES)}, not {estimate!r}")
     pieces = _levels(ask)
@@ -40,7 +75,7 @@ def probabilistic(ask: Request) -> Scored:
         source = "from the true pairs (an attacker does not know them: an upper bound)"
     else:
         tables, source = _by_em(ask, pieces), "by EM on the patterns of all pairs"
-    weights = _log_ratio(*tables, pieces["n_cuts"])
+    weights = _log_ratio(*tables, pieces.n_cuts)
     names = (*ask.numeric, *ask.nominal)
     shares = np.column_stack([tables[0][:, 0], tables[1][:, 0]])
     agree = {name: [float(share) for share in shares[v]] for v, name in enumerate(names)}
@@ -64,36 +99,35 @@ def _values(ask: Request) -> tuple[tuple[np.ndarray, np.ndarray], np.ndarray]:
     return (sides[0], sides[1]), np.array([False] * len(ask.numeric) + [True] * len(ask.nominal))
 
 
-def _levels(ask: Request) -> dict[str, Any]:
+def _levels(ask: Request) -> Patterns:
     """Cut points per column, as fine as the number of patterns allows."""
     values, is_code = _values(ask)
     scale = np.concatenate([ranges((values[0][:, ~is_code], values[1][:, ~is_code])), np.ones(int(is_code.sum()))])
     for shares in LEVELS:
-        n_cuts = np.where(is_code, 1, len(shares)).astype(np.int64)
-        size = int(np.prod([int(c) + 2 for c in n_cuts], dtype=object))
-        if size <= MOST_PATTERNS:
-            cuts = np.zeros((len(scale), len(shares)))
-            cuts[~is_code] = np.outer(scale[~is_code], shares) + 1e-9 * scale[~is_code][:, None]
-            return {"values": values, "is_code": is_code, "cuts": cuts, "n_cuts": n_cuts, "size": size}
+        cuts = np.zeros((len(scale), len(shares)))
+        cuts[~is_code] = np.outer(scale[~is_code], shares) + 1e-9 * scale[~is_code][:, None]
+        found = Patterns(values, is_code, cuts, np.where(is_code, 1, len(shares)).astype(np.int64))
+        if found.size <= MOST_PATTERNS:
+            return found
     raise NotApplicable(
         f"probabilistic linkage counts agreement patterns, and {len(scale)} columns have too many; choose up to 13 "
-        f"with columns="
+        "with columns="
     )
 
 
-def _by_em(ask: Request, pieces: dict[str, Any]) -> tuple[np.ndarray, np.ndarray]:
+def _by_em(ask: Request, pieces: Patterns) -> tuple[np.ndarray, np.ndarray]:
     from glasshouse.engines.pairs.kernel import pattern_counts
 
-    mine, theirs = pieces["values"]
-    counts = pattern_counts(mine, theirs, pieces["is_code"], pieces["cuts"], pieces["n_cuts"], ask.rule, pieces["size"])
+    mine, theirs = pieces.values
+    counts = pattern_counts(mine, theirs, pieces.is_code, pieces.cuts, pieces.n_cuts, ask.rule, pieces.size)
     seen = np.flatnonzero(counts)
-    radix = pieces["n_cuts"] + 2
+    radix = pieces.n_cuts + 2
     levels = np.empty((len(seen), len(radix)), np.int64)
     rest = seen.copy()
     for v in range(len(radix) - 1, -1, -1):
         rest, levels[:, v] = np.divmod(rest, radix[v])
-    prior = 1.0 / len(pieces["values"][1])
-    return expectation_maximisation(levels, counts[seen].astype(float), pieces["n_cuts"], prior)
+    prior = 1.0 / len(theirs)
+    return expectation_maximisation(levels, counts[seen].astype(float), pieces.n_cuts, prior)
 
 
 def expectation_maximisation(
@@ -106,8 +140,30 @@ def expectation_maximisation(
 ) -> tuple[np.ndarray, np.ndarray]:
     """m and u of every column and level from pattern counts, columns independent given match or not.
 
-    ``prior``, the share of true pairs, is known (one released record per person) and stays fixed. Level n_cuts + 1
-    means "not comparable" and carries no weight.
+    Parameters
+    ----------
+    levels : ndarray
+        Agreement level of every pattern (rows) in every column; level n_cuts + 1 means "not comparable" and carries no
+        weight.
+    counts : ndarray
+        Pairs with each pattern.
+    n_cuts : ndarray
+        Agreement levels of each column, without disagreement.
+    prior : float
+        Share of true pairs, which is known (one released record per person) and stays fixed.
+    iterations : int, default 500
+        Iterations at most.
+    tolerance : float, default 1e-9
+        Largest change of a probability that ends them.
+
+    Returns
+    -------
+    m, u : ndarray
+        Per column and level, its probability among true pairs and among the others.
+
+    References
+    ----------
+    .. [1] Fellegi and Sunter (1969), A theory for record linkage.
     """
     p, width = levels.shape[1], int(n_cuts.max()) + 2
     total = counts.sum()
@@ -143,17 +199,17 @@ def expectation_maximisation(
     return m, u
 
 
-def _supervised(ask: Request, pieces: dict[str, Any]) -> tuple[np.ndarray, np.ndarray]:
+def _supervised(ask: Request, pieces: Patterns) -> tuple[np.ndarray, np.ndarray]:
     """m from the true pairs, u from every pair that is not one."""
     from glasshouse.engines.pairs.kernel import pattern_counts
 
-    mine, theirs = pieces["values"]
+    mine, theirs = pieces.values
     known = np.flatnonzero(ask.true >= 0)
-    p, width = len(pieces["n_cuts"]), int(pieces["n_cuts"].max()) + 2
+    p, width = len(pieces.n_cuts), int(pieces.n_cuts.max()) + 2
     m, u = np.zeros((p, width)), np.zeros((p, width))
     for v in range(p):
         one = slice(v, v + 1)
-        is_code, cuts, n_cuts = (pieces[name][one] for name in ("is_code", "cuts", "n_cuts"))
+        is_code, cuts, n_cuts = pieces.is_code[one], pieces.cuts[one], pieces.n_cuts[one]
         size = int(n_cuts[0]) + 2
         found = pattern_counts(mine[:, one], theirs[:, one], is_code, cuts, n_cuts, ask.rule, size)
         every = found.astype(float)
@@ -192,7 +248,7 @@ def _given(ask: Request, m: Mapping[str, float], u: Mapping[str, float]) -> Scor
     table = np.zeros((len(names), 3))
     table[:, 0] = np.log(shares[:, 0] / shares[:, 1])
     table[:, 1] = np.log((1 - shares[:, 0]) / (1 - shares[:, 1]))
-    pieces = {"values": values, "is_code": is_code, "cuts": cuts, "n_cuts": n_cuts}
+    pieces = Patterns(values, is_code, cuts, n_cuts)
     return Scored(
         _scores(ask, pieces, table), {"estimate": "given", "tolerance": tolerance, **_by_column(names, shares)}
     )
@@ -202,7 +258,7 @@ def _tolerances(ask: Request, values: tuple[np.ndarray, np.ndarray]) -> dict[str
     """Largest difference that counts as agreement: the user's, else 1.4826 MAD of the originals, else a tenth of the
     range.
     """
-    given = dict(ask.options.get("tolerance") or {})
+    given = dict(ask.options.tolerance or {})
     scale = ranges((values[0][:, : len(ask.numeric)], values[1][:, : len(ask.numeric)]))
     found = {}
     for v, name in enumerate(ask.numeric):
@@ -219,5 +275,5 @@ def _log_ratio(m: np.ndarray, u: np.ndarray, n_cuts: np.ndarray) -> np.ndarray:
     return np.ascontiguousarray(table)
 
 
-def _scores(ask: Request, pieces: dict[str, Any], table: np.ndarray) -> Agreement:
-    return Agreement(pieces["values"], pieces["is_code"], pieces["cuts"], pieces["n_cuts"], table, ask.rule, ask.n_jobs)
+def _scores(ask: Request, pieces: Patterns, table: np.ndarray) -> Agreement:
+    return Agreement(pieces.values, pieces.is_code, pieces.cuts, pieces.n_cuts, table, ask.rule, ask.n_jobs)

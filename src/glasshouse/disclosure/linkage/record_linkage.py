@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 import numpy as np
 
 from glasshouse.core.advice import LINKED
-from glasshouse.core.errors import InputError, NotApplicable, closest, listed
+from glasshouse.core.errors import InputError, closest, listed
 from glasshouse.core.intervals import wilson
 from glasshouse.core.limits import Limit
 from glasshouse.core.measure import measure
@@ -19,8 +18,10 @@ from glasshouse.data.pair import Pair
 from glasshouse.disclosure.linkage import embedding as linkage_embedding
 from glasshouse.disclosure.linkage import methods as linkage_methods
 from glasshouse.disclosure.linkage import probabilistic as linkage_probabilistic
-from glasshouse.disclosure.linkage.matching import Choice, Outcome, bijective, independent, transport
-from glasshouse.disclosure.linkage.methods import Request, Scored
+from glasshouse.disclosure.linkage.matching import Choice, Linked, Outcome, bijective, independent, transport
+from glasshouse.disclosure.linkage.methods import MethodOptions, Request, Scored, Transitions
+from glasshouse.disclosure.linkage.risks import RiskFigures, alignment, limited, risk_figures, self_linked
+from glasshouse.disclosure.linkage.truth import Blocks, Truth, blocked, columns_compared, true_matches, turned
 from glasshouse.engines.pairs.scores import RULES, Mixed, Scores
 
 METHODS: dict[str, Callable[[Request], Scored]] = {
@@ -33,7 +34,7 @@ METHODS: dict[str, Callable[[Request], Scored]] = {
     "mahalanobis": linkage_methods.mahalanobis,
     "embedding": linkage_embedding.embedding,
 }
-# The labels of the reference values and of riskutility, read as what they are called here.
+# What riskutility and published tables call the methods, read as what they are called here.
 LABELS: dict[str, tuple[str, str | None]] = {
     "fellegi_sunter": ("probabilistic", None),
     "rbrl": ("ranks", None),
@@ -47,13 +48,6 @@ MATCHINGS = ("independent", "bijective", "transport")
 DIRECTIONS = ("forward", "reverse")
 BAND_LIMITS = (0.05, 0.1, 0.2, 0.5)
 BAND_NAMES = ("very_low", "low", "moderate", "high", "very_high", "unique_match")
-NO_TRUTH = (
-    "record_linkage asks how often a person's own record is found, and a fully synthetic release has no own record of "
-    "anybody: no row truth exists, and pairing row i with row i would measure chance (1/n) and look like a pass. If "
-    "row i "
-    "of the release is row i of the original, perturbed, say Pair(..., row_paired=True); if a column names the record, "
-    "say truth='that column'; for synthetic data use singling_out, linkability, dcr or membership measures"
-)
 
 
 @measure(
@@ -87,7 +81,7 @@ def record_linkage(
     threshold: float | tuple[str, float] | None = None,
     weighting: str = "uniform",
     columns: Sequence[str] | None = None,
-    truth: Any = "row",
+    truth: Truth = "row",
     direction: str = "forward",
     block: Sequence[str] | str = (),
     missing: str = "ignore",
@@ -99,7 +93,7 @@ def record_linkage(
     m: Mapping[str, float] | None = None,
     u: Mapping[str, float] | None = None,
     tolerance: Mapping[str, float] | None = None,
-    pram: Mapping[str, Any] | None = None,
+    pram: Transitions | None = None,
     trees: int = 100,
     robust: bool = False,
     epsilon: float | None = None,
@@ -112,16 +106,117 @@ def record_linkage(
 ) -> Result:
     """Mean chance that an attacker who knows a person's keys picks that person's own record in the release.
 
-    Every query (a person; ``direction="reverse"``: a released record) has a candidate set G of alike records: the
-    nearest with ties, the ``k`` nearest, those within ``threshold`` (a score, or ("quantile", p) of the query's own
-    scores), or both. Its risk is the weight of the true match in G (1/|G| by default), 0 when it is not there;
-    ``value`` is the mean. With a random truth the mean is share(G not empty)/n released: ``baseline``.
+    It needs to know which released record is whose, so it applies to perturbed or partially synthetic releases; a
+    fully synthetic release has no own record of anybody.
 
-    Methods: deterministic (Gower), probabilistic (Fellegi-Sunter, EM), pram (known transition matrices), predictive
-    (propensity; a diagnostic), forest (proximity), ranks, mahalanobis, embedding (extra ``torch``). Matching:
-    independent; bijective (one-to-one assignment); transport (entropy-regularised). Truth: "row" (needs
-    row_paired=True), the name of an identifier column in both tables, or one row number of the release per original
-    (-1: none).
+    Parameters
+    ----------
+    pair : Pair
+        The tables; ``row_paired=True`` says that row i of the release is row i of the original, changed.
+    method : str, default "deterministic"
+        How alike two records are: "deterministic" (Gower's distance), "probabilistic" (Fellegi-Sunter), "pram" (known
+        transition matrices of nominal keys), "predictive" (propensity score; a diagnostic), "forest" (proximity),
+        "ranks", "mahalanobis", or "embedding" (autoencoder; extra ``torch``).
+    matching : {"independent", "bijective", "transport"}, default "independent"
+        Each query on its own, one-to-one assignment, or entropy-regularised transport.
+    candidates : str, default "nearest"
+        Who is in the candidate set: "nearest" with ties, "topk" (the k nearest), "threshold" (within it),
+        "topk_threshold" (both), "nearest_threshold" (the nearest if within), or "all".
+    k : int, default 5
+        Size of the set for "topk" and "topk_threshold"; ties at the end stay.
+    threshold : float, ("quantile", p) or None, default None
+        Largest score of a candidate, or the quantile of each query's own scores; for the sets that have one.
+    weighting : {"uniform", "softmax", "kernel", "posterior"}, default "uniform"
+        How the candidates of a set are weighed; "posterior" weighs everybody by the likelihood.
+    columns : sequence of str or None, default None
+        Columns compared; None takes the keys, or all columns without keys.
+    truth : str or sequence of int, default "row"
+        "row" (needs row_paired=True), the name of an identifier column in both tables, or one row number of the
+        release per original (-1: none).
+    direction : {"forward", "reverse"}, default "forward"
+        "forward" looks for every original in the release, "reverse" for every released record in the original.
+    block : str or sequence of str, default ()
+        Only records that agree on these columns are compared. Blocking on a changed column hides risk.
+    missing : {"ignore", "match", "mismatch", "level"}, default "ignore"
+        What a missing value does: its column is left out, agrees with everything, with nothing, or with missing.
+    weights : mapping of str to float, or None, default None
+        Weight of each column in distances; 1 where it is not named.
+    kappa : float or None, default None
+        Steepness of "softmax"; None takes 2 over the range of scores in the set, 1 for likelihoods.
+    bandwidth : float or None, default None
+        Width of "kernel"; None takes Silverman's rule on the scores of the set.
+    kernel : {"gaussian", "epanechnikov", "tricube"}, default "gaussian"
+        Shape of "kernel".
+    estimate : {"em", "truth"}, default "em"
+        For "probabilistic": m and u by EM on all pairs, or from the true pairs, which no attacker knows.
+    m, u : mapping of str to float, or None, default None
+        For "probabilistic": chance of agreement of true and of other pairs per column, in place of an estimate.
+    tolerance : mapping of str to float, or None, default None
+        With m and u: largest difference of a number that counts as agreement; None takes 1.4826 median absolute
+        deviations, or a tenth of the range.
+    pram : mapping or None, default None
+        For "pram": {column: {"levels": [...], "matrix": [[...], ...]}}, rows from, columns to; None counts the
+        transitions of the true pairs.
+    trees : int, default 100
+        Trees of "forest", at least 10.
+    robust : bool, default False
+        For "mahalanobis": the minimum covariance determinant in place of the classical covariance.
+    epsilon : float or None, default None
+        Weight of the entropy in "transport"; None takes 0.05 times the median of the positive scores.
+    epochs : int, default 50
+        Passes over the originals at most when "embedding" is trained.
+    risk_threshold : float, default 0.1
+        Risk above which ``share_above_threshold`` counts people.
+    self_baseline : bool, default False
+        For "deterministic": also link the originals with themselves, to see what uniqueness alone gives.
+    confidence : float, default 0.95
+        Level of the interval.
+    random_state : int, Generator or None, default 0
+        Seed of ties between optimal assignments, of forests and of embeddings.
+    n_jobs : int or None, default None
+        Threads; None or -1 takes all. No figure depends on it.
+
+    Returns
+    -------
+    Result
+        ``value`` is the mean risk with Wilson's interval, ``baseline`` the mean with a random truth. ``details`` hold
+        people found for sure (``n_eq_1``), more likely than not (``share_above_half``), sizes of candidate sets, the
+        Gini coefficient of the risks, how far rows are aligned (``alignment_p``) and figures of the method.
+        ``records`` give per original ``risk``, ``candidates``, ``true_in_set``, the score of the true match, the
+        ``best_score``, the ``rank`` of the true match and the ``band`` of the risk.
+
+    Notes
+    -----
+    Every query has a candidate set G of records with the smallest scores s::
+
+        risk  = w(true match) / sum over G of w      0 when the true match is not in G
+        w     = 1 (uniform), exp(-kappa s) (softmax), K(s / bandwidth) (kernel)
+        value = mean risk
+        baseline = share(G not empty and a true match exists) / records searched
+
+    "probabilistic" scores by LR = sum_v ln(m_v[level] / u_v[level]) over agreement levels, "pram" by
+    L(i, j) = prod_v M_v[x_iv, y_jv], and the risk is then a posterior probability. "bijective" is the share of optimal
+    assignments that find the true match, "transport" n P[i, true] of the optimal plan P.
+
+    References
+    ----------
+    .. [1] Domingo-Ferrer, J. and Torra, V. (2003), Disclosure risk assessment in statistical data protection. Journal
+       of Computational and Applied Mathematics.
+    .. [2] Fellegi, I. P. and Sunter, A. B. (1969), A theory for record linkage. Journal of the American Statistical
+       Association 64.
+    .. [3] Cuturi, M. (2013), Sinkhorn distances: lightspeed computation of optimal transport. Advances in Neural
+       Information Processing Systems 26. For "transport".
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> import glasshouse as gh
+    >>> original = pl.DataFrame({"age": [20, 30, 40, 50], "sex": ["f", "f", "m", "m"]})
+    >>> released = pl.DataFrame({"age": [21, 33, 44, 46], "sex": ["f", "f", "m", "m"]})
+    >>> pair = gh.Pair(original, released, keys=["age", "sex"], row_paired=True)
+    >>> result = gh.disclosure.record_linkage(pair)
+    >>> result.value, result.baseline, result.details["n_eq_1"]
+    (1.0, 0.25, 4)
     """
     if method in LABELS:
         method, implied = LABELS[method]
@@ -138,21 +233,19 @@ def record_linkage(
             raise InputError(f"{name} must be one of {listed(known)}, not {value!r}{closest(str(value), known)}")
     if missing not in RULES:
         raise InputError(f"missing must be one of {listed(RULES)}, not {missing!r}")
-    chosen = _columns(pair, columns)
+    chosen = columns_compared(pair, columns)
     true = true_matches(pair, truth)
-    options = {
-        "estimate": estimate, "m": m, "u": u, "tolerance": tolerance, "pram": pram, "trees": trees, "robust": robust,
-        "epochs": epochs,
-    }  # fmt: skip
+    options = MethodOptions(estimate, m, u, tolerance, pram, trees, robust, epochs)
     ask = Request(pair, chosen, missing, weights, true, random_state, n_jobs, options)
     scored = METHODS[method](ask)
     if method == "pram":
         asked = Choice("all", k, None, "posterior")
-    scores, wanted = (scored.scores, true) if direction == "forward" else (scored.scores.swap(), _turned(true, pair))
-    groups, split_pairs = _groups(pair, block, direction, wanted)
-    outcome = _run(scores, wanted, groups, asked, matching, epsilon, random_state)
-    details = _figures(outcome, wanted, scores.shape[1], risk_threshold)
-    details |= {
+    scores, wanted = (scored.scores, true) if direction == "forward" else (scored.scores.swap(), turned(true, pair))
+    blocks = blocked(pair, block, direction, wanted)
+    outcome = _run(scores, wanted, blocks, asked, matching, epsilon, random_state)
+    figures = risk_figures(outcome, wanted, scores.shape[1], risk_threshold)
+    details: dict[str, object] = {
+        **figures,
         "n_columns": len(chosen),
         "method": method,
         "matching": matching,
@@ -161,14 +254,14 @@ def record_linkage(
         **outcome.details,
     }
     if block:
-        details["true_pairs_split_by_blocks"] = split_pairs
+        details["true_pairs_split_by_blocks"] = blocks.split
     if isinstance(scores, Mixed) and method in ("deterministic", "ranks"):
         names = (*ask.numeric, *ask.nominal)
         details["true_distance_by_column"] = dict(zip(names, scores.contributions(wanted).tolist(), strict=True))
-    if self_baseline and method == "deterministic":
-        own = _self_linked(scored.scores, asked)
-        details |= {"self_baseline": own, "risk_reduction": own - details["mean_risk"]}
-    aligned = _alignment(outcome)
+    if self_baseline and method == "deterministic" and isinstance(scored.scores, Mixed):
+        own = self_linked(scored.scores, asked)
+        details |= {"self_baseline": own, "risk_reduction": own - figures["mean_risk"]}
+    aligned = alignment(outcome)
     warnings = [*scored.warnings, *outcome.warnings]
     if aligned is not None:
         details["alignment_p"] = aligned
@@ -177,114 +270,34 @@ def record_linkage(
                 "true matches are no closer than random records (permutation p > 0.05): are the rows of the two "
                 "tables aligned?"
             )
-    return _result(pair, outcome, wanted, true, details, warnings, direction, confidence)
-
-
-def true_matches(pair: Pair, truth: Any) -> np.ndarray:
-    """For every original the number of its own record in the release, -1 where it has none."""
-    n, m = pair.n("original"), pair.n("released")
-    if isinstance(truth, str) and truth == "row":
-        if not pair.row_paired:
-            raise NotApplicable(NO_TRUTH)
-        return np.arange(n)
-    if isinstance(truth, str):
-        tables = [pair.local(t) for t in ("original", "released")]
-        lacking = [t for t, frame in zip(("original", "release"), tables, strict=True) if truth not in frame.columns]
-        if lacking:
-            raise InputError(f"truth column {truth!r} is not in the {lacking[0]}{closest(truth, tables[0].columns)}")
-        mine, theirs = (frame.select(key=truth).with_row_index("at") for frame in tables)
-        if theirs["key"].drop_nulls().n_unique() < theirs["key"].drop_nulls().len():
-            raise InputError(
-                f"truth column {truth!r} names some released records twice; a true match must be one record"
-            )
-        found = mine.join(theirs, on="key", how="left", suffix="_released", maintain_order="left")["at_released"]
-        return found.cast(int).fill_null(-1).to_numpy().astype(np.int64)
-    given = np.asarray(truth)
-    if given.shape != (n,) or given.dtype.kind not in "iu" or given.min(initial=0) < -1 or given.max(initial=-1) >= m:
-        raise InputError("truth must be 'row', a column name, or one row number of the release per original (-1: none)")
-    return given.astype(np.int64)
-
-
-def _turned(true: np.ndarray, pair: Pair) -> np.ndarray:
-    """The same truth seen from the release."""
-    back = np.full(pair.n("released"), -1, np.int64)
-    known = np.flatnonzero(true >= 0)
-    back[true[known]] = known
-    return back
-
-
-def _columns(pair: Pair, columns: Sequence[str] | None) -> tuple[str, ...]:
-    chosen = tuple(dict.fromkeys(columns)) if columns is not None else pair.keys or pair.columns
-    unknown = [c for c in chosen if c not in pair.columns]
-    if unknown:
-        raise InputError(
-            f"columns {listed(unknown)} are not in both tables (or are identifiers); choose from {listed(pair.columns)}"
-        )
-    if not chosen:
-        raise NotApplicable("there is no column in common to link on; release at least one column of the original")
-    return chosen
-
-
-def _groups(
-    pair: Pair, block: Sequence[str] | str, direction: str, true: np.ndarray
-) -> tuple[list[tuple[np.ndarray, np.ndarray]] | None, float | None]:
-    """Queries and searched records of every block (None: no blocking), and the share of true pairs torn apart."""
-    names = (block,) if isinstance(block, str) else tuple(block)
-    if not names:
-        return None, None
-    unknown = [c for c in names if c not in pair.columns]
-    if unknown:
-        raise InputError(
-            f"block names {listed(unknown)}, which are not in both tables; choose from {listed(pair.columns)}"
-        )
-    tables = ("original", "released") if direction == "forward" else ("released", "original")
-    stacked = np.concatenate([np.column_stack([pair.codes(c).of(t) for c in names]) for t in tables])
-    labels = np.unique(stacked, axis=0, return_inverse=True)[1].reshape(-1)
-    mine, theirs = labels[: pair.n(tables[0])], labels[pair.n(tables[0]) :]
-    known = np.flatnonzero(true >= 0)
-    split = float((mine[known] != theirs[true[known]]).mean()) if len(known) else None
-    order_mine, order_theirs = np.argsort(mine, kind="stable"), np.argsort(theirs, kind="stable")
-    edges = np.arange(labels.max() + 2)
-    cut_mine, cut_theirs = np.searchsorted(mine[order_mine], edges), np.searchsorted(theirs[order_theirs], edges)
-    groups = [
-        (order_mine[cut_mine[b] : cut_mine[b + 1]], order_theirs[cut_theirs[b] : cut_theirs[b + 1]])
-        for b in range(len(edges) - 1)
-    ]
-    return [g for g in groups if len(g[0]) and len(g[1])], split
+    at = np.arange(len(wanted)) if direction == "forward" else true
+    return _result(outcome, wanted, at, figures, details, warnings, confidence)
 
 
 def _run(
     scores: Scores,
     true: np.ndarray,
-    groups: list[tuple[np.ndarray, np.ndarray]] | None,
+    blocks: Blocks,
     choice: Choice,
     matching: str,
     epsilon: float | None,
     random_state: RandomState,
 ) -> Outcome:
+    """The risk of every query, block by block."""
     out = Outcome.empty(len(true))
-    parts = [(None, None)] if groups is None else groups
-    total: dict[str, Any] = {}
-    for rows, columns in parts:
-        if rows is None or columns is None:
-            part, local, at = scores, true, np.arange(len(true))
-        else:
-            where = np.full(scores.shape[1], -1, np.int64)
-            where[columns] = np.arange(len(columns))
-            part, at = scores.select(rows, columns), rows
-            local = np.where(true[rows] >= 0, where[true[rows]], -1)
+    total: dict[str, list[float]] = {}
+    for at, part, local in _parts(scores, true, blocks):
         found = independent(part, local, choice)
-        extra: dict[str, Any] = {}
+        linked: Linked | None = None
         if matching == "bijective":
-            extra = bijective(part, local, random_state)
+            linked = bijective(part, local, random_state)
         elif matching == "transport":
-            extra = transport(part, local, epsilon)
-        if extra:
-            found.risk = extra.pop("risk")
-            note = extra.pop("note", None)
-            if note and note not in out.warnings:
-                out.warnings.append(note)
-            for name, figure in extra.items():
+            linked = transport(part, local, epsilon)
+        if linked is not None:
+            found.risk = linked.risk
+            if linked.note and linked.note not in out.warnings:
+                out.warnings.append(linked.note)
+            for name, figure in linked.figures.items():
                 total.setdefault(name, []).append(figure)
         out.put(at, found)
     shared = "mean_risk_100_iterations"
@@ -296,83 +309,30 @@ def _run(
     return out
 
 
-def _figures(outcome: Outcome, true: np.ndarray, searched: int, risk_threshold: float) -> dict[str, Any]:
-    """The figures of the golden definitions, on all queries."""
-    risk = outcome.risk
-    n = len(risk)
-    ordered = np.sort(risk)
-    total = float(risk.sum())
-    gini = float(2 * (np.arange(1, n + 1) * ordered).sum() / (n * total) - (n + 1) / n) if total > 0 else None
-    filled, has_match = outcome.size > 0, true >= 0
-    in_set = has_match & (risk > 0)
-    return {
-        "mean_risk": float(risk.mean()),
-        "max_risk": float(risk.max()),
-        "n_gt_0_1": int((risk > 0.1 + 1e-12).sum()),
-        "n_eq_1": int((risk >= 1 - 1e-12).sum()),
-        "share_above_threshold": float((risk > risk_threshold).mean()),
-        "share_above_half": float((risk > 0.5).mean()),
-        "gini": gini,
-        "mean_candidates": float(outcome.size.mean()),
-        "share_true_in_set": float(in_set.mean()),
-        "share_with_candidates": float(filled.mean()),
-        "chance": float((filled & has_match).mean() / searched),
-        "unique_by_chance": float(((outcome.size == 1) & has_match).sum() / searched),
-    }
-
-
-def _self_linked(scores: Scores, choice: Choice) -> float:
-    """The originals linked with themselves: what sample uniqueness alone would give."""
-    assert isinstance(scores, Mixed)
-    n = scores.shape[0]
-    twin = Mixed((scores.numbers[0],) * 2, (scores.codes[0],) * 2, scores.weights, scores.rule, scores.n_jobs)
-    return float(independent(twin, np.arange(n), choice).risk.mean())
-
-
-def _alignment(outcome: Outcome) -> float | None:
-    """Probability that randomly drawn records are on average as close as the true matches (normal limit, exact
-    moments).
-    """
-    known = np.isfinite(outcome.true_score) & np.isfinite(outcome.mean)
-    spread = float(outcome.variance[known].sum())
-    if not known.any() or spread <= 0:
-        return None
-    from scipy.stats import norm
-
-    return float(norm.cdf((outcome.true_score[known] - outcome.mean[known]).sum() / np.sqrt(spread)))
-
-
-def _limited(details: Mapping[str, Any], n: int) -> dict[str, float]:
-    """Mean risk above chance; shares of people more likely found than not, and found for sure.
-
-    Counts must exceed what chance alone gives (its mean plus two standard deviations), else a small file could not
-    pass; those that do not are 0.
-    """
-    lucky = details["unique_by_chance"]
-    surely = lucky + 2 * np.sqrt(max(lucky, 1.0))
-    likely, certain = details["share_above_half"], details["n_eq_1"]
-    return {
-        "above_chance": details["mean_risk"] - details["chance"],
-        "likely_found": likely if likely * n > surely else 0.0,
-        "surely_found": certain / n if certain > surely else 0.0,
-    }
+def _parts(scores: Scores, true: np.ndarray, blocks: Blocks) -> Iterator[tuple[np.ndarray, Scores, np.ndarray]]:
+    """The queries of every block, their scores, and their true matches inside it."""
+    if blocks.parts is None:
+        yield np.arange(len(true)), scores, true
+        return
+    for rows, columns in blocks.parts:
+        where = np.full(scores.shape[1], -1, np.int64)
+        where[columns] = np.arange(len(columns))
+        yield rows, scores.select(rows, columns), np.where(true[rows] >= 0, where[true[rows]], -1)
 
 
 def _result(
-    pair: Pair,
     outcome: Outcome,
     true: np.ndarray,
-    forward_truth: np.ndarray,
-    details: dict[str, Any],
+    at: np.ndarray,
+    figures: RiskFigures,
+    details: Mapping[str, object],
     warnings: list[str],
-    direction: str,
     confidence: float,
 ) -> Result:
+    """The result; ``at`` is the query of every original, -1 for none."""
     n, risk = len(outcome.risk), outcome.risk
 
-    def records() -> dict[str, np.ndarray]:
-        # one row per original, whichever side asked
-        at = np.arange(n) if direction == "forward" else forward_truth
+    def records() -> Mapping[str, np.ndarray]:
         have = at >= 0
         level = np.array([*BAND_LIMITS, 1 - 1e-12])
         bands = np.array(BAND_NAMES)[np.searchsorted(level, risk, "left")]
@@ -390,21 +350,19 @@ def _result(
             return chosen
         return {name: np.ma.MaskedArray(values, ~have) for name, values in chosen.items()}
 
-    sizes, counts = np.unique(outcome.size, return_counts=True)
-    found = details["n_eq_1"]
+    found = figures["n_eq_1"]
     return Result(
-        details["mean_risk"],
-        baseline=details["chance"],
+        figures["mean_risk"],
+        baseline=figures["chance"],
         interval=wilson(float(risk.sum()), n, confidence),
         details=details,
         sentence=(
             f"An attacker who knows {details['n_columns']} columns finds a person's own released record with "
-            f"mean probability {percent(details['mean_risk'])} (chance {percent(details['chance'], 2)}); "
+            f"mean probability {percent(figures['mean_risk'])} (chance {percent(figures['chance'], 2)}); "
             f"{found:,} of {n:,} {'is' if found == 1 else 'are'} found for sure."
         ),
         warnings=warnings,
         records=records,
         flag="risk",
-        figures=_limited(details, n),
-        plot_data={"candidates": [{"size": int(s), "records": int(c)} for s, c in zip(sizes, counts, strict=True)]},
+        figures=limited(figures, n),
     )

@@ -15,7 +15,7 @@ from glasshouse.data.pair import Pair
 from glasshouse.judgement.rumap import consistency as rumap_consistency
 from glasshouse.judgement.rumap import order as rumap_order
 from glasshouse.judgement.rumap import words as rumap_words
-from glasshouse.judgement.rumap.scales import SCALES, Anchor, minmax
+from glasshouse.judgement.rumap.scales import SCALES, Anchor, moved_to_end, placed
 
 
 class RUMap:
@@ -103,8 +103,8 @@ class RUMap:
         self.left_out, self.alarms = dict(left_out or {}), {k: list(v) for k, v in (alarms or {}).items()}
         self._source, self._random_state = source, random_state
         rumap_order.check_weights(self.weights, [*risk, *utility], self.families)
-        self._raw = {s: _table(self._sides[s], self.releases) for s in self._sides}
-        self._scaled = {s: self._place(s) for s in self._sides}
+        self._raw = {s: rumap_order.value_table(self._sides[s], self.releases) for s in self._sides}
+        self._scaled = {s: placed(self._sides[s], s, self.scale, self.anchors, self.better) for s in self._sides}
         self.measure_weights = {
             s: dict(
                 zip(
@@ -191,8 +191,8 @@ class RUMap:
             made = {n: Anchor(float(a), float(b), "given") for n, (a, b) in (anchors or {}).items()}
         return cls(
             names,
-            {k: [_number(v) for v in vs] for k, vs in risk.items()},
-            {k: [_number(v) for v in vs] for k, vs in utility.items()},
+            {k: [rumap_order.known_number(v) for v in vs] for k, vs in risk.items()},
+            {k: [rumap_order.known_number(v) for v in vs] for k, vs in utility.items()},
             scale=scale,
             composite=composite or ("mean" if scale == "minmax" else "family"),
             weights=weights,
@@ -204,18 +204,6 @@ class RUMap:
 
     # -- arithmetic --------------------------------------------------------------------------------------------------
 
-    def _place(self, side: str) -> np.ndarray:
-        """[releases, measures] on [0, 1]: 1 is most risk on the risk side, most utility on the utility side."""
-        columns = []
-        for name, values in self._sides[side].items():
-            if self.scale == "anchored":
-                columns.append([self.anchors[name].place(v) for v in values])
-                continue
-            placed = minmax(values)
-            turned = self.better[name] == ("higher" if side == "risk" else "lower")
-            columns.append([None if v is None else 1 - v for v in placed] if turned else placed)
-        return np.array([[np.nan if v is None else v for v in column] for column in columns], float).T
-
     def _combine(self, side: str, scaled: np.ndarray) -> np.ndarray:
         names = list(self._sides[side])
         weights = np.array(list(self.measure_weights[side].values()))
@@ -225,20 +213,13 @@ class RUMap:
 
     def _spread(self, spreads: Mapping[str, Sequence[tuple[float, float] | None]]) -> dict[str, np.ndarray]:
         """Intervals of the composites: every measure at its low end, every measure at its high end."""
-        made = {}
-        for side in self._sides:
-            ends = []
-            for end in (0, 1):
-                moved = self._scaled[side].copy()
-                for k, name in enumerate(self._sides[side]):
-                    for i, interval in enumerate(spreads.get(name, ())):
-                        if interval is None or not np.isfinite(moved[i, k]) or name not in self.anchors:
-                            continue
-                        placed = [v for v in (self.anchors[name].place(e) for e in interval) if v is not None]
-                        moved[i, k] = (min, max)[end]([*placed, moved[i, k]])
-                ends.append(self._combine(side, moved))
-            made[f"{side}_low"], made[f"{side}_high"] = ends
-        return made
+        return {
+            f"{side}_{name}": self._combine(
+                side, moved_to_end(self._scaled[side], self._sides[side], spreads, self.anchors, end)
+            )
+            for side in self._sides
+            for end, name in enumerate(("low", "high"))
+        }
 
     def _ghosts(self, values: Mapping[str, Mapping[str, float | None]]) -> dict[str, dict[str, float]]:
         made = {}
@@ -285,8 +266,8 @@ class RUMap:
         }
         return {
             r: {
-                **{s: _number(self._composites[s][i]) for s in self._sides},
-                **{f"{s}_sd": _number(sd[s][i]) for s in self._sides},
+                **{s: rumap_order.known_number(self._composites[s][i]) for s in self._sides},
+                **{f"{s}_sd": rumap_order.known_number(sd[s][i]) for s in self._sides},
             }
             for i, r in enumerate(self.releases)
         }
@@ -332,7 +313,10 @@ class RUMap:
             self._complete,
             self._random_state,
         )
-        columns: Content = {"release": self.releases, **{k: [_number(x) for x in v] for k, v in found.items()}}
+        columns: Content = {
+            "release": self.releases,
+            **{k: [rumap_order.known_number(x) for x in v] for k, v in found.items()},
+        }
         columns["front_share_replicates"] = [self._replicates.get(r) for r in self.releases]
         return self._frame(columns)
 
@@ -387,7 +371,7 @@ class RUMap:
         """
         from glasshouse.core.charts import draw
 
-        return draw(self, kind, **options)  # type: ignore[arg-type]
+        return draw(self, kind, **options)
 
     @property
     def source(self) -> Pair | None:
@@ -448,7 +432,7 @@ class RUMap:
         columns: Content = {"release": list(self.releases)}
         for side in self._sides:
             for k, name in enumerate(self._sides[side]):
-                columns[name] = [_number(v) for v in tables[side][:, k]]
+                columns[name] = [rumap_order.known_number(v) for v in tables[side][:, k]]
         return columns
 
     def _frame(self, columns: Content) -> Frame:
@@ -465,18 +449,3 @@ def checked_names(names: Sequence[str]) -> list[str]:
     if twice:
         raise InputError(f"two releases are called {twice[0]!r}; give each its own name")
     return made
-
-
-def _table(columns: Mapping[str, Sequence[float | None]], releases: Sequence[str]) -> np.ndarray:
-    return (
-        np.array([[np.nan if v is None else v for v in column] for column in columns.values()], float)
-        .reshape(len(columns), len(releases))
-        .T
-    )
-
-
-def _number(value: Any) -> float | None:
-    if value is None:
-        return None
-    number = float(value)
-    return number if np.isfinite(number) else None

@@ -159,3 +159,18 @@ def sensitivity(
         "best_share_random_weights": best / DRAWS,
         "front_share_leave_one_out": without / maps if maps else np.full(len(risk), np.nan),
     }
+
+
+def value_table(columns: Mapping[str, Sequence[float | None]], releases: Sequence[str]) -> np.ndarray:
+    return (
+        np.array([[np.nan if v is None else v for v in column] for column in columns.values()], float)
+        .reshape(len(columns), len(releases))
+        .T
+    )
+
+
+def known_number(value: float | None) -> float | None:
+    if value is None:
+        return None
+    number = float(value)
+    return number if np.isfinite(number) else None

@@ -14,7 +14,7 @@ candidate reorders the others. So each measure is anchored by releases that nobo
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -61,7 +61,7 @@ def ghosts(pair: Pair, random_state: RandomState) -> dict[str, pl.DataFrame]:
         if levels.len() == 0:
             even[name] = series
         elif pair.is_numeric(name) and series.dtype in (pl.Float64, pl.Int64):
-            low, high = float(levels[0]), float(levels[-1])  # type: ignore[arg-type]
+            low, high = (float(end) for end in levels.cast(pl.Float64).to_numpy()[[0, -1]])
             drawn = rng.uniform(low, high, n)
             even[name] = pl.Series(name, np.round(drawn) if series.dtype == pl.Int64 else drawn).cast(series.dtype)
         else:
@@ -141,3 +141,40 @@ def ghost_pair(pair: Pair, table: Any, name: str) -> Pair:
     if name == "sample" and pair.has_holdout:
         changes["holdout"] = None
     return pair.replace(**changes)
+
+
+def placed(
+    columns: Mapping[str, Sequence[float | None]],
+    side: str,
+    scale: str,
+    anchors: Mapping[str, Anchor],
+    better: Mapping[str, str],
+) -> np.ndarray:
+    """[releases, measures] on [0, 1]: 1 is most risk on the risk side, most utility on the utility side."""
+    made = []
+    for name, values in columns.items():
+        if scale == "anchored":
+            made.append([anchors[name].place(v) for v in values])
+            continue
+        relative = minmax(values)
+        turned = better[name] == ("higher" if side == "risk" else "lower")
+        made.append([None if v is None else 1 - v for v in relative] if turned else relative)
+    return np.array([[np.nan if v is None else v for v in column] for column in made], float).T
+
+
+def moved_to_end(
+    scaled: np.ndarray,
+    names: Iterable[str],
+    spreads: Mapping[str, Sequence[tuple[float, float] | None]],
+    anchors: Mapping[str, Anchor],
+    end: int,
+) -> np.ndarray:
+    """[releases, measures] with every measure at the low (0) or high (1) end of its interval."""
+    moved = scaled.copy()
+    for k, name in enumerate(names):
+        for i, interval in enumerate(spreads.get(name, ())):
+            if interval is None or not np.isfinite(moved[i, k]) or name not in anchors:
+                continue
+            ends = [v for v in (anchors[name].place(e) for e in interval) if v is not None]
+            moved[i, k] = (min, max)[end]([*ends, moved[i, k]])
+    return moved

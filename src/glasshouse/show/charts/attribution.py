@@ -3,45 +3,43 @@ disclosed."""
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, TypeAlias
+
+import numpy as np
 
 from glasshouse.core.charts import chart
 from glasshouse.core.result import Result
 
-FUNNEL = {
-    "iS": "keys found in the release",
-    "DiS": "... and its records agree on one value",
-    "DiSCO": "... and that value is right",
-    "DiSDiO": "... and the original agrees too",
-}
+if TYPE_CHECKING:  # importing altair takes longer than computing the figures
+    import altair as alt
+
+Drawing: TypeAlias = "alt.Chart | alt.LayerChart"
+GREY, TEAL = "#666666", "#0f7b8a"
 
 
-def inline(values: list[dict[str, Any]]) -> Any:
+def _inline(values: Sequence[Mapping[str, object]]) -> alt.InlineData:
     """Rows as chart data."""
     import altair as alt
 
-    return alt.Data(values=values)  # type: ignore[no-untyped-call]
-
-
-def rows(result: Result) -> list[dict[str, Any]]:
-    return [dict(row) for row in result._table or []]
+    return alt.InlineData(values=[dict(row) for row in values])
 
 
 @chart("attribution_all", "arrows")
-def arrows(result: Result, measure: str = "DiSCO") -> Any:
+def arrows(result: Result, measure: str = "DiSCO") -> Drawing:
     """One line per target from the figure in the original to the figure in the release (synthpop's multi.disclosure
     plot)."""
     import altair as alt
 
     before = {"DiSCO": "Dorig", "DCAP": "CAPd"}[measure]
-    data = [{"target": r["target"], "original": r[before], "release": r[measure]} for r in rows(result)]
+    rows = result.plot_data["targets"]
+    data = [{"target": r["target"], "original": r[before], "release": r[measure]} for r in rows]
     points = [
         {"target": r["target"], "share": r[side], "table": side} for r in data for side in ("original", "release")
     ]
-    order = [r["target"] for r in reversed(data)]
-    y = alt.Y("target:N", sort=order, title=None)
+    y = alt.Y("target:N", sort=[r["target"] for r in reversed(data)], title=None)
     lines = (
-        alt.Chart(inline(data))
+        alt.Chart(_inline(data))
         .mark_rule(color="#888")
         .encode(
             y=y,
@@ -55,14 +53,12 @@ def arrows(result: Result, measure: str = "DiSCO") -> Any:
         )
     )
     ends = (
-        alt.Chart(inline(points))
+        alt.Chart(_inline(points))
         .mark_point(filled=True, size=110, opacity=1)
         .encode(
             y=y,
             x="share:Q",
-            color=alt.Color(
-                "table:N", scale=alt.Scale(domain=["original", "release"], range=["#666666", "#0f7b8a"]), title=None
-            ),
+            color=alt.Color("table:N", scale=alt.Scale(domain=["original", "release"], range=[GREY, TEAL]), title=None),
             shape=alt.Shape(
                 "table:N",
                 scale=alt.Scale(domain=["original", "release"], range=["circle", "triangle-left"]),
@@ -78,15 +74,15 @@ def arrows(result: Result, measure: str = "DiSCO") -> Any:
 @chart("disco", "funnel")
 @chart("attribution", "funnel")
 @chart("tcap", "funnel")
-def funnel(result: Result) -> Any:
+def funnel(result: Result) -> Drawing:
     """How many people are found, given away, and given away rightly."""
     import altair as alt
 
-    data = [{"step": label, "share": result.details[name], "n": i} for i, (name, label) in enumerate(FUNNEL.items())]
-    base = alt.Chart(inline(data)).encode(
-        y=alt.Y("step:N", sort=alt.SortField("n"), title=None, axis=alt.Axis(labelLimit=260))
+    steps = result.plot_data["funnel"]
+    base = alt.Chart(_inline([{"step": step, "share": share} for step, share in steps.items()])).encode(
+        y=alt.Y("step:N", sort=list(steps), title=None, axis=alt.Axis(labelLimit=260))
     )
-    bars = base.mark_bar(color="#0f7b8a").encode(
+    bars = base.mark_bar(color=TEAL).encode(
         x=alt.X("share:Q", axis=alt.Axis(format="%"), scale=alt.Scale(domain=[0, 1]), title="share of original records")
     )
     text = base.mark_text(align="left", dx=4).encode(x="share:Q", text=alt.Text("share:Q", format=".1%"))
@@ -95,21 +91,19 @@ def funnel(result: Result) -> Any:
 
 @chart("cap", "distribution")
 @chart("weap", "distribution")
-def probabilities(result: Result) -> Any:
+def probabilities(result: Result) -> Drawing:
     """How sure the attacker may be, over records: counts in tenths."""
     import altair as alt
-    import numpy as np
 
-    name = result._flag or "cap"
-    scores: Any = np.ma.compressed(np.ma.masked_invalid(np.ma.asarray(result.record_arrays()[name], dtype=float)))
-    counts, edges = np.histogram(scores, bins=np.linspace(0, 1, 11))
+    scores, known = result.flags()
+    counts, edges = np.histogram(scores[known], bins=np.linspace(0, 1, 11))
     data = [
         {"low": float(a), "high": float(b), "records": int(n)}
         for a, b, n in zip(edges, edges[1:], counts, strict=False)
     ]
     return (
-        alt.Chart(inline(data))
-        .mark_bar(color="#0f7b8a")
+        alt.Chart(_inline(data))
+        .mark_bar(color=TEAL)
         .encode(
             x=alt.X("low:Q", bin="binned", title="probability that the guess is right"),
             x2="high:Q",

@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
 from glasshouse.core.charts import chart
 from glasshouse.core.result import Result
 
+if TYPE_CHECKING:  # importing altair takes longer than computing the figures
+    import altair as alt
+
+Drawing: TypeAlias = "alt.Chart | alt.LayerChart"
 BANDS = ("very_low", "low", "moderate", "high", "very_high", "unique_match")
 MOST = 20
+RED, GREY = "#a92e13", "#b9bfc6"
 
 
 @chart("record_linkage", "candidates")
-def candidates(result: Result) -> Any:
+def candidates(result: Result) -> Drawing:
     """Histogram of candidate-set sizes: a set of one that holds the true match is a person found for sure."""
     import altair as alt
 
@@ -30,9 +35,9 @@ def candidates(result: Result) -> Any:
             for s, c in enumerate(counts.tolist())
             if c
         ]
-    colour = alt.Scale(domain=["true match among them", "true match not among them"], range=["#a92e13", "#b9bfc6"])
+    colour = alt.Scale(domain=["true match among them", "true match not among them"], range=[RED, GREY])
     return (
-        alt.Chart(alt.Data(values=rows))  # type: ignore[no-untyped-call]
+        alt.Chart(alt.InlineData(values=rows))
         .mark_bar()
         .encode(
             x=alt.X("size:N", sort=alt.EncodingSortField("order"), title="candidates", axis=alt.Axis(labelAngle=0)),
@@ -45,16 +50,16 @@ def candidates(result: Result) -> Any:
 
 
 @chart("record_linkage", "risk")
-def risk(result: Result) -> Any:
+def risk(result: Result) -> Drawing:
     """People per risk band, from very low to found for sure."""
     import altair as alt
 
     bands = np.ma.filled(np.ma.asarray(result.record_arrays()["band"]), "very_low")
-    rows = [{"band": name.replace("_", " "), "people": int((bands == name).sum())} for name in BANDS]
     names = [name.replace("_", " ") for name in BANDS]
+    rows = [{"band": name, "people": int((bands == band).sum())} for name, band in zip(names, BANDS, strict=True)]
     return (
-        alt.Chart(alt.Data(values=rows))  # type: ignore[no-untyped-call]
-        .mark_bar(color="#a92e13")
+        alt.Chart(alt.InlineData(values=rows))
+        .mark_bar(color=RED)
         .encode(
             x=alt.X("band:N", sort=names, title="chance of being found", axis=alt.Axis(labelAngle=0)),
             y=alt.Y("people:Q"),

@@ -1,0 +1,195 @@
+"""synthpop's disclosure table for every target at once, the worst target being the headline."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Literal, TypeAlias, get_args
+
+from glasshouse.core.advice import READS_OFF
+from glasshouse.core.errors import InputError, closest
+from glasshouse.core.measure import measure
+from glasshouse.core.result import Result
+from glasshouse.data.pair import Pair
+from glasshouse.disclosure.attribution.figures import Shares, attribution_figures
+from glasshouse.disclosure.attribution.matching import EXCESS_LIMIT, KNOWS, LIMITS, RAAB, plain_cells
+from glasshouse.disclosure.attribution.options import Excluded, Level, MissingKeys, Threshold, per_key, table_options
+from glasshouse.disclosure.attribution.table import Looked, look_up, over_releases
+from glasshouse.disclosure.roles import Groups, KeyGroups
+
+Shown: TypeAlias = Literal["UiO", "repU", "Dorig", "DiSCO", "DiSDiO", "CAPd", "DCAP", "TCAP", "baseCAPd", "iS"]
+SHOWN: tuple[Shown, ...] = get_args(Shown)
+COMPARED: tuple[Shown, ...] = ("DiSCO", "DCAP")
+
+
+@measure(
+    side="disclosure",
+    family="attribution",
+    threat="attribute",
+    better="lower",
+    needs=("keys",),
+    limit=EXCESS_LIMIT,
+    cite=RAAB,
+    attacker=KNOWS,
+    caveats=LIMITS,
+    group="matching",
+    replicates="own",
+    private=("one_way", "two_way", "exclude_levels", "exclude_pairs"),
+    tier="full",
+    advice=READS_OFF,
+)
+def attribution_all(
+    pair: Pair,
+    *,
+    targets: Sequence[str] | None = None,
+    exclude_levels: Mapping[str, Sequence[Level]] | None = None,
+    missing_target: bool | Mapping[str, bool] = True,
+    missing_keys: MissingKeys = True,
+    exclude_pairs: Mapping[str, Sequence[Excluded]] | None = None,
+    denominator_limit: int | None = None,
+    target_groups: KeyGroups = None,
+    key_groups: KeyGroups = None,
+    one_way: Threshold = (50, 0.90),
+    two_way: Threshold = (4, 0.80),
+) -> Result:
+    """Attribute disclosure for every target at once, the key classes shared; the worst target is the headline.
+
+    Parameters
+    ----------
+    pair : Pair
+        The tables with keys; with several releases the table shows their mean, and the headline is the worst.
+    targets : sequence of str or None, default None
+        The targets; None takes every column that is no key.
+    exclude_levels : mapping of str to sequence, or None, default None
+        {target: levels} that everybody knows, which are left out.
+    missing_target : bool or mapping of str to bool, default True
+        False leaves out people whose target is missing in the original, who have nothing to be given away.
+    missing_keys : bool or mapping of str to bool, default True
+        False leaves out people with a missing key; once for all keys, or {key: bool}.
+    exclude_pairs : mapping of str to sequence of (str, level, level), or None, default None
+        {target: cells left out}, a cell being (key, key level, target level).
+    denominator_limit : int or None, default None
+        Leaves out cells with more original records than that, because many people share them. None keeps all.
+    target_groups : int, sequence of float, mapping or None, default None
+        Groups of numeric targets: one wish for all of them, or {target: number of groups or breaks}.
+    key_groups : int, sequence of float, mapping or None, default None
+        Groups of numeric keys: one wish for all of them, or {key: number of groups or breaks}.
+    one_way : tuple of float, default (50, 0.90)
+        The one-way check names a target level that more than this many, and above this share, of the disclosive
+        records have.
+    two_way : tuple of float, default (4, 0.80)
+        The two-way check looks at disclosive cells of more than this many records, and names pairs where above this
+        share of the original records with the key level have the target level.
+
+    Returns
+    -------
+    Result
+        Value, baseline, interval and the comparison with holdout people are those of the target with the largest
+        excess over luck. ``to_frame()`` has one row per target, sorted by DiSCO: UiO repU Dorig DiSCO DiSDiO CAPd DCAP
+        TCAP baseCAPd iS, the excess, how many findings both checks have, and with a holdout DiSCO and DCAP of holdout
+        people (``*_control``) and the part that being in the data adds (``*_R``). ``details`` hold the same rows by
+        target and ``worst_target``. There are no records.
+
+    Notes
+    -----
+    The formulas are those of ``attribution``. With the figure r of original and r_h of holdout people,
+    R = (r - r_h) / (1 - r_h).
+
+    References
+    ----------
+    .. [1] Raab, G. M., Nowok, B. and Dibben, C. (2025), Practical privacy metrics for synthetic data.
+    .. [2] Raab, G. M. (2024), Privacy risk from synthetic data: practical proposals. Privacy in Statistical
+       Databases. Table 3 for the comparison, whose words are training and control data.
+
+    Examples
+    --------
+    >>> import glasshouse as gh
+    >>> pair = gh.data.load("health").pair()
+    >>> result = gh.disclosure.attribution_all(pair, targets=["disease_status", "income"], target_groups=5)
+    >>> result.details["worst_target"], round(result.value, 3)
+    ('disease_status', 0.298)
+    """
+    chosen = [c for c in pair.columns if c not in pair.keys] if targets is None else list(targets)
+    if not chosen:
+        raise InputError("there is no column left to be a target: every shared column is a key")
+    for name, given in (("exclude_levels", exclude_levels), ("exclude_pairs", exclude_pairs)):
+        for target in given or {}:
+            if target not in chosen:
+                raise InputError(f"{name} names {target!r}, which is no target{closest(target, chosen)}")
+    rows: list[dict[str, object]] = []
+    shown: dict[str, float] = {}
+    results: dict[str, Result] = {}
+    for target in chosen:
+        own = pair.replace(target=target) if pair.target != target else pair
+        groups: Groups = per_key(target_groups, target, None)
+        options = table_options(
+            own,
+            exclude_levels=(exclude_levels or {}).get(target, ()),
+            missing_target=per_key(missing_target, target, True),
+            missing_keys=missing_keys,
+            exclude_pairs=(exclude_pairs or {}).get(target, ()),
+            denominator_limit=denominator_limit,
+            target_groups=groups if own.is_numeric(target) else None,
+            key_groups=key_groups,
+            one_way=one_way,
+            two_way=two_way,
+        )
+        looked = [look_up(own.release(i), options) for i in range(own.m)]
+        results[target] = over_releases(own, looked)
+        rows.append(_row(own, target, looked))
+        shown[target] = _mean([one.shares["DiSCO"] for one in looked]) or 0.0
+    rows.sort(key=lambda row: shown[str(row["target"])])
+    worst = max(results, key=lambda t: -1.0 if results[t].excess is None else float(results[t].excess or 0.0))
+    top = results[worst]
+    return Result(
+        value=top.value,
+        baseline=top.baseline,
+        holdout=top.holdout,
+        interval=top.interval,
+        difference=top.difference,
+        difference_interval=top.difference_interval,
+        p_value=top.p_value,
+        counts=top.counts,
+        details={
+            "worst_target": worst,
+            "targets": len(rows),
+            **{str(row["target"]): {k: v for k, v in row.items() if k != "target"} for row in rows},
+        },
+        sentence=f"Of {len(rows)} targets, {worst} is given away most beyond luck: {top.sentence}",
+        warnings=[f"{target}: {w}" for target, r in results.items() for w in r.warnings],
+        table=rows,
+        plot_data={"targets": rows},
+    )
+
+
+def _row(pair: Pair, target: str, looked: Sequence[Looked]) -> dict[str, object]:
+    """One line of the table; means over the releases where there are several."""
+    means = _means([one.shares for one in looked])
+    row: dict[str, object] = {
+        "target": target,
+        **{str(name): mean for name, mean in means.items()},
+        "excess": _mean([one.result.excess for one in looked]),
+        "one_way_checks": max(len(one.one_way) for one in looked),
+        "two_way_checks": max(len(one.two_way) for one in looked),
+    }
+    if pair.has_holdout:
+        cells = [plain_cells(pair.release(i), people="holdout") for i in range(pair.m)]
+        held = _means([attribution_figures(counted).shares for counted in cells])
+        for name in COMPARED:
+            row[f"{name}_control"] = held[name]
+            row[f"{name}_R"] = _added(means[name], held[name])
+    return row
+
+
+def _means(shares: Sequence[Shares]) -> dict[Shown, float | None]:
+    """The shares shown, their means over releases."""
+    return {name: _mean([own[name] for own in shares]) for name in SHOWN}
+
+
+def _added(original: float | None, held: float | None) -> float | None:
+    """The part of a figure that being in the data adds."""
+    return None if original is None or held is None or held >= 1 else (original - held) / (1 - held)
+
+
+def _mean(figures: Sequence[float | None]) -> float | None:
+    known = [f for f in figures if f is not None]
+    return sum(known) / len(known) if known else None

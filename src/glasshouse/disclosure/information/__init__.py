@@ -1,0 +1,1 @@
+"""Information about people in the keys and about the target, in bits."""
