@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import narwhals as nw
+import numpy as np
 
 from glasshouse.core.errors import InputError, closest, listed
 from glasshouse.core.measure import ALIASES, FOREIGN_NAMES
@@ -130,10 +131,27 @@ def check_roles(pair: Pair) -> None:
                 f"special_codes names {column!r}, which is no shared column{closest(column, tables.columns)}"
             )
     _check_weights(pair)
+    _check_clusters(pair)
     if pair.row_paired and pair.n("original") != pair.n("released"):
         raise InputError(
             f"row_paired=True, but the original has {pair.n('original'):,} records and the release "
             f"{pair.n('released'):,}"
+        )
+
+
+def _check_clusters(pair: Pair) -> None:
+    """A person or household cannot be in the data and never in the data at once."""
+    if pair.cluster is None or not pair.has_holdout or pair.cluster not in pair._tables.lazy_columns("holdout"):
+        return
+    codes = pair._tables.codes(pair.cluster)
+    shared = np.intersect1d(codes.of("original"), codes.of("holdout"))
+    shared = shared[shared >= 0]
+    if shared.size:
+        raise InputError(
+            f"{shared.size:,} {'value' if shared.size == 1 else 'values'} of the cluster column {pair.cluster!r} "
+            f"{'is' if shared.size == 1 else 'are'} in both original and holdout: the same person or household cannot be "
+            "in the data and never in the data. Split whole clusters (gh.data.split_before_synthesis(cluster=...)), or "
+            "number them apart if they are different ones"
         )
 
 

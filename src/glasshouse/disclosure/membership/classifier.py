@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -86,8 +86,8 @@ def membership_classifier(
 
     Notes
     -----
-    Holdout and original are dealt into F folds. The model of fold f learns release (1) against the holdout of the
-    other folds (0), and for the people x of fold f
+    Holdout and original are dealt into F folds jointly: equal records, and records of one cluster, share a fold. The
+    model of fold f learns release (1) against the holdout of the other folds (0), and for the people x of fold f
 
         score(x) = P(release | x),   AUC = P(score of a member > score of a non-member) + P(equal) / 2
 
@@ -116,7 +116,7 @@ def membership_classifier(
     names = answerable_columns(pair, columns, notes)
     ids = pair.memo(("row_ids", names, None), lambda: row_ids(pair, names))
     tables = {t: design(pair, names, t, numeric_key_na="median+flag") for t in ("original", "holdout", "released")}
-    fold = {t: _deal(ids[t], folds, random_state, t) for t in ("original", "holdout")}
+    fold = _deal(pair, ids, folds, random_state)
     scores = {t: np.empty(pair.n(t)) for t in fold}
     options: dict[str, object] = {"trees": trees, "node_size": 1} if attacker == "rf" else {}
     for f in range(folds):
@@ -154,8 +154,36 @@ def membership_classifier(
     )
 
 
-def _deal(ids: np.ndarray, folds: int, random_state: RandomState, table: str) -> np.ndarray:
-    """A fold for every record: equal sizes, random, equal records in the same fold, whatever the order of the rows."""
-    distinct, inverse = np.unique(ids, return_inverse=True)
-    dealt = generator(random_state, "membership folds", table).permutation(len(distinct)) % folds
-    return np.asarray(dealt[inverse.reshape(-1)])
+def _deal(pair: Pair, ids: Mapping[str, np.ndarray], folds: int, random_state: RandomState) -> dict[str, np.ndarray]:
+    """A fold for every original and holdout record, dealt jointly.
+
+    Equal records share a fold, and so do the records of one cluster, whichever table they are in: a holdout record
+    must not meet a model that never saw its twin while an original meets one that did. Random, of about equal sizes,
+    the same whatever the order of the rows.
+    """
+    tables = ("original", "holdout")
+    rows = np.concatenate([ids[t] for t in tables])
+    clusters = [pair.cluster_codes(t) for t in tables]
+    unit = (
+        rows
+        if any(c is None for c in clusters)
+        else _joined(rows, np.concatenate([c for c in clusters if c is not None]))
+    )
+    distinct, first, inverse = np.unique(unit, return_index=True, return_inverse=True)
+    by_content = np.argsort(rows[first], kind="stable")  # row numbers follow content, not order
+    dealt = np.empty(len(distinct), np.int64)
+    dealt[by_content] = generator(random_state, "membership folds").permutation(len(distinct)) % folds
+    made = dealt[inverse.reshape(-1)]
+    return {"original": made[: len(ids["original"])], "holdout": made[len(ids["original"]) :]}
+
+
+def _joined(rows: np.ndarray, clusters: np.ndarray) -> np.ndarray:
+    """Components of records tied by equal content or by a common cluster."""
+    from scipy.sparse import coo_array
+    from scipy.sparse.csgraph import connected_components
+
+    _, cluster = np.unique(clusters, return_inverse=True)
+    size = int(rows.max()) + 1
+    total = size + int(cluster.max()) + 1
+    links = coo_array((np.ones(len(rows)), (rows, size + cluster.reshape(-1))), shape=(total, total))
+    return np.asarray(connected_components(links, directed=False)[1][rows])
