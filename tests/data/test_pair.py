@@ -300,6 +300,6 @@ def test_odd_column_names_work() -> None:
 
 def test_a_cluster_is_in_the_data_or_not() -> None:
     table = pl.DataFrame({"x": [1, 2, 3, 4], "hh": ["a", "a", "b", "c"]})
-    with pytest.raises(InputError, match="1 value of the cluster column 'hh' is in both original and holdout"):
+    with pytest.raises(gh.InputError, match="1 value of the cluster column 'hh' is in both original and holdout"):
         gh.Pair(table[:2], table, holdout=table[1:], cluster="hh")
     assert gh.Pair(table[:2], table, holdout=table[2:], cluster="hh").cluster == "hh"
