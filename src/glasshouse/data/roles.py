@@ -150,8 +150,8 @@ def _check_clusters(pair: Pair) -> None:
         raise InputError(
             f"{shared.size:,} {'value' if shared.size == 1 else 'values'} of the cluster column {pair.cluster!r} "
             f"{'is' if shared.size == 1 else 'are'} in both original and holdout: the same person or household cannot "
-            "be in the data and never in the data. Split whole clusters (gh.data.split_before_synthesis(cluster=...)), or "
-            "number them apart if they are different ones"
+            "be in the data and never in the data. Split whole clusters (gh.data.split_before_synthesis(cluster=...)), "
+            "or number them apart if they are different ones"
         )
 
 
