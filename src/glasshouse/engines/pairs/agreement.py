@@ -15,7 +15,15 @@ FINE = 20  # a number with more values than this is compared by rank, else value
 
 @dataclass(frozen=True)
 class Standing:
-    """Best and second best agreement of each person with the release, and the released row of the best."""
+    """Best and second best agreement of each person with the release.
+
+    Parameters
+    ----------
+    best, second : array of float
+        Agreement with the released record that fits best, and with the next one.
+    row : array of int
+        Position of the best one in the release.
+    """
 
     best: Floats
     second: Floats
