@@ -19,7 +19,9 @@ from typing import Any
 import polars as pl
 
 import glasshouse as gh
-from glasshouse.utility.defaults import DEFAULT_UTILITY
+from glasshouse.catalogue import all_measures
+
+DEFAULT_UTILITY = [name for name, m in all_measures().items() if m.side == "utility" and m.on_map]
 
 SYNTHEVAL_ROWS = 3_000
 KEYS = ["age", "sex", "education_num", "marital_status", "occupation"]

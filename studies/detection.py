@@ -88,11 +88,9 @@ def jittered(taken: pl.DataFrame, clean: pl.DataFrame, rng: np.random.Generator)
 
 def measures() -> list[str]:
     """Every registered measure of the families under study."""
-    import glasshouse as gh
-    from glasshouse.core.measure import registered
+    from glasshouse.catalogue import all_measures
 
-    dir(gh.disclosure)
-    return [n for f in FAMILIES for n, m in sorted(registered().items()) if m.family == f and m.side == "disclosure"]
+    return [n for f in FAMILIES for n, m in sorted(all_measures().items()) if m.family == f and m.side == "disclosure"]
 
 
 def assess(task: Task) -> list[dict[str, Any]]:

@@ -264,3 +264,103 @@ def _run(measure: Any, pair: Any, options: dict[str, Any]) -> Result:
     from glasshouse.core import calling
 
     return calling.run(measure, pair, options)
+
+
+# -- what fresh eyes found ---------------------------------------------------------------------------------------------
+
+
+def test_a_harmless_release_beside_a_leaking_one_does_not_hide_it() -> None:
+    """The worst of several releases is the one the limits judge worst, not the one with the largest figure."""
+    rng = np.random.default_rng(3)
+
+    def people(n: int) -> pl.DataFrame:
+        return pl.DataFrame(
+            {
+                "age": rng.integers(20, 70, n),
+                "town": rng.choice(list("abc"), n),
+                "ill": rng.choice(["no"] * 5 + ["yes"] * 2, n),
+            }
+        )
+
+    original, holdout = people(400), people(400)
+    all_no = original.with_columns(ill=pl.lit("no"))
+    alone = gh.Pair(original, original, keys=["age", "town"], target="ill", holdout=holdout)
+    both = alone.replace(released=[original, all_no])
+    for name in ("disco", "tcap"):
+        single, joint = (getattr(gh.disclosure, name)(pair) for pair in (alone, both))
+        assert single.verdict in ("warn", "fail")
+        assert joint.verdict == single.verdict, name
+
+
+def test_several_releases_give_one_figure_everywhere() -> None:
+    example = gh.data.load("case_study")
+    tables = [example.releases["B"], example.releases["C"]]
+    pair = gh.Pair(example.original, tables, keys=list(example.keys), target=example.target)
+    alone = gh.disclosure.epsilon_identifiability(pair)
+    within = gh.assess(pair, measures=["epsilon_identifiability"]).results["epsilon_identifiability"]
+    ru = gh.compare(
+        example.original,
+        {"both": tables},
+        keys=list(example.keys),
+        target=example.target,
+        risk=["epsilon_identifiability"],
+        utility=["hellinger"],
+        scale="minmax",
+    )
+    assert alone.value == within.value == ru.results["both"]["epsilon_identifiability"].value
+    assert alone.details["stacked"] >= alone.details["worst_release"]
+
+
+def test_evidence_that_is_not_there_is_not_taken_as_given() -> None:
+    untested = Result(0.3, baseline=0.1)
+    needs_p = Limit("excess", fail=0.1, evidence=Evidence(p=(0.05, 0.01)))
+    assert untested.with_limits(needs_p).verdict is None
+    assert "needs a holdout" in untested.with_limits(needs_p).outcomes[0].comparison
+    within = Result(0.15, baseline=0.1).with_limits(needs_p)
+    assert within.verdict == "pass", "a figure within the limit needs no evidence"
+    strangers = Limit("excess", fail=0.1, evidence=Evidence(above_strangers=True))
+    assert untested.with_limits(strangers).verdict == "warn"
+    assert untested.with_limits(Limit("excess", fail=0.1, evidence=Evidence(least=5))).verdict == "warn"
+
+
+def test_a_rule_can_be_written_as_any_limit_is_declared() -> None:
+    """Also where the direction of the figure is not that of the measure's value."""
+    for name, measure in all_measures().items():
+        for limit in measure.limits:
+            rule = {"measure": name, "statistic": limit.statistic, "warn": limit.warn, "fail": limit.fail}
+            policy = gh.Policy.from_dict({"rule": [{k: v for k, v in rule.items() if v is not None}]})
+            made = policy.validated({name: measure}).rules[0]
+            assert (made.operator, made.evidence) == (limit.operator, limit.evidence), name
+            assert (made.without_holdout is None) == (limit.without_holdout is None), name
+
+
+def test_a_result_under_a_policy_has_the_verdict_of_the_report(health: gh.Pair) -> None:
+    found = gh.assess(health, policy="public", measures=["identical", "disco"])
+    for name in ("identical", "disco"):
+        assert found.results[name].verdict == found.content()["results"][name]["verdict"]
+
+
+def test_a_limit_that_can_only_find_something_never_passes() -> None:
+    rng = np.random.default_rng(0)
+    table = pl.DataFrame({"x": rng.normal(size=300), "y": rng.normal(size=300)})
+    some = pl.concat([table[:120], pl.DataFrame({"x": rng.normal(size=180), "y": rng.normal(size=180)})])
+    found = gh.disclosure.drisk(table, some)
+    assert found.verdict is None and found.figures["surplus"] > 0.1
+    strict = gh.Policy.from_dict({"rule": [{"measure": "drisk", "statistic": "surplus", "fail": 0.05}]})
+    assert strict.validated({"drisk": found.measure}).evaluate([found]).status == "fail"
+
+
+def test_folders_called_like_their_measure_are_modules_and_can_be_called(health: gh.Pair) -> None:
+    import importlib
+    import types
+
+    import glasshouse.disclosure.attribution.disco as file
+    import glasshouse.disclosure.rapid as folder
+
+    assert isinstance(folder, types.ModuleType) and isinstance(file, types.ModuleType)
+    assert importlib.import_module("glasshouse.disclosure.rapid") is folder is gh.disclosure.rapid
+    from glasshouse.disclosure import attribution
+
+    assert attribution.name == "attribution" and "exclude_levels" in attribution.options
+    assert gh.disclosure.rapid(health, trees=10).name == "rapid"
+    assert {"rapid", "attribution", "disco"} <= set(dir(gh.disclosure))

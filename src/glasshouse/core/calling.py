@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from glasshouse.core.errors import InputError, NotApplicable, closest, listed
+from glasshouse.core.limits import deciding, status_of
 from glasshouse.core.plain import Content, plain
 from glasshouse.core.result import RecordSource, Result
 from glasshouse.core.streams import check_random_state
-from glasshouse.core.words import NEEDS
+from glasshouse.core.words import NEEDS, SEVERITY
 
 if TYPE_CHECKING:
     from glasshouse.core.measure import Measure
@@ -79,6 +81,7 @@ class PairLike(RecordSource, Protocol):
     @property
     def has_holdout(self) -> bool: ...
     def release(self, i: int) -> PairLike: ...
+    def stacked(self) -> PairLike: ...
     def replace(self, **changes: Any) -> PairLike: ...
     def describe(self) -> Content: ...
 
@@ -136,6 +139,8 @@ def run(measure: Measure[R], pair: PairLike, options: Mapping[str, Any]) -> Resu
     reads_release = measure.table == "pair" or table == "released"
     if measure.replicates == "each" and pair.m > 1 and reads_release:
         found = combine_releases([_one(measure, pair.release(i), options) for i in range(pair.m)], measure)
+        if measure.joins:
+            found = worse(found, _one(measure, pair.stacked(), options))
     else:
         found = _one(measure, pair, options)
     # the records of a single-file measure are those of the release it speaks of
@@ -175,8 +180,7 @@ def combine_releases(results: Sequence[Result], measure: Measure[R]) -> Result:
         "release_max": max(values),
         "release_mean": sum(values) / len(values),
     }
-    sign = 1 if measure.better == "lower" else -1
-    worst = max(usable, key=lambda known: sign * known[0])[1]
+    worst = max((r for _, r in usable), key=gravity)
     missing = len(results) - len(usable)
     warnings = [f"{missing} of {len(results)} releases gave no value"] if missing else []
     if measure.side == "disclosure":
@@ -187,7 +191,10 @@ def combine_releases(results: Sequence[Result], measure: Measure[R]) -> Result:
             sentence=f"Worst of {len(results)} releases: {worst.sentence}",
         )
     scores = [r.utility for _, r in usable if r.utility is not None]
+    nulls = [r.null for _, r in usable if r.null is not None]
+    lost, copied = any(null.lost for null in nulls), any(null.copied for null in nulls)
     return worst._copy(
+        null=None if worst.null is None else replace(worst.null, lost=lost, copied=copied),
         value=spread["release_mean"],
         utility=sum(scores) / len(scores) if scores else None,
         interval=None,
@@ -198,6 +205,31 @@ def combine_releases(results: Sequence[Result], measure: Measure[R]) -> Result:
         warnings=warnings,
         sentence=f"Mean of {len(results)} releases; the worst: {worst.sentence}",
     )
+
+
+def gravity(result: Result) -> tuple[int, float, float]:
+    """How bad a result is: by the limits in force, then by the figure they look at, then by its value.
+
+    The largest value is not always the worst release: what counts is what a limit sees.
+    """
+    outcomes = result.outcomes
+    decided = deciding(outcomes)
+    sign = 1 if result.measure is None or result.measure.better == "lower" else -1
+    value = sign * float(result.value or 0.0)
+    if decided is None or decided.figure is None:
+        return SEVERITY[status_of(outcomes)], value, value
+    turned = -decided.figure if decided.limit.operator.startswith(">") else decided.figure
+    return SEVERITY[decided.status], turned, value
+
+
+def worse(each: Result, together: Result) -> Result:
+    """The worse of the worst single release and all releases together; both figures stay in the details."""
+    if each.value is None or together.value is None:
+        return each if each.value is not None else together
+    chosen = together if gravity(together) > gravity(each) else each
+    details = {**chosen.details, "worst_release": each.value, "stacked": together.value}
+    sentence = f"All releases together: {together.sentence}" if chosen is together else chosen.sentence
+    return chosen._copy(details=details, replicates=each.replicates, sentence=sentence)
 
 
 def _mean_details(results: Sequence[Result]) -> dict[str, float]:

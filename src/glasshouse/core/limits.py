@@ -43,12 +43,12 @@ class Evidence:
     ----------
     p
         Levels below which the p value of the test against people never in the data must lie, to warn and to fail. A
-        level that is not reached is not given.
+        level that is not reached is not given; without a p value nothing is judged.
     above_chance
         The figure must be beyond luck (p below 0.05, or the lower end of the excess above 0); else nothing was found.
     above_strangers
         The lower end of the difference to people never in the data must lie above 0; else the figure is a fact about
-        the population and warns at most. Asked only where there is a holdout.
+        the population and warns at most. So it does without a holdout, because nobody can say which it is.
     least
         The least number of people it must concern; fewer warn at most.
     """
@@ -72,10 +72,16 @@ class Evidence:
                     f"above the limit, but no more than for people never in the data ({spoken_p(result.p_value)}, "
                     f"below {needed:g} is needed)"
                 )
+        if self.above_strangers and result.difference_interval is None:
+            return "warn", (
+                "above the limit, but without people never in the data nobody can say whether it is more than a fact "
+                "about the population"
+            )
         if self.above_strangers and result.difference_interval is not None and result.difference_interval[0] <= 0:
             return "warn", "above the limit, but no more than for people never in the data"
-        if self.least is not None and result.counts is not None and result.counts.successes < self.least:
-            return "warn", f"above the limit, but it concerns fewer than {self.least:g} people"
+        if self.least is not None and (result.counts is None or result.counts.successes < self.least):
+            known = "how many people it concerns is not known" if result.counts is None else "it concerns fewer people"
+            return "warn", f"above the limit, but {known}: {self.least:g} are needed"
         return status, ""
 
     def words(self) -> str:
@@ -121,6 +127,9 @@ class Limit:
         Where the limit comes from, or why it is there.
     without_holdout
         The limit that takes its place where there is no holdout.
+    passes
+        Whether a figure within the limit passes; False for a limit that can only find something, where finding nothing
+        leaves the question open.
     measure, required, options
         Of a policy's limit: the measure it speaks of, whether it must have been measured, and the options to run with.
     """
@@ -132,19 +141,34 @@ class Limit:
     operator: Operator = ""
     why: str = ""
     without_holdout: Limit | None = None
+    passes: bool = True
     measure: str = ""
     required: bool = True
     options: Mapping[str, object] = field(default_factory=dict)
 
     def resolved(self, better: Better, declared: Sequence[Limit] = ()) -> Limit:
         """The same limit with what was left open filled in from the measure's better side and its own limits."""
-        operator: Operator = self.operator or ("<=" if better == "lower" else ">=")
+        operator = self.operator or self.direction(better, declared)
         statistic = self.statistic or ("upper" if operator.startswith("<") else "lower")
+        # the declared limit on the same figure, else (for the figures all results have) the first one
+        own = next((one for one in declared if one.statistic == statistic), None)
+        if own is None and statistic in STATISTICS and statistic not in ("lost", "copied"):
+            own = next((one for one in declared if one.evidence is not None), None)
         evidence = self.evidence
         if evidence is None:
-            evidence = next((own.evidence for own in declared if own.evidence is not None), None) or Evidence()
-        other = None if self.without_holdout is None else self.without_holdout.resolved(better)
+            evidence = (None if own is None else own.evidence) or Evidence()
+        other = self.without_holdout or (None if own is None or self.measure == "" else own.without_holdout)
+        if other is not None:
+            other = replace(other.resolved(better), measure=self.measure)
         return replace(self, operator=operator, statistic=statistic, evidence=evidence, without_holdout=other)
+
+    def direction(self, better: Better, declared: Sequence[Limit] = ()) -> Operator:
+        """The operator that holds for a harmless figure: that of the declared limit on the same figure, else from the
+        measure's better side."""
+        own = next((one for one in declared if one.statistic == self.statistic and one.operator), None)
+        if own is not None:
+            return own.operator
+        return "<=" if better == "lower" or self.statistic in ("lost", "copied") else ">="
 
     # -- judging -----------------------------------------------------------------------------------------------------
 
@@ -184,10 +208,12 @@ class Limit:
         if result.status != "ok":
             return Outcome(self, None, self.statistic, "not_assessed", str(result.reason))
         figure, label = self.figure(result)
-        if figure is None:
-            if self.without_holdout is not None:
+        untested = self.evidence.p is not None and result.p_value is None
+        if figure is None or untested:
+            if self.without_holdout is not None and result.holdout is None:
                 return self.without_holdout.judge(result)
-            return Outcome(self, None, label, "not_assessed", self._no_figure(result))
+            if figure is None or not self._holds_throughout(figure):
+                return Outcome(self, figure, label, "not_assessed", self._no_figure(result, figure is not None))
         status: Verdict = "pass"
         beyond: float | None = None
         for limit, named in ((self.fail, "fail"), (self.warn, "warn")):
@@ -195,11 +221,14 @@ class Limit:
                 status, beyond = ("fail" if named == "fail" else "warn"), limit
                 break
         borne, unmet = self.evidence.weigh(status, result)
-        if borne == "fail" and not self._shown(result, label):
+        if borne != "pass" and not self._shown(result, label):
             borne, unmet = "warn", "cannot be excluded, but not shown either: the lower limit is not above 0"
         if beyond is None:
             nearest = self.warn if self.warn is not None else self.fail
             words = f"{_said(figure)} {self.operator} {_said(nearest)}"
+            if not self.passes:
+                words += ", which shows nothing: without a holdout only an overwhelming figure counts"
+                return Outcome(self, figure, label, "not_assessed", words)
             return Outcome(self, figure, label, "pass", words, self._cautious_end(result, label))
         words = f"{_said(figure)} {_OPPOSITE[self.operator]} {_said(beyond)}"
         said = f"{words}; {unmet}" if unmet else words
@@ -222,7 +251,14 @@ class Limit:
         interval = ends.get(label) if self.operator.startswith("<") else None
         return interval is None or interval[0] > 0
 
-    def _no_figure(self, result: Result) -> str:
+    def _holds_throughout(self, figure: float) -> bool:
+        """Whether a figure keeps both limits, so that no evidence is needed."""
+        return all(limit is None or _holds(figure, self.operator, limit) for limit in (self.warn, self.fail))
+
+    def _no_figure(self, result: Result, untested: bool = False) -> str:
+        if untested:
+            why = "it needs a holdout" if result.holdout is None else "this measure has none"
+            return f"above the limit, but without a test against people never in the data nothing is shown: {why}"
         lacking = f"{self.measure or result.name} has no {self.statistic.replace('_', ' ')}"
         if self.statistic.startswith("difference"):
             return f"{lacking}: it needs a holdout" if result.holdout is None else f"{lacking} for these data"
@@ -246,7 +282,8 @@ class Limit:
         limits = [f"{_said(v)} ({k})" for k, v in (("warn", self.warn), ("fail", self.fail)) if v is not None]
         head = f"{self.measure} {self.statistic.replace('_', ' ')}".strip()
         asked = "" if self.evidence is None else self.evidence.words()
-        return f"{head} {self.operator} {', '.join(limits)}" + (f", if {asked}" if asked else "")
+        other = "" if self.without_holdout is None else f"; without a holdout: {self.without_holdout.text()}"
+        return f"{head} {self.operator} {', '.join(limits)}" + (f", if {asked}" if asked else "") + other
 
     def to_dict(self) -> dict[str, object]:
         """The limit as plain data, in the words of a policy file."""

@@ -116,6 +116,11 @@ class Measure(Generic[R]):
         return inspect.signature(self.function)
 
     @property
+    def joins(self) -> bool:
+        """Whether an attacker who collected every release learns more from all of them together."""
+        return self.side == "disclosure" and (self.threat == "copying" or self.family in ("copying", "linkage"))
+
+    @property
     def is_share(self) -> bool:
         """Whether the figure is a share of people or records, written in percent."""
         return self.unit == "share" and self.range == (0, 1) and self.side == "disclosure"

@@ -217,8 +217,8 @@ class Result:
         Result
             A copy; a result does not change.
         """
-        better = "lower" if self.measure is None else self.measure.better
-        return self._copy(_limits=tuple(limit.resolved(better) for limit in limits))
+        better, declared = ("lower", ()) if self.measure is None else (self.measure.better, self.measure.limits)
+        return self._copy(_limits=tuple(limit.resolved(better, declared) for limit in limits))
 
     def _copy(self, **changes: Any) -> Self:
         twin = object.__new__(type(self))

@@ -3,41 +3,69 @@ too."""
 
 from __future__ import annotations
 
+import ast
 import pkgutil
+import sys
 from collections.abc import Callable
 from importlib import import_module
+from importlib.util import find_spec
+from pathlib import Path
+from types import ModuleType
 from typing import Any
 
-import lazy_loader
-
 from glasshouse.core.errors import closest
-from glasshouse.core.measure import Measure, registered
+from glasshouse.core.measure import AnyMeasure, registered
+from glasshouse.core.result import Result
 
 Attached = tuple[Callable[[str], Any], Callable[[], list[str]], list[str]]
 
 
 def attach(package: str, file: str) -> Attached:
-    """``__getattr__``, ``__dir__`` and ``__all__`` of a package from the ``.pyi`` beside its ``__init__``."""
-    load, names, public = lazy_loader.attach_stub(package, file)
+    """``__getattr__``, ``__dir__`` and ``__all__`` of a package from the ``.pyi`` beside its ``__init__``.
+
+    Parameters
+    ----------
+    package, file
+        ``__name__`` and ``__file__`` of the package.
+
+    Returns
+    -------
+    tuple
+        To be bound to the three names.
+    """
+    homes = _stub(package, file)
 
     def get(name: str) -> Any:
-        if name in public:
-            return load(name)
-        raise AttributeError(f"{package} has no {name!r}{closest(name, public)}")
+        if name not in homes:
+            raise AttributeError(f"{package} has no {name!r}{closest(name, homes)}")
+        return _load(homes[name], name)
 
-    return get, names, public
+    return get, lambda: sorted(homes), sorted(homes)
 
 
 def attach_measures(package: str, file: str) -> Attached:
     """The same for a room of measures, where a measure that no stub names yet is found all the same.
 
     Adding a measure thus touches one file; ``make stubs`` writes its name into the stub for editors.
+
+    Parameters
+    ----------
+    package, file
+        ``__name__`` and ``__file__`` of the package.
+
+    Returns
+    -------
+    tuple
+        To be bound to the three names.
     """
-    load, names, public = lazy_loader.attach_stub(package, file)
+    homes = _stub(package, file)
 
     def get(name: str) -> Any:
-        if name in public:
-            return load(name)
+        folder = f"{package}.{name}"
+        if not name.startswith("_") and find_spec(folder) is not None:
+            return import_module(folder)
+        if name in homes:
+            return _load(homes[name], name)
         if name.startswith("_"):
             raise AttributeError(name)
         measures = measures_of(package)
@@ -45,11 +73,73 @@ def attach_measures(package: str, file: str) -> Attached:
             raise AttributeError(f"there is no measure {name!r} in {package}{closest(name, measures)}")
         return measures[name]
 
-    return get, names, public
+    return get, lambda: sorted({*homes, *measures_of(package)}), sorted(homes)
 
 
-def measures_of(package: str) -> dict[str, Measure]:
-    """Every measure that a module below ``package`` declares; imports them all."""
+def _stub(package: str, file: str) -> dict[str, str]:
+    """The module of every name in a stub, read off its lines ``from .module import name as name``."""
+    tree = ast.parse(Path(file).with_suffix(".pyi").read_text(encoding="utf-8"))
+    return {
+        alias.name: f"{package}.{node.module}" if node.module else f"{package}.{alias.name}"
+        for node in tree.body
+        if isinstance(node, ast.ImportFrom)
+        for alias in node.names
+    }
+
+
+def _load(module: str, name: str) -> Any:
+    """A name of a module, or the module itself where the stub imports one."""
+    found = import_module(module)
+    return found if module.endswith(f".{name}") and not hasattr(found, name) else getattr(found, name)
+
+
+class MeasureFolder(ModuleType):
+    """A family's folder called like one of its measures.
+
+    Importing a folder sets its name on the package above, where the measure of the same name is looked for. So the
+    folder can be called like the measure, and passes on whatever else it is asked for: ``gh.disclosure.rapid(pair)``
+    runs it, and ``import glasshouse.disclosure.rapid`` gives a module.
+    """
+
+    def _measure(self) -> AnyMeasure:
+        name = self.__name__.rpartition(".")[2]
+        return registered().get(name) or measures_of(self.__name__)[name]
+
+    def __call__(self, *tables: Any, **arguments: Any) -> Result:
+        found: Result = self._measure()(*tables, **arguments)
+        return found
+
+    def __getattr__(self, name: str) -> Any:
+        dunder = name.startswith("__") and name != "__signature__"
+        if dunder or find_spec(f"{self.__name__}.{name}") is not None:  # a file of the folder is imported as usual
+            raise AttributeError(name)
+        return getattr(self._measure(), name)
+
+
+def like_its_measure(package: str) -> None:
+    """Let a folder be called like the measure of its name; called by its ``__init__``.
+
+    Parameters
+    ----------
+    package
+        ``__name__`` of the folder.
+    """
+    sys.modules[package].__class__ = MeasureFolder
+
+
+def measures_of(package: str) -> dict[str, AnyMeasure]:
+    """Every measure that a module below ``package`` declares; imports them all.
+
+    Parameters
+    ----------
+    package
+        A package with measures.
+
+    Returns
+    -------
+    dict
+        Measures by name.
+    """
     for module in pkgutil.walk_packages(import_module(package).__path__, f"{package}."):
         import_module(module.name)
     return {name: m for name, m in registered().items() if m.function.__module__.startswith(f"{package}.")}

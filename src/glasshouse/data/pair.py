@@ -6,6 +6,8 @@ from collections.abc import Mapping, Sequence
 from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 
+import polars as pl
+
 from glasshouse.core.errors import InputError, listed
 from glasshouse.core.measure import accept_pairs
 from glasshouse.data.arrays import Ints
@@ -264,6 +266,22 @@ class Pair(Reading):
             return made
 
         return self.memo(("release", i), compute)
+
+    def stacked(self) -> Pair:
+        """The pair with all releases as one: what an attacker holds who collected every one of them.
+
+        Returns
+        -------
+        Pair
+            With the columns all releases share.
+        """
+
+        def compute() -> Pair:
+            tables = [self.local(table) for table in self.releases]
+            shared = [c for c in tables[0].columns if all(c in t.columns for t in tables)]
+            return self.replace(released=pl.concat([t.select(shared) for t in tables]))
+
+        return self if self.m == 1 else self.memo(("stacked",), compute)
 
     def check(self) -> Findings:
         """Findings before anything runs: mismatched columns, new levels, odd types, probable identifiers, and more.

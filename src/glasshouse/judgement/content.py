@@ -43,6 +43,7 @@ class Reader(Protocol):
     def details(self, result: Result) -> Content: ...
     def options(self, result: Result) -> Content: ...
     def count(self, count: int) -> int | str: ...
+    def replicates(self, result: Result) -> list[Content]: ...
 
 
 class Insider:
@@ -68,6 +69,9 @@ class Insider:
 
     def count(self, count: int) -> int | str:
         return count
+
+    def replicates(self, result: Result) -> list[Content]:
+        return [{"value": r.value, "status": r.status} for r in result.replicates]
 
 
 def content(assessment: Assessment, audience: str) -> Content:
@@ -150,8 +154,8 @@ def _comparison(assessment: Assessment, name: str | None, reader: Reader) -> str
 def _outcome(outcome: Outcome, assessment: Assessment, reader: Reader) -> Content:
     shown = {**outcome.to_dict(), "warn": outcome.limit.warn, "fail": outcome.limit.fail}
     result = assessment.results.get(outcome.limit.measure)
-    if result is not None and result.status == "ok" and reader.value(result)[1] is not None:
-        shown |= {"figure": None, "comparison": "figure left out: it stands for few people"}
+    if result is not None and outcome.figure is not None and reader.value(result)[1] is not None:
+        shown |= {"figure": None, "end": None, "comparison": "figure left out: it stands for few people"}
     return {**shown, "comparison": reader.text(str(shown["comparison"]))}
 
 
@@ -200,7 +204,7 @@ def _result(judged: Judged, reader: Reader) -> Content:
         "details": reader.details(result),
         "warnings": [reader.text(w) for w in result.warnings],
         "settings": {"options": options},
-        "replicates": [{"value": r.value, "status": r.status} for r in result.replicates] if not hidden else [],
+        "replicates": reader.replicates(result),
     }
 
 

@@ -110,6 +110,10 @@ class Redactor:
         """A count, or "<5" where it is small."""
         return f"<{self.min_count}" if self.small(count) else count
 
+    def replicates(self, result: Result) -> list[Content]:
+        """Single releases stay in the house."""
+        return []
+
     def text(self, text: str | None) -> str | None:
         """A reason, a warning or a note, unless it names values of the data."""
         if text is None or not (self.holds_label(text) or self.holds_number(text)):
@@ -148,7 +152,7 @@ class Redactor:
         private = set() if result.measure is None else set(result.measure.private)
         settings = set() if result.measure is None else set(result.measure.options)  # shown among the options, unmasked
         kept = {
-            k: self._clean(v, result)
+            k: f"<{self.min_count}" if _counts(k) and self._few(v) else self._clean(v, result)
             for k, v in result.details.items()
             if k not in private and k not in settings and not self._is_label(k)
         }
@@ -158,6 +162,10 @@ class Redactor:
         private = set() if result.measure is None else set(result.measure.private)
         options = result.settings.get("options", {})
         return {k: v for k, v in options.items() if k not in private and not (isinstance(v, (list, dict)) and v)}
+
+    def _few(self, number: object) -> bool:
+        """A count below the minimum, also where ties make it a fraction."""
+        return isinstance(number, float) and 0 < number < self.min_count
 
     def _is_label(self, text: str) -> bool:
         return text in self.labels and text not in self.names
@@ -185,6 +193,11 @@ class Redactor:
             }
             return {k: v for k, v in inner.items() if v is not None}
         return None  # lists are findings or curves per level; they stay in the house
+
+
+def _counts(name: str) -> bool:
+    """Whether a detail is a count by its name."""
+    return name.startswith("n_") or name.endswith("_n")
 
 
 def _telling(value: Any) -> bool:

@@ -16,7 +16,6 @@ from pathlib import Path
 from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
-import polars as pl
 
 from glasshouse.catalogue import all_measures
 from glasshouse.core.calling import bound
@@ -30,8 +29,6 @@ from glasshouse.judgement import wide
 Progress: TypeAlias = Callable[[int, int, str], None]
 Options: TypeAlias = Mapping[str, Mapping[str, Any]]
 T = TypeVar("T")
-# An attacker who collected every release joins them: these families are asked about all releases together, too.
-STACKED = ("linkage", "copying")
 
 
 @dataclass(frozen=True)
@@ -80,17 +77,13 @@ def run(
     limited = {m.name: changes for m in measures if (changes := wide.narrowed(m, pair, given[m.name])) is not None}
     for name, changes in limited.items():
         given[name] |= changes
-    stacked = _stacked(pair) if pair.m > 1 and any(_joins(m) for m in measures) else None
     results: dict[str, Result] = {}
     timing: dict[str, float] = {}
     for done, measure in enumerate(measures):
         if progress is not None:
             progress(done, len(measures), measure.name)
         started = time.perf_counter()
-        result = attempt(measure, pair, given[measure.name])
-        if stacked is not None and _joins(measure):
-            result = _worse(measure, result, attempt(measure, stacked, given[measure.name]))
-        results[measure.name] = result
+        results[measure.name] = attempt(measure, pair, given[measure.name])
         timing[measure.name] = time.perf_counter() - started
     if progress is not None:
         progress(len(measures), len(measures), "")
@@ -167,28 +160,6 @@ def _options(measure: AnyMeasure, asked: Mapping[str, Any], seed: int, n_jobs: i
     if "n_jobs" in measure.options and n_jobs is not None:
         given["n_jobs"] = n_jobs
     return given
-
-
-def _joins(measure: AnyMeasure) -> bool:
-    return measure.side == "disclosure" and (measure.threat == "copying" or measure.family in STACKED)
-
-
-def _stacked(pair: Pair) -> Pair:
-    """All releases as one: what an attacker holds who collected every one of them."""
-    tables = [pair.local(table) for table in pair.releases]
-    shared = [c for c in tables[0].columns if all(c in t.columns for t in tables)]
-    return pair.replace(released=pl.concat([t.select(shared) for t in tables]))
-
-
-def _worse(measure: AnyMeasure, each: Result, together: Result) -> Result:
-    """The worse of the worst single release and all releases together; both figures stay in the details."""
-    if each.value is None or together.value is None:
-        return each if each.value is not None else together
-    sign = 1 if measure.better == "lower" else -1
-    worse = together if sign * float(together.value) > sign * float(each.value) else each
-    details = {**worse.details, "worst_release": each.value, "stacked": together.value}
-    sentence = f"All releases together: {together.sentence}" if worse is together else worse.sentence
-    return worse._copy(details=details, replicates=each.replicates, sentence=sentence)
 
 
 def _place(problem: BaseException) -> str:

@@ -12,8 +12,15 @@ from glasshouse.core.result import Result
 from glasshouse.data.pair import Pair
 from glasshouse.disclosure.attribution.figures import Shares, attribution_figures
 from glasshouse.disclosure.attribution.matching import EXCESS_LIMIT, KNOWS, LIMITS, RAAB, plain_cells
-from glasshouse.disclosure.attribution.options import Excluded, Level, MissingKeys, Threshold, per_key, table_options
 from glasshouse.disclosure.attribution.table import Looked, look_up, over_releases
+from glasshouse.disclosure.attribution.table_options import (
+    Excluded,
+    Level,
+    MissingKeys,
+    Threshold,
+    per_key,
+    table_options,
+)
 from glasshouse.disclosure.roles import Groups, KeyGroups
 
 Shown: TypeAlias = Literal["UiO", "repU", "Dorig", "DiSCO", "DiSDiO", "CAPd", "DCAP", "TCAP", "baseCAPd", "iS"]

@@ -32,7 +32,7 @@ from glasshouse.disclosure.attribution.matching import (
     leak_of_counts,
     no_match_warning,
 )
-from glasshouse.disclosure.attribution.options import (
+from glasshouse.disclosure.attribution.table_options import (
     Excluded,
     Level,
     MissingKeys,

@@ -38,7 +38,9 @@ OVERWHELMING = 0.5
     limit=replace(
         copying_limit(),
         # short of this, coarse values and copies cannot be told apart without people outside the data
-        without_holdout=Limit("surplus", fail=OVERWHELMING, why="beyond what fresh people of the same size would show"),
+        without_holdout=Limit(
+            "surplus", fail=OVERWHELMING, passes=False, why="beyond what fresh people of the same size would show"
+        ),
     ),
     figures=("surplus",),
     cite="Templ, Kowarik & Meindl (2015), sdcMicro dRisk and dRiskRMD; Mateo-Sanz, Sebe & Domingo-Ferrer (2004)",
@@ -158,9 +160,8 @@ def drisk(
         own = own_share(original, half, len(tables["released"]))
         details["interval_self"] = own
         compared = f"; at most {percent(own)} would in a release of as many fresh people"
-        # a smaller surplus is no pass: coarse values meet by chance, and nobody outside the data says how often
-        if limits[0] - own > OVERWHELMING:
-            alone = limits[0] - own
+        alone = limits[0] - own
+        if alone > OVERWHELMING:
             compared += ", so even without a holdout this is copying"
     details |= mahalanobis_shares(tables, alpha, random_state, notes)
     if pair.row_paired:

@@ -35,7 +35,9 @@ LIMIT = Limit(
     warn=0.05,
     fail=0.10,
     why="glasshouse default on the upper end of attack minus control; a fail needs a lower end above 0",
-    without_holdout=Limit("over_naive", fail=OVERWHELMING, why="more than knowledge about the population explains"),
+    without_holdout=Limit(
+        "over_naive", fail=OVERWHELMING, passes=False, why="more than knowledge about the population explains"
+    ),
 )
 _ONE_SD = 0.6826894921370859  # the confidence whose interval reaches one standard deviation to either side
 NO_CONTROL = (
@@ -254,9 +256,9 @@ def report(
     rate, naive = attack.attack.rate, None if attack.baseline is None else attack.baseline.rate
     over_naive = None
     if gap is None or control is None:
-        if decisive and naive is not None and attack.attack.interval(confidence)[0] - naive > OVERWHELMING:
+        if naive is not None:
             over_naive = attack.attack.interval(confidence)[0] - naive
-        sure = over_naive is not None
+        sure = decisive and over_naive is not None and over_naive > OVERWHELMING
         said.append(BEYOND_DOUBT if sure else NO_CONTROL)
         meaning = (
             "far more than knowledge about the population explains, even without a holdout"
@@ -290,7 +292,7 @@ def report(
         difference_interval=None if gap is None else gap[1],
         p_value=attack.p_value(),
         counts=attack.counts(aims),
-        figures={"over_naive": over_naive},
+        figures={"over_naive": over_naive if decisive else None},
         details=figures,
         sentence=(
             f"{attack.attack.guesses:,.0f} {_counted(guess, attack.attack.guesses)}: "

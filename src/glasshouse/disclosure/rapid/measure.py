@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, TypedDict
 from glasshouse.core.advice import PREDICTS
 from glasshouse.core.errors import InputError
 from glasshouse.core.measure import measure
-from glasshouse.core.result import Result
 from glasshouse.core.streams import RandomState, integer_seed
 from glasshouse.disclosure.rapid.attack import attack_settings
 from glasshouse.disclosure.rapid.report import LIMIT, Report
@@ -16,6 +15,8 @@ from glasshouse.disclosure.rapid.report import LIMIT, Report
 if TYPE_CHECKING:
     from glasshouse.data.pair import Pair
     from glasshouse.disclosure.rapid.attack import Attackers
+    from glasshouse.disclosure.rapid.joint import RapidJointResult
+    from glasshouse.disclosure.rapid.result import RapidResult
 
 
 class Parity(TypedDict, total=False):
@@ -75,7 +76,7 @@ def rapid(
     parity: str | None = None,
     random_state: RandomState = 0,
     n_jobs: int | None = None,
-) -> Result:
+) -> RapidResult | RapidJointResult:
     """Share of people whose sensitive value a model trained on the release predicts too well.
 
     An attacker fits target ~ keys on the release and predicts every original record. Categorical target: a record is at

@@ -9,7 +9,7 @@ from glasshouse.engines.compiled import njit, prange
 
 LEVEL, MISMATCH, MATCH, IGNORE = 0, 1, 2, 3
 TOL = 1e-9
-UNIFORM, SOFTMAX, GAUSSIAN, EPANECHNIKOV, TRICUBE = 0, 1, 2, 3, 4
+UNIFORM, SOFTMAX, GAUSSIAN, EPANECHNIKOV = 0, 1, 2, 3  # any other number: tricube
 
 
 @njit(parallel=True)
@@ -231,7 +231,7 @@ def true_weights(
     true : array of int
         Position of each query's true match, or -1.
     shape : int
-        UNIFORM, SOFTMAX, GAUSSIAN, EPANECHNIKOV or TRICUBE.
+        UNIFORM, SOFTMAX, GAUSSIAN, EPANECHNIKOV, or any other number for the tricube.
     kappa : float
         Rate of the softmax; 0 asks for 2 / range of the candidate scores.
     bandwidth : float

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import cast
 
@@ -98,19 +99,24 @@ def _evidence(entry: object, where: str) -> Evidence:
         if len(given) != 2:
             raise InputError(f"{where}: p is one level, or two: to warn and to fail")
         levels = (_number(given[0], f"{where}: p"), _number(given[1], f"{where}: p"))
+        if not 0 < levels[1] <= levels[0] < 1:
+            raise InputError(f"{where}: p holds levels between 0 and 1, the one to warn first: p = [0.05, 0.01]")
     for name in ("above_chance", "above_strangers"):
         if not isinstance(entry.get(name, False), bool):
             raise InputError(f"{where}: {name} is true or false")
+    least = None if entry.get("least") is None else _number(entry["least"], f"{where}: least")
+    if least is not None and least < 1:
+        raise InputError(f"{where}: least is a number of people, at least 1")
     return Evidence(
         p=levels,
         above_chance=bool(entry.get("above_chance", False)),
         above_strangers=bool(entry.get("above_strangers", False)),
-        least=None if entry.get("least") is None else _number(entry["least"], f"{where}: least"),
+        least=least,
     )
 
 
 def _number(value: object, where: str) -> float:
-    if isinstance(value, bool) or not isinstance(value, (int, float)) or value != value:
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or not math.isfinite(value):
         raise InputError(f"{where} must be a number")
     return value
 

@@ -24,7 +24,7 @@ silently not applied is worse than none.
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from importlib.resources import files
 from pathlib import Path
@@ -206,9 +206,11 @@ class Policy:
         check_keys(content, _TOP, where)
         if content.get("format", FORMAT) != FORMAT:
             raise InputError(f"{where}: format {content['format']!r} is not known; this version reads format {FORMAT}")
+        check_keys(content.get("run", {}), _RUN, f"{where}, [run]")
         run = dict(content.get("run", {}))
-        check_keys(run, _RUN, f"{where}, [run]")
         require = content.get("require")
+        if require is not None and (isinstance(require, str) or not isinstance(require, Sequence)):
+            raise InputError(f'{where}: require is a list of threats, e.g. require = ["identity", "copying"]')
         for threat in require or ():
             one_of(threat, THREATS, f"{where}: require")
         others = one_of(content.get("others", "inform"), ("declared", "inform"), f"{where}: others")
@@ -304,12 +306,15 @@ class Policy:
             unknown = [name for name in rule.options if name not in declared.options]
             if unknown:
                 found.append(f"{rule.measure} has no option {unknown[0]!r}{closest(unknown[0], declared.options)}")
-            if rule.resolved(declared.better).warns_too_late:
+            if rule.statistic in ("lost", "copied") and declared.side != "utility":
+                found.append(f"{rule.measure} is a risk measure and has no statistic {rule.statistic!r}")
+            if rule.resolved(declared.better, declared.limits).warns_too_late:
                 found.append(f"{rule.measure}: the warn limit lies beyond the fail limit, so it could never warn")
-            if rule.operator and (declared.better == "lower") != rule.operator.startswith("<"):
+            harmless = rule.direction(declared.better, declared.limits)
+            if rule.operator and rule.operator[0] != harmless[0]:
+                end = "lower" if harmless.startswith("<") else "higher"
                 found.append(
-                    f"{rule.measure}: {declared.better} is better, so a limit with {rule.operator!r} would "
-                    "reward the worse end"
+                    f"{rule.measure}: {end} is better, so a limit with {rule.operator!r} would reward the worse end"
                 )
         for first, rule in enumerate(self.rules):
             for other in self.rules[first + 1 :]:

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-import numpy as np
-
 from glasshouse.catalogue import all_measures
 from glasshouse.core.errors import InputError, closest, listed
 from glasshouse.core.measure import AnyMeasure, Measure, Side
@@ -93,22 +91,21 @@ def compare(
     candidates = {str(k): list(v) if isinstance(v, (list, tuple)) else [v] for k, v in named.items()}
     checked_names(list(candidates))
     chosen = _chosen(risk, utility, measures)
-    pairs = {name: [Pair(original, table, **roles) for table in tables] for name, tables in candidates.items()}
-    base = next(iter(pairs.values()))[0]
+    pairs = {name: Pair(original, tables, **roles) for name, tables in candidates.items()}
+    base = next(iter(pairs.values())).release(0)
     seed = printable_seed(random_state)
     asked = known_options(chosen.values(), options)
 
     def measured(pair: Pair) -> dict[str, Result]:
         return run(chosen.values(), pair, seed=seed, options=asked, n_jobs=n_jobs).results
 
-    steps = sum(len(own) for own in pairs.values()) + (len(GHOSTS) if scale == "anchored" else 0)
-    found: dict[str, list[dict[str, Result]]] = {}
-    for name, own in pairs.items():
-        found[name] = []
-        for p in own:
-            if progress is not None:
-                progress(sum(map(len, found.values())), steps, name)
-            found[name].append(measured(p))
+    steps = len(pairs) + (len(GHOSTS) if scale == "anchored" else 0)
+    joint: dict[str, dict[str, Result]] = {}
+    for name, pair in pairs.items():
+        if progress is not None:
+            progress(len(joint), steps, name)
+        joint[name] = measured(pair)
+    found = {name: _replicates(results, pairs[name].m) for name, results in joint.items()}
     ghost_results: dict[str, dict[str, Result]] = {}
     anchors: dict[str, Anchor] = {}
     left_out: dict[str, str] = {}
@@ -133,9 +130,9 @@ def compare(
     for name, measure in chosen.items():
         if name in left_out:
             continue
-        column = [_point([r[name] for r in runs], measure) for runs in found.values()]
+        column = [_point([r[name] for r in found[release]], results[name]) for release, results in joint.items()]
         if all(v is None for v in column):
-            left_out[name] = next(iter(found.values()))[0][name].reason or "no value for any release"
+            left_out[name] = next(iter(joint.values()))[name].reason or "no value for any release"
             continue
         values[measure.side][name] = column
         spreads[name] = [_interval([r[name] for r in runs]) for runs in found.values()]
@@ -161,7 +158,7 @@ def compare(
         better={n: m.better for n, m in chosen.items() if n not in left_out},
         anchors=anchors,
         spreads=spreads,
-        results={name: _shown(runs, chosen) for name, runs in found.items()},
+        results=joint,
         ghost_values={g: {n: r.value for n, r in rs.items()} for g, rs in ghost_results.items()},
         left_out=left_out,
         alarms={k: v for k, v in alarms.items() if v},
@@ -186,7 +183,7 @@ def _chosen(
         wanted += list(utility if utility is not None else _by_default(known, "utility"))
     made = {}
     for name in wanted:
-        measure = name if isinstance(name, Measure) else known.get(name)
+        measure = name if isinstance(name, Measure) else known.get(getattr(name, "name", name))
         if measure is None:
             raise InputError(f"there is no measure {name!r}{closest(str(name), known)}; gh.measures() lists them")
         made[measure.name] = measure
@@ -206,15 +203,17 @@ def _by_default(known: Mapping[str, AnyMeasure], side: Side) -> list[str]:
     return [name for name, measure in known.items() if measure.side == side and measure.on_map]
 
 
-def _point(results: Sequence[Result], measure: AnyMeasure) -> float | None:
-    """Over replicates: the mean of a utility, the worst of a risk; None as soon as one replicate has no value."""
-    found = [r.value for r in results]
-    if any(v is None for v in found):
+def _replicates(results: Mapping[str, Result], m: int) -> list[dict[str, Result]]:
+    """The results of each replicate of one release; a measure that has none of its own stands for all of them."""
+    return [{name: r.replicates[i] if len(r.replicates) == m else r for name, r in results.items()} for i in range(m)]
+
+
+def _point(replicates: Sequence[Result], joint: Result) -> float | None:
+    """The figure of a release over its replicates, as the runner gives it: the mean of a utility, the worst of a risk;
+    None as soon as one replicate has no value."""
+    if joint.value is None or any(r.value is None for r in replicates):
         return None
-    values = [float(v) for v in found if v is not None]
-    if measure.side == "utility":
-        return float(np.mean(values))
-    return max(values) if measure.better == "lower" else min(values)
+    return float(joint.value)
 
 
 def _interval(results: Sequence[Result]) -> tuple[float, float] | None:
@@ -232,15 +231,3 @@ def _interval(results: Sequence[Result]) -> tuple[float, float] | None:
     if null is None or null.low is None or null.high is None:
         return None
     return values[0] - (null.high - null.low) / 2, values[0] + (null.high - null.low) / 2
-
-
-def _shown(runs: Sequence[Mapping[str, Result]], chosen: Mapping[str, AnyMeasure]) -> dict[str, Result]:
-    """The result that stands for a release: the only one, or the worst replicate with all of them beside it."""
-    made = {}
-    for name, measure in chosen.items():
-        own = [r[name] for r in runs]
-        usable = [r for r in own if r.value is not None] or own
-        sign = 1 if measure.better == "lower" else -1
-        worst = max(usable, key=lambda r: sign * float(r.value) if r.value is not None else -np.inf)
-        made[name] = worst if len(own) == 1 else worst._copy(replicates=own)
-    return made

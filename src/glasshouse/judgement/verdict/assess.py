@@ -11,7 +11,7 @@ from glasshouse.core.measure import PAIR_ARGUMENTS
 from glasshouse.core.plain import plain
 from glasshouse.core.streams import RandomState
 from glasshouse.data.pair import Pair
-from glasshouse.judgement.policy.policy import Policy
+from glasshouse.judgement.policy.policy import PRESETS, Policy
 from glasshouse.judgement.run import Options, Progress, known_options, printable_seed, run, safely
 from glasshouse.judgement.selection import estimate, select
 from glasshouse.judgement.verdict.assessment import Assessment
@@ -89,7 +89,12 @@ def assess(
     asked = {m.name: {**chosen_policy.options_for(m.name), **wanted.get(m.name, {})} for m in chosen}
     seed = printable_seed(random_state)
     found = run(chosen, pair, seed=seed, options=asked, n_jobs=n_jobs, progress=progress)
-    judged = [judge(result, chosen_policy, pair.row_paired) for result in found.results.values()]
+    # a result judged by the policy says so wherever it is printed
+    results = {
+        name: result.with_limits(*rules) if (rules := chosen_policy.rules_for(name)) else result
+        for name, result in found.results.items()
+    }
+    judged = [judge(result, chosen_policy, pair.row_paired) for result in results.values()]
     unlearnable = nothing_to_learn(pair)
     leading, no_drivers = safely(lambda: drivers(pair, judged, found.options))
     at_risk, no_people = safely(lambda: people(pair, judged))
@@ -101,10 +106,10 @@ def assess(
     return Assessment(
         pair=pair,
         policy=chosen_policy,
-        results=found.results,
+        results=results,
         judged=tuple(judged),
         threats=assess_threats(judged, chosen_policy, {} if unlearnable is None else {"attribute": unlearnable}),
-        outcomes=chosen_policy.evaluate(found.results),
+        outcomes=chosen_policy.evaluate(results),
         drivers=leading,
         people=at_risk,
         notes=(*notes, *found.notes),
@@ -123,6 +128,8 @@ def _pair(original: Any, released: Any, roles: dict[str, Any], policy: Policy) -
             f"assess has no argument {unknown[0]!r}; it takes policy, measures, random_state, n_jobs, progress, "
             "options and the arguments of a Pair"
         )
+    if isinstance(released, Policy) or (isinstance(released, str) and released in PRESETS):
+        raise InputError("the second argument of assess is the release; pass the policy as policy=")
     wanted = {name: policy.run[name] for name in _ROLES if name in policy.run}
     if released is not None:
         roles["released"] = released

@@ -68,8 +68,8 @@ class Judged:
         if self.result.needs is not None:
             return "target" if self.result.needs == "targets" else self.result.needs
         open_ = [o for o in self.outcomes if o.status == "not_assessed"]
-        if open_ and self.result.status == "ok" and self.result.holdout is None:
-            return "holdout" if any(o.statistic.startswith("difference") for o in open_) else None
+        if self.result.status == "ok" and self.result.holdout is None and any(_wants_strangers(o) for o in open_):
+            return "holdout"
         return None
 
     @property
@@ -77,6 +77,13 @@ class Judged:
         """Why a measure decides nothing: it did not apply, or the limit's statistic does not exist for it here."""
         ruled = next((o.comparison for o in self.outcomes if o.status == "not_assessed"), None)
         return str(self.result.reason or ruled or "no figure")
+
+
+def _wants_strangers(outcome: Outcome) -> bool:
+    """Whether a limit stayed open for want of people never in the data."""
+    limit = outcome.limit
+    tests = limit.evidence is not None and limit.evidence.p is not None
+    return outcome.statistic.startswith("difference") or not limit.passes or tests
 
 
 @dataclass(frozen=True)

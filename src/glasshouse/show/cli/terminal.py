@@ -149,6 +149,8 @@ def show(assessment: Assessment, console: Console, audience: str = "internal") -
             )
         )
         console.print(f"  {threat['sentence']}")
+        if threat["comparison"]:
+            console.print(f"  decided by: {threat['limit']}; found {threat['comparison']}")
     if content["outcomes"]:
         console.print("\nrules")
         for o in sorted(content["outcomes"], key=lambda o: -SEVERITY[o["status"]]):

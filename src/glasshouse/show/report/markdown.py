@@ -25,7 +25,7 @@ def render(content: Content) -> str:
     for name, threat in content["threats"].items():
         lines.append(
             f"| {name} | {MARKS[threat['status']]} {threat['status'].replace('_', ' ')} | "
-            f"{threat['worst'] or ''} | {plain_text(threat['sentence'])} |"
+            f"{threat['worst'] or ''} | {plain_text(threat['sentence'])}{_decided(threat)} |"
         )
     if content["outcomes"]:
         lines += ["", "## Rules", "", "| status | rule | found |", "|---|---|---|"]
@@ -45,13 +45,20 @@ def render(content: Content) -> str:
     ]
     for view in views_of(content).values():
         status = f"{MARKS[view.status]} {view.word}" + (" (structure of the file)" if view.role == "structure" else "")
-        value = view.value if view.ok else plain_text(view.reason)
+        value = view.value if view.ok else view.reason
         lines.append(
             f"| {view.name} | {plain_text(value)} | {view.interval or ''} | {view.baseline or ''} | "
             f"{view.holdout or ''} | {status} |"
         )
     lines += ["", "## How it was run", "", *_run(content)]
     return "\n".join(lines) + "\n"
+
+
+def _decided(threat: Content) -> str:
+    """The limit that decided and what it saw."""
+    if not threat["comparison"]:
+        return ""
+    return f" Decided by: {plain_text(threat['limit'])}; found {plain_text(threat['comparison'])}."
 
 
 def _run(content: Content) -> list[str]:

@@ -16,7 +16,7 @@ def people(content: Content, views: dict[str, MeasureView]) -> Content | None:
     found, drivers = content["people"], content["drivers"]
     if found is None and drivers is None:
         return None
-    shown: Content = {"drivers": None, "groups": [], "small": 0}
+    shown: Content = {"drivers": None, "groups": [], "small": 0, "overall": None}
     if found is not None:
         flagged = found["flagged"]
         shown |= {
@@ -29,8 +29,9 @@ def people(content: Content, views: dict[str, MeasureView]) -> Content | None:
         groups.sort(key=lambda g: (-g["value"], g["column"], str(g["level"])))
         shown["groups"] = [_group(g) for g in groups[:MOST_GROUPS]]
         shown["more"] = max(len(groups) - MOST_GROUPS, 0)
-        overall = views[found["measure"]].shown["value"]
-        shown["overall"] = None if overall is None else {"at": at(overall), "text": percent(float(overall))}
+        if isinstance(flagged, int) and found.get("known"):
+            overall = flagged / found["known"]
+            shown["overall"] = {"at": at(overall), "text": percent(overall)}
     if drivers is not None:
         shown["drivers"] = _drivers(drivers, views[drivers["measure"]])
     return shown
