@@ -4,7 +4,7 @@ error and cannot change a verdict."""
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal, TypeAlias
+from typing import Literal, TypeAlias, TypedDict
 
 from glasshouse.core.intervals import Interval, difference_of_shares
 
@@ -55,6 +55,21 @@ class Counts:
             self.successes, self.attempts, self.control_successes, self.control_attempts, confidence
         )
         return self.rate - control, limits
+
+
+class Leak(TypedDict):
+    """Members minus people never in the data, as a Result takes it: ``Result(..., **leak)``."""
+
+    difference: float | None
+    difference_interval: Interval | None
+    p_value: float | None
+    counts: Counts | None
+
+
+class HeldLeak(Leak):
+    """The same, with the figure of people never in the data."""
+
+    holdout: float | None
 
 
 @dataclass(frozen=True)

@@ -14,6 +14,8 @@ import numpy as np
 from glasshouse.core.evidence import Counts
 from glasshouse.core.intervals import Interval, difference_of_shares
 from glasshouse.core.streams import RandomState, integer_seed
+from glasshouse.data.arrays import Ints
+from glasshouse.data.pair import Pair
 
 
 class Exchange(NamedTuple):
@@ -130,6 +132,12 @@ def exchange_scores(
     slack = 1e-12 * max(1.0, float(np.abs(scores).max(initial=0.0)))
     extreme = int((found >= difference - slack).sum())
     return Tested(difference, (1 + extreme) / (1 + deals), float(found.std()), deals)
+
+
+def people_clusters(pair: Pair) -> tuple[Ints, Ints] | None:
+    """The person or household of every original and holdout record; None without clusters."""
+    own, other = pair.cluster_codes("original"), pair.cluster_codes("holdout") if pair.has_holdout else None
+    return None if own is None or other is None else (own, other)
 
 
 def upper_tail(z: float) -> float:

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TypedDict, TypeVar
+from typing import TypeVar
 
-from glasshouse.core.evidence import Counts
-from glasshouse.core.intervals import Interval
+from glasshouse.core.evidence import Counts, HeldLeak
 from glasshouse.core.limits import Evidence, Limit
 from glasshouse.data.pair import Pair
 from glasshouse.disclosure.attribution.figures import Exclusions, Figures, Shares, attribution_figures, with_exclusions
@@ -103,17 +102,7 @@ def no_match_warning(shares: Shares) -> list[str]:
     return ["no key combination of the original occurs in the release, so nothing could be looked up"]
 
 
-class Leak(TypedDict):
-    """The same figure for holdout people, and the original minus it, as a Result takes them."""
-
-    holdout: float | None
-    difference: float | None
-    difference_interval: Interval | None
-    p_value: float | None
-    counts: Counts | None
-
-
-def leak_of_counts(hits: float, of: float, held: tuple[float, float] | None, confidence: float) -> Leak:
+def leak_of_counts(hits: float, of: float, held: tuple[float, float] | None, confidence: float) -> HeldLeak:
     """What being in the data adds to the hits of an attack.
 
     Parameters
@@ -127,7 +116,7 @@ def leak_of_counts(hits: float, of: float, held: tuple[float, float] | None, con
 
     Returns
     -------
-    Leak
+    HeldLeak
         Holdout figure, difference, interval, p value and counts.
 
     Notes
@@ -137,9 +126,9 @@ def leak_of_counts(hits: float, of: float, held: tuple[float, float] | None, con
     """
     if held is None or not held[1] or not of:
         counts = Counts(hits, of) if of else None
-        return Leak(holdout=None, difference=None, difference_interval=None, p_value=None, counts=counts)
+        return HeldLeak(holdout=None, difference=None, difference_interval=None, p_value=None, counts=counts)
     found = exchange_counts(hits, round(of), held[0], round(held[1]), confidence)
-    return Leak(
+    return HeldLeak(
         holdout=held[0] / held[1],
         difference=found.difference,
         difference_interval=found.interval,

@@ -7,19 +7,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TypedDict
 
 import numpy as np
 
 from glasshouse.core.errors import NotApplicable
-from glasshouse.core.evidence import Counts
-from glasshouse.core.intervals import Interval
+from glasshouse.core.evidence import Counts, HeldLeak
 from glasshouse.core.limits import Evidence, Limit
 from glasshouse.core.streams import RandomState
 from glasshouse.data.arrays import Bools, Floats, Ints
 from glasshouse.data.pair import Pair
 from glasshouse.disclosure.copying.closeness import refuse_infinite
-from glasshouse.engines.exchange import Tested, exchange_scores
+from glasshouse.engines.exchange import Tested, exchange_scores, people_clusters
 from glasshouse.engines.neighbours.search import TOL, chosen_columns, gower_space
 
 # A copy of somebody who is unlike anybody else needs no minimum size to count: one test decides.
@@ -108,16 +106,6 @@ def near_scores(people: Pooled) -> Floats:
     return np.where(alone, np.maximum(1 - 2 * ratio, 0.0) ** 2 * np.sqrt(people.isolation), 0.0)
 
 
-class Shown(TypedDict):
-    """Members minus strangers, as a Result takes it."""
-
-    holdout: float | None
-    difference: float | None
-    difference_interval: Interval | None
-    p_value: float | None
-    counts: Counts
-
-
 def against_strangers(
     pair: Pair,
     flags: tuple[Floats, Floats],
@@ -125,17 +113,17 @@ def against_strangers(
     confidence: float,
     seed: RandomState,
     name: str,
-) -> tuple[Shown, Tested | None]:
+) -> tuple[HeldLeak, Tested | None]:
     """The share of flagged people in original and holdout, and the exchange test of their scores."""
     members, strangers = flags
     if not len(strangers):
         counts = Counts(float(members.sum()), len(members))
-        return Shown(holdout=None, difference=None, difference_interval=None, p_value=None, counts=counts), None
+        return HeldLeak(holdout=None, difference=None, difference_interval=None, p_value=None, counts=counts), None
     counts = Counts(float(members.sum()), len(members), float(strangers.sum()), len(strangers))
     gap = counts.difference(confidence)
     tested = exchange_scores(*scores, clusters=people_clusters(pair), random_state=seed, name=name)
     return (
-        Shown(
+        HeldLeak(
             holdout=counts.control_rate,
             difference=None if gap is None else gap[0],
             difference_interval=None if gap is None else gap[1],
@@ -144,9 +132,3 @@ def against_strangers(
         ),
         tested,
     )
-
-
-def people_clusters(pair: Pair) -> tuple[Ints, Ints] | None:
-    """The person or household of every original and holdout record; None without clusters."""
-    own, other = pair.cluster_codes("original"), pair.cluster_codes("holdout") if pair.has_holdout else None
-    return None if own is None or other is None else (own, other)

@@ -16,8 +16,8 @@ from glasshouse.core.plain import p_value, percent
 from glasshouse.core.result import Result
 from glasshouse.core.streams import RandomState, generator
 from glasshouse.core.words import SIMILARITY
-from glasshouse.disclosure.copying.pooled import COPY_LIMIT, people_clusters
-from glasshouse.engines.exchange import exchange_scores
+from glasshouse.disclosure.copying.pooled import COPY_LIMIT
+from glasshouse.engines.exchange import exchange_scores, people_clusters
 from glasshouse.engines.neighbours.search import chosen_columns
 from glasshouse.engines.pairs.agreement import rarity_agreement
 

@@ -9,8 +9,8 @@ import narwhals as nw
 import numpy as np
 
 from glasshouse.core.advice import STANDS_ALONE
-from glasshouse.core.evidence import Counts
-from glasshouse.core.intervals import Interval, wilson
+from glasshouse.core.evidence import Counts, Leak
+from glasshouse.core.intervals import wilson
 from glasshouse.core.limits import Limit
 from glasshouse.core.measure import measure
 from glasshouse.core.plain import percent
@@ -121,7 +121,6 @@ def uniques(pair: Pair, *, key_groups: KeyGroups = None, confidence: float = 0.9
         baseline=figures["expected"],
         holdout=None if held is None else held["repU"],
         interval=wilson(replicated, n, confidence),
-        counts=gap,
         **_leak(gap, confidence),
         details={**figures, "share_of_uniques": share},
         sentence=(
@@ -143,16 +142,10 @@ def uniques(pair: Pair, *, key_groups: KeyGroups = None, confidence: float = 0.9
     )
 
 
-class Leak(TypedDict):
-    """Original minus holdout people, as a Result takes it."""
-
-    difference: float | None
-    difference_interval: Interval | None
-
-
 def _leak(counts: Counts | None, confidence: float) -> Leak:
     found = None if counts is None else counts.difference(confidence)
-    return Leak(difference=None if found is None else found[0], difference_interval=None if found is None else found[1])
+    gap, interval = (None, None) if found is None else found
+    return Leak(difference=gap, difference_interval=interval, p_value=None, counts=counts)
 
 
 class Uniques(TypedDict):

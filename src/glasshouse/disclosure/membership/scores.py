@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypedDict
 import numpy as np
 
 from glasshouse.core.errors import NotApplicable
-from glasshouse.core.evidence import Counts
+from glasshouse.core.evidence import Counts, Leak
 from glasshouse.core.intervals import Interval, normal_quantile, wilson
 from glasshouse.core.limits import Limit
 from glasshouse.core.plain import percent
@@ -204,21 +204,17 @@ def exposed(found: Separation, members: int, others: int) -> Counts | None:
     return Counts(here.tpr * members, members, here.alarms, others, "with at most 1 % false alarms")
 
 
-class Leak(TypedDict):
-    """The evidence of a membership attack, as a Result takes it."""
+class MembershipLeak(Leak):
+    """The same for a membership attack, with the counts at its other operating points."""
 
-    difference: float | None
-    difference_interval: Interval | None
-    p_value: float
-    counts: Counts | None
     operating: tuple[Counts, ...]
 
 
-def leak(found: Separation, members: int, others: int, p: float | None = None) -> Leak:
+def leak(found: Separation, members: int, others: int, p: float | None = None) -> MembershipLeak:
     """Members exposed beyond holdout people at 1 % false alarms, and the p value of swapped labels."""
     counts = exposed(found, members, others)
     gap = None if counts is None else counts.difference()
-    return Leak(
+    return MembershipLeak(
         difference=None if gap is None else gap[0],
         difference_interval=None if gap is None else gap[1],
         p_value=found.p if p is None else p,

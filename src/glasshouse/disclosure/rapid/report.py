@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypedDict
 
 import numpy as np
 
-from glasshouse.core.evidence import Counts
+from glasshouse.core.evidence import Counts, Leak
 from glasshouse.core.intervals import Interval, normal_quantile
 from glasshouse.core.limits import Evidence, Limit
 from glasshouse.core.measure import registered
@@ -32,15 +32,6 @@ LIMIT = Limit(
     evidence=Evidence(above_chance=True, above_strangers=True),
     why="glasshouse default: excess of the share at risk over chance",
 )
-
-
-class Leak(TypedDict):
-    """Original minus holdout people, as a Result takes it."""
-
-    difference: float | None
-    difference_interval: Interval | None
-    p_value: float | None
-    counts: Counts | None
 
 
 class AttackerRow(TypedDict, total=False):
