@@ -66,12 +66,14 @@ class Evidence:
             return "pass", "above the limit, but no more than chance explains"
         if self.p is not None and result.p_value is not None:
             shown: Verdict = "fail" if result.p_value < self.p[1] else "warn" if result.p_value < self.p[0] else "pass"
-            if (status == "fail" and shown != "fail") or shown == "pass":
-                needed = self.p[1] if shown == "warn" else self.p[0]
+            said = spoken_p(result.p_value)
+            if shown == "pass":
                 return shown, (
-                    f"above the limit, but no more than for people never in the data ({spoken_p(result.p_value)}, "
-                    f"below {needed:g} is needed)"
+                    f"above the limit, but no more than for people never in the data ({said}, below {self.p[0]:g} is "
+                    "needed)"
                 )
+            if status == "fail" and shown == "warn":
+                return shown, f"above the limit, but not sure enough to fail ({said}, below {self.p[1]:g} is needed)"
         if self.above_strangers and result.difference_interval is None:
             return "warn", (
                 "above the limit, but without people never in the data nobody can say whether it is more than a fact "
@@ -276,14 +278,22 @@ class Limit:
         return self.warn > self.fail if self.operator.startswith("<") else self.warn < self.fail
 
     def text(self) -> str:
-        """The limit as a phrase: ``disco excess <= 0.05 (warn), 0.2 (fail), if beyond chance``."""
+        """The limit as a phrase: ``disco excess <= 0.05 (warn), 0.2 (fail), if beyond chance``.
+
+        The limit that takes its place without a holdout is not in it, so that what is printed is what decided;
+        :meth:`whole_text` has both.
+        """
         if not self.operator or not self.statistic:
             return self.resolved("lower").text()
         limits = [f"{_said(v)} ({k})" for k, v in (("warn", self.warn), ("fail", self.fail)) if v is not None]
         head = f"{self.measure} {self.statistic.replace('_', ' ')}".strip()
         asked = "" if self.evidence is None else self.evidence.words()
+        return f"{head} {self.operator} {', '.join(limits)}" + (f", if {asked}" if asked else "")
+
+    def whole_text(self) -> str:
+        """The limit and, where there is one, the limit that takes its place without a holdout."""
         other = "" if self.without_holdout is None else f"; without a holdout: {self.without_holdout.text()}"
-        return f"{head} {self.operator} {', '.join(limits)}" + (f", if {asked}" if asked else "") + other
+        return self.text() + other
 
     def to_dict(self) -> dict[str, object]:
         """The limit as plain data, in the words of a policy file."""

@@ -138,7 +138,9 @@ class Measure(Generic[R]):
             "range": f"{low} to {high}",
             "direction": f"{self.better} is better",
             "needs": ", ".join(self.needs),
-            "bands": "; ".join(f"{limit.text()} ({limit.why})" if limit.why else limit.text() for limit in self.limits)
+            "bands": "; ".join(
+                f"{one.whole_text()} ({one.why})" if one.why else one.whole_text() for one in self.limits
+            )
             or None,
             "attacker": self.attacker,
             "caveats": self.caveats,
