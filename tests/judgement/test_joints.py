@@ -364,3 +364,17 @@ def test_folders_called_like_their_measure_are_modules_and_can_be_called(health:
     assert attribution.name == "attribution" and "exclude_levels" in attribution.options
     assert gh.disclosure.rapid(health, trees=10).name == "rapid"
     assert {"rapid", "attribution", "disco"} <= set(dir(gh.disclosure))
+
+
+def test_every_advice_can_be_filled(health: gh.Pair) -> None:
+    """A template with a misspelt field would break the report of whoever needs it."""
+    from glasshouse.core.advice import BY_THREAT
+    from glasshouse.judgement.verdict.advice import _figures, _names
+    from glasshouse.judgement.verdict.threats import judge
+
+    found = judge(gh.disclosure.disco(health), gh.Policy.of(None), False)
+    fields = {**_names(health, None), **_figures(found)}
+    templates = {m.advice for m in all_measures().values() if m.advice} | set(BY_THREAT.values())
+    assert len(templates) > 10
+    for template in templates:
+        assert "{" not in template.format_map(fields)

@@ -29,6 +29,18 @@ COPIES = (
     "{value} of released records equal a real record{expected}. Remove or re-draw them, and check the synthesiser for "
     "memorisation."
 )
+PEOPLE_COPIED = (
+    "{value} of people who are unlike anybody else have their exact record in the release{strangers}. Remove or re-draw "
+    "those records (result.records names them), and check the synthesiser for memorisation."
+)
+PEOPLE_NEARLY_COPIED = (
+    "{value} of people have a released record that fits them and nobody else{strangers}. Remove or re-draw those records "
+    "(result.records names them); reduce the capacity of the model or its training."
+)
+PERSON_REPEATED = (
+    "The record of one real person is in the release {figure} times. Remove the copies (result.records names the "
+    "person), and find out why the synthesiser got stuck there."
+)
 TOO_NEAR = (
     "Released records sit closer to the records the synthesiser saw than to people it never saw ({value}{expected}). "
     "Reduce the capacity of the model or its training, regularise, use differential privacy, or train on more records."

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from glasshouse.core.advice import COPIES
+from glasshouse.core.advice import PEOPLE_COPIED, PEOPLE_NEARLY_COPIED
 from glasshouse.core.intervals import wilson
 from glasshouse.core.limits import Evidence, Limit
 from glasshouse.core.measure import measure
@@ -61,7 +61,7 @@ CITE = f"after Raab, Nowok & Dibben (2025), replicated uniques; {DELUSION}"
     cost="neighbours",
     tier="fast",
     group="exact copies",
-    advice=COPIES,
+    advice=PEOPLE_COPIED,
     audited=True,
 )
 def exact_copies(
@@ -146,7 +146,7 @@ def exact_copies(
     cost="neighbours",
     tier="fast",
     group="near copies",
-    advice=COPIES,
+    advice=PEOPLE_NEARLY_COPIED,
     audited=True,
 )
 def near_copies(

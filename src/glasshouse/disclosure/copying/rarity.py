@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from glasshouse.core.advice import COPIES
+from glasshouse.core.advice import PEOPLE_NEARLY_COPIED
 from glasshouse.core.errors import InputError
 from glasshouse.core.evidence import Counts
 from glasshouse.core.intervals import wilson
@@ -44,7 +44,7 @@ HIGHEST = 30.0  # exp of more is the same certainty and only drowns the rest
     cost="pairs",
     tier="default",
     group="rare agreement",
-    advice=COPIES,
+    advice=PEOPLE_NEARLY_COPIED,
     audited=True,
 )
 def rare_agreement(

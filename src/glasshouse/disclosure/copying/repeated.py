@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from glasshouse.core.advice import COPIES
+from glasshouse.core.advice import PERSON_REPEATED
 from glasshouse.core.errors import NotApplicable
 from glasshouse.core.limits import Limit
 from glasshouse.core.measure import measure
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     cost="rows",
     tier="fast",
     group="repeated records",
-    advice=COPIES,
+    advice=PERSON_REPEATED,
 )
 def repeated_records(pair: Pair, *, columns: Sequence[str] | None = None, round_digits: int | None = None) -> Result:
     """How often the release repeats the record of one real person who is unlike anybody else.
