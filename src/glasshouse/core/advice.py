@@ -30,12 +30,12 @@ COPIES = (
     "memorisation."
 )
 PEOPLE_COPIED = (
-    "{value} of people who are unlike anybody else have their exact record in the release{strangers}. Remove or re-draw "
-    "those records (result.records names them), and check the synthesiser for memorisation."
+    "{value} of people who are unlike anybody else have their exact record in the release{strangers}. Remove or "
+    "re-draw those records (result.records names them), and check the synthesiser for memorisation."
 )
 PEOPLE_NEARLY_COPIED = (
-    "{value} of people have a released record that fits them and nobody else{strangers}. Remove or re-draw those records "
-    "(result.records names them); reduce the capacity of the model or its training."
+    "{value} of people have a released record that fits them and nobody else{strangers}. Remove or re-draw those "
+    "records (result.records names them); reduce the capacity of the model or its training."
 )
 PERSON_REPEATED = (
     "The record of one real person is in the release {figure} times. Remove the copies (result.records names the "
