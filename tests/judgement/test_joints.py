@@ -378,3 +378,47 @@ def test_every_advice_can_be_filled(health: gh.Pair) -> None:
     assert len(templates) > 10
     for template in templates:
         assert "{" not in template.format_map(fields)
+
+
+def test_rapid_judges_the_worst_release_and_shows_the_mean() -> None:
+    rng = np.random.default_rng(4)
+
+    def people(n: int) -> pl.DataFrame:
+        return pl.DataFrame(
+            {"age": rng.integers(20, 80, n), "town": rng.choice(list("abcdefgh"), n), "ill": rng.choice(["n", "y"], n)}
+        )
+
+    original, junk, holdout = people(300), people(300), people(300)
+    pair = gh.Pair(original, [original, junk], keys=["age", "town"], target="ill", holdout=holdout)
+    alone, both = (gh.disclosure.rapid(p, trees=50) for p in (pair.release(0), pair))
+    assert alone.verdict == both.verdict == "fail"
+    assert both.value == pytest.approx(np.mean([r.value for r in both.replicates]))
+
+
+def test_a_policy_picks_the_release_its_own_rules_judge_worst() -> None:
+    rng = np.random.default_rng(0)
+
+    def people(n: int) -> pl.DataFrame:
+        return pl.DataFrame(
+            {"age": rng.integers(20, 60, n), "sex": rng.choice(["f", "m"], n), "ill": rng.choice(["n", "n", "y"], n)}
+        )
+
+    original, other = people(300), people(300)
+    policy = gh.Policy.from_dict({"rule": [{"measure": "tcap", "statistic": "value", "fail": 0.6, "evidence": {}}]})
+    constant = original.with_columns(ill=pl.lit("n"))
+    for releases in ([constant, other], [other, constant]):
+        found = gh.assess(original, releases, keys=["age", "sex"], target="ill", policy=policy, measures="named")
+        single = max(gh.disclosure.tcap(original, r, keys=["age", "sex"], target="ill").value for r in releases)
+        assert found.outcomes.outcomes[0].figure == pytest.approx(single)
+
+
+def test_a_rule_keeps_its_own_limits_without_a_holdout() -> None:
+    rng = np.random.default_rng(1)
+    table = pl.DataFrame({"x": rng.normal(size=300), "y": rng.normal(size=300)})
+    some = pl.concat([table[:30], pl.DataFrame({"x": rng.normal(size=270), "y": rng.normal(size=270)})])
+    result = gh.disclosure.identical(table, some)
+    lax = gh.Policy.from_dict({"rule": [{"measure": "identical", "statistic": "value", "fail": 0.5}]})
+    assert lax.validated({"identical": result.measure}).evaluate([result]).status == "pass"
+    strict = gh.Policy.from_dict({"rule": [{"measure": "identical", "statistic": "excess", "fail": 0.005}]})
+    told = strict.validated({"identical": result.measure}).evaluate([result]).outcomes[0]
+    assert told.status == "not_assessed" and "holdout" in told.comparison

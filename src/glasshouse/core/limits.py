@@ -63,27 +63,27 @@ class Evidence:
         if status == "pass":
             return status, ""
         if self.above_chance and not _beyond_chance(result):
-            return "pass", "above the limit, but no more than chance explains"
+            return "pass", "beyond the limit, but no more than chance explains"
         if self.p is not None and result.p_value is not None:
             shown: Verdict = "fail" if result.p_value < self.p[1] else "warn" if result.p_value < self.p[0] else "pass"
             said = spoken_p(result.p_value)
             if shown == "pass":
                 return shown, (
-                    f"above the limit, but no more than for people never in the data ({said}, below {self.p[0]:g} is "
+                    f"beyond the limit, but no more than for people never in the data ({said}, below {self.p[0]:g} is "
                     "needed)"
                 )
             if status == "fail" and shown == "warn":
-                return shown, f"above the limit, but not sure enough to fail ({said}, below {self.p[1]:g} is needed)"
+                return shown, f"beyond the limit, but not sure enough to fail ({said}, below {self.p[1]:g} is needed)"
         if self.above_strangers and result.difference_interval is None:
             return "warn", (
-                "above the limit, but without people never in the data nobody can say whether it is more than a fact "
+                "beyond the limit, but without people never in the data nobody can say whether it is more than a fact "
                 "about the population"
             )
         if self.above_strangers and result.difference_interval is not None and result.difference_interval[0] <= 0:
-            return "warn", "above the limit, but no more than for people never in the data"
+            return "warn", "beyond the limit, but no more than for people never in the data"
         if self.least is not None and (result.counts is None or result.counts.successes < self.least):
             known = "how many people it concerns is not known" if result.counts is None else "it concerns fewer people"
-            return "warn", f"above the limit, but {known}: {self.least:g} are needed"
+            return "warn", f"beyond the limit, but {known}: {self.least:g} are needed"
         return status, ""
 
     def words(self) -> str:
@@ -152,23 +152,32 @@ class Limit:
         """The same limit with what was left open filled in from the measure's better side and its own limits."""
         operator = self.operator or self.direction(better, declared)
         statistic = self.statistic or ("upper" if operator.startswith("<") else "lower")
-        # the declared limit on the same figure, else (for the figures all results have) the first one
-        own = next((one for one in declared if one.statistic == statistic), None)
-        if own is None and statistic in STATISTICS and statistic not in ("lost", "copied"):
-            own = next((one for one in declared if one.evidence is not None), None)
+        # a declared limit on the same figure lends all it has; else the first one lends its evidence, if the figure is
+        # one that all results have
+        same = next((one for one in _with_alternatives(declared) if one.statistic == statistic), None)
+        lender = same
+        if same is None and statistic in STATISTICS and statistic not in ("lost", "copied"):
+            lender = next((one for one in declared if one.evidence is not None), None)
         evidence = self.evidence
         if evidence is None:
-            evidence = (None if own is None else own.evidence) or Evidence()
-        other = self.without_holdout or (None if own is None or self.measure == "" else own.without_holdout)
+            evidence = (None if lender is None else lender.evidence) or Evidence()
+        other = self.without_holdout or (None if same is None or self.measure == "" else same.without_holdout)
         if other is not None:
             other = replace(other.resolved(better), measure=self.measure)
-        return replace(self, operator=operator, statistic=statistic, evidence=evidence, without_holdout=other)
+        return replace(
+            self,
+            operator=operator,
+            statistic=statistic,
+            evidence=evidence,
+            without_holdout=other,
+            passes=self.passes and (same is None or same.passes),
+        )
 
     def direction(self, better: Better, declared: Sequence[Limit] = ()) -> Operator:
         """The operator that holds for a harmless figure: that of the declared limit on the same figure, else from the
         measure's better side."""
-        own = next((one for one in declared if one.statistic == self.statistic and one.operator), None)
-        if own is not None:
+        own = next((one for one in _with_alternatives(declared) if one.statistic == self.statistic), None)
+        if own is not None and own.operator:
             return own.operator
         return "<=" if better == "lower" or self.statistic in ("lost", "copied") else ">="
 
@@ -211,11 +220,10 @@ class Limit:
             return Outcome(self, None, self.statistic, "not_assessed", str(result.reason))
         figure, label = self.figure(result)
         untested = self.evidence.p is not None and result.p_value is None
-        if figure is None or untested:
+        if figure is None or (untested and not self._holds_throughout(figure)):
             if self.without_holdout is not None and result.holdout is None:
                 return self.without_holdout.judge(result)
-            if figure is None or not self._holds_throughout(figure):
-                return Outcome(self, figure, label, "not_assessed", self._no_figure(result, figure is not None))
+            return Outcome(self, figure, label, "not_assessed", self._no_figure(result, figure is not None))
         status: Verdict = "pass"
         beyond: float | None = None
         for limit, named in ((self.fail, "fail"), (self.warn, "warn")):
@@ -260,10 +268,10 @@ class Limit:
     def _no_figure(self, result: Result, untested: bool = False) -> str:
         if untested:
             why = "it needs a holdout" if result.holdout is None else "this measure has none"
-            return f"above the limit, but without a test against people never in the data nothing is shown: {why}"
+            return f"beyond the limit, but without a test against people never in the data nothing is shown: {why}"
         lacking = f"{self.measure or result.name} has no {self.statistic.replace('_', ' ')}"
         if self.statistic.startswith("difference"):
-            return f"{lacking}: it needs a holdout" if result.holdout is None else f"{lacking} for these data"
+            return f"{lacking}: it needs a holdout, and a measure that asks about people"
         if self.statistic.startswith("excess") and result.baseline is None:
             return f"{lacking}: it has no baseline to be compared with; use upper or value"
         return f"{lacking} for these data: {result.reason or 'the figure is undefined'}"
@@ -365,6 +373,11 @@ def deciding(outcomes: Sequence[Outcome]) -> Outcome | None:
     """The outcome that gives the status: the first of the gravest."""
     status = status_of(outcomes)
     return next((o for o in outcomes if o.status == status), None)
+
+
+def _with_alternatives(limits: Sequence[Limit]) -> list[Limit]:
+    """The limits, and those that take their place without a holdout."""
+    return [one for limit in limits for one in (limit, limit.without_holdout) if one is not None]
 
 
 def _beyond_chance(result: Result) -> bool:

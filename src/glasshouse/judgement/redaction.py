@@ -26,6 +26,10 @@ _SMALL = re.compile(r"(?<![\w.,])([1-9]\d*)(?![\w%]|[.,]\d|\s?%)")
 _WHOLE_VALUE_DIGITS = 4
 
 
+# Figures of single releases stay in the house, like the releases themselves.
+RELEASES = ("release_min", "release_max", "release_mean", "worst_release", "stacked")
+
+
 class Redactor:
     """Judges text and numbers against the data of one pair."""
 
@@ -154,7 +158,7 @@ class Redactor:
         kept = {
             k: f"<{self.min_count}" if _counts(k) and self._few(v) else self._clean(v, result)
             for k, v in result.details.items()
-            if k not in private and k not in settings and not self._is_label(k)
+            if k not in private and k not in settings and k not in RELEASES and not self._is_label(k)
         }
         return {k: v for k, v in kept.items() if v is not None}
 

@@ -17,7 +17,7 @@ SETS: tuple[Tier, ...] = ("fast", "default", "full")
 SECONDS = {"cells": 2e-6, "rows": 2e-6, "neighbours": 6e-9, "attackers": 6e-5, "pairs": 2e-8}
 
 
-def select(measures: str | Iterable[str], policy: Policy) -> list[AnyMeasure]:
+def select(measures: str | Iterable[str | AnyMeasure], policy: Policy) -> list[AnyMeasure]:
     """The measures of a set or a list, plus those the policy names, in the order of the registry's families."""
     known = all_measures()
     if isinstance(measures, str) and measures in known:
@@ -30,7 +30,7 @@ def select(measures: str | Iterable[str], policy: Policy) -> list[AnyMeasure]:
             )
         wanted = [m.name for m in known.values() if SETS.index(m.tier) <= SETS.index(measures)]
     else:
-        wanted = [getattr(m, "name", m) for m in measures]
+        wanted = [m if isinstance(m, str) else m.name for m in measures]
         for name in wanted:
             if name not in known:
                 raise InputError(f"there is no measure {name!r}{closest(name, known)}; gh.measures() lists them")

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from glasshouse.data.arrays import Bools, Floats
     from glasshouse.data.pair import Pair
 
+COARSE = 0.2
 NO_STRANGERS = f"there is no holdout: {HOLDOUT}. {HOLDOUT_ADVICE}"
 CITE = f"after Raab, Nowok & Dibben (2025), replicated uniques; {DELUSION}"
 
@@ -105,7 +106,8 @@ def exact_copies(
     the release, the score of j is (1 + rank share of iso_j)^3 if d_j = 0 and iso_j > 0, else 0: a copy of somebody far
     from everybody weighs most. Labels of members and strangers (of whole clusters, where the pair has them) are
     exchanged; the p value is the share of assignments whose difference of mean scores is at least the one seen.
-    Without a holdout, released records that equal an original are compared with originals that equal another one.
+    Without a holdout, released records that equal an original are compared with originals that equal another one, as
+    long as at most one original in five does.
 
     References
     ----------
@@ -272,7 +274,8 @@ def _chance_without_holdout(
     pair: Pair, columns: Sequence[str] | None, missing: str, random_state: RandomState
 ) -> float | None:
     """1 - p of the test without a holdout: do released records equal an original more often than originals equal each
-    other? None with a holdout, and where missing values are no values.
+    other? None with a holdout, where missing values are no values, and where more than one original in five has a twin:
+    there equal records are no sign of copying, and only people never in the data could tell.
 
     Rows that equal each other are one unit on either side, because they are matched or not together.
     """
@@ -283,6 +286,8 @@ def _chance_without_holdout(
     own, released = ids["original"], ids["released"]
     tally = np.bincount(own, minlength=1 + int(max(own.max(initial=0), released.max(initial=0))))
     matched, twins = (tally[released] > 0).astype(float), (tally[own] > 1).astype(float)
+    if twins.mean() > COARSE:
+        return None
     apart = 1 + int(released.max(initial=0))
     tested = exchange_scores(
         matched, twins, clusters=(released, own + apart), random_state=random_state, name="exact_copies without holdout"

@@ -10,7 +10,7 @@ from glasshouse.core.errors import InputError
 from glasshouse.core.measure import measure
 from glasshouse.core.streams import RandomState, integer_seed
 from glasshouse.disclosure.rapid.attack import attack_settings
-from glasshouse.disclosure.rapid.report import LIMIT, Report
+from glasshouse.disclosure.rapid.report import LIMITS, Report
 
 if TYPE_CHECKING:
     from glasshouse.data.pair import Pair
@@ -40,7 +40,8 @@ PARITY: Mapping[str, Parity] = {
     better="lower",
     range=(0, 1),
     needs=("keys", "targets"),
-    limit=LIMIT,
+    limit=LIMITS,
+    figures=("worst_release",),
     audited=True,
     cite="Templ, Thees & Müller (2026), RAPID: Risk of Attribute Prediction-Induced Disclosure, arXiv:2602.09235",
     attacker="the keys of real people, and the release to train a model on",

@@ -32,6 +32,8 @@ LIMIT = Limit(
     evidence=Evidence(above_chance=True, above_strangers=True),
     why="glasshouse default: excess of the share at risk over chance",
 )
+# The headline of several releases is their mean; a harmless one must not hide one that leaks.
+LIMITS = (LIMIT, replace(LIMIT, statistic="worst_release", why="the same for the worst of several releases"))
 
 
 class AttackerRow(TypedDict, total=False):
@@ -237,24 +239,17 @@ class Report:
         weighted = self._memorised(chosen, holdout)
         return Leak(difference=weighted.difference, difference_interval=weighted.interval, p_value=None, counts=None)
 
-    def _mean_leak(self, singles: Sequence[RapidResult]) -> Leak:
-        """Over releases: the mean difference, with the widest of their intervals and the largest of their p values."""
-        held = [
-            (s.difference, s.difference_interval, s)
-            for s in singles
-            if s.difference is not None and s.difference_interval is not None
-        ]
-        if not held:
+    def _worst_leak(self, singles: Sequence[RapidResult]) -> Leak:
+        """Over releases: the leak of the release that leaks most; a harmless one beside it takes nothing back."""
+        held = [s for s in singles if s.difference is not None]
+        worst = max(held, key=lambda s: (s.difference_interval or (0.0, 0.0))[0], default=None)
+        if worst is None:
             return Leak(difference=None, difference_interval=None, p_value=None, counts=None)
-        mean = float(np.mean([gap for gap, _, _ in held]))
-        below = max(gap - low for gap, (low, _), _ in held)
-        above = max(high - gap for gap, (_, high), _ in held)
-        tested = [s.p_value for _, _, s in held if s.p_value is not None]
         return Leak(
-            difference=mean,
-            difference_interval=(mean - below, mean + above),
-            p_value=max(tested) if len(tested) == len(held) else None,
-            counts=held[0][2].counts if len(held) == 1 else None,
+            difference=worst.difference,
+            difference_interval=worst.difference_interval,
+            p_value=worst.p_value,
+            counts=worst.counts,
         )
 
     def _interval(self, pair: Pair, attack: ScoredAttack, headline: str) -> Interval:
@@ -317,8 +312,9 @@ class Report:
             baseline=chance[0],
             holdout=float(np.mean(holdouts)) if holdouts else None,
             interval=interval,
-            **self._mean_leak(singles),
-            p_chance=p_chance,
+            **self._worst_leak(singles),
+            p_chance=min(s.p_chance for s in singles if s.p_chance is not None),
+            figures={"worst_release": max((s.excess for s in singles if s.excess is not None), default=None)},
             details=details,
             sentence=(
                 f"Mean of {len(values)} releases: {percent(value)} of the people are at risk "

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
+from glasshouse.core.calling import gravity
 from glasshouse.core.errors import InputError
-from glasshouse.core.measure import PAIR_ARGUMENTS
+from glasshouse.core.limits import Limit
+from glasshouse.core.measure import PAIR_ARGUMENTS, AnyMeasure
 from glasshouse.core.plain import plain
+from glasshouse.core.result import Result
 from glasshouse.core.streams import RandomState
 from glasshouse.data.pair import Pair
 from glasshouse.judgement.policy.policy import PRESETS, Policy
@@ -27,7 +30,7 @@ def assess(
     released: Any = None,
     /,
     policy: Policy | str | Path | None = None,
-    measures: str | Iterable[str] = "default",
+    measures: str | Iterable[str | AnyMeasure] = "default",
     *,
     random_state: RandomState = 0,
     n_jobs: int | None = None,
@@ -90,10 +93,7 @@ def assess(
     seed = printable_seed(random_state)
     found = run(chosen, pair, seed=seed, options=asked, n_jobs=n_jobs, progress=progress)
     # a result judged by the policy says so wherever it is printed
-    results = {
-        name: result.with_limits(*rules) if (rules := chosen_policy.rules_for(name)) else result
-        for name, result in found.results.items()
-    }
+    results = {name: _under(chosen_policy.rules_for(name), result) for name, result in found.results.items()}
     judged = [judge(result, chosen_policy, pair.row_paired) for result in results.values()]
     unlearnable = nothing_to_learn(pair)
     leading, no_drivers = safely(lambda: drivers(pair, judged, found.options))
@@ -113,12 +113,27 @@ def assess(
         drivers=leading,
         people=at_risk,
         notes=(*notes, *found.notes),
-        measures=measures if isinstance(measures, str) else tuple(measures),
+        measures=measures if isinstance(measures, str) else tuple(m.name for m in chosen),
         seed=seed,
         options=plain({name: dict(given) for name, given in wanted.items()}),
         explicit=policy is not None,
         timing=found.timing,
     )
+
+
+def _under(rules: Sequence[Limit], result: Result) -> Result:
+    """A result judged by the rules of a policy; of several releases the one these rules judge worst."""
+    if not rules:
+        return result
+    judged = result.with_limits(*rules)
+    if result.measure is None or result.measure.side != "disclosure":
+        return judged
+    singles = [r.with_limits(*rules) for r in result.replicates if r.value is not None]
+    gravest = max([judged, *singles], key=gravity)
+    if gravest is judged:
+        return judged
+    sentence = f"Worst of {len(result.replicates)} releases: {gravest.sentence}"
+    return gravest._copy(replicates=result.replicates, sentence=sentence, warnings=result.warnings)
 
 
 def _pair(original: Any, released: Any, roles: dict[str, Any], policy: Policy) -> Pair:
