@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import ast
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -422,3 +423,18 @@ def test_a_rule_keeps_its_own_limits_without_a_holdout() -> None:
     strict = gh.Policy.from_dict({"rule": [{"measure": "identical", "statistic": "excess", "fail": 0.005}]})
     told = strict.validated({"identical": result.measure}).evaluate([result]).outcomes[0]
     assert told.status == "not_assessed" and "holdout" in told.comparison
+
+
+# -- 8: words that can be looked up ------------------------------------------------------------------------------------
+
+
+def test_a_document_that_is_cited_is_in_the_repository() -> None:
+    root = SRC.parents[1]
+    for path in SRC.rglob("*.py"):
+        for name in re.findall(r"(?<![\w*.])([\w/-]+\.md)\b", path.read_text(encoding="utf-8")):
+            assert (root / name).is_file() or (root / "docs" / name).is_file(), f"{path.relative_to(SRC)} cites {name}"
+
+
+def test_the_estimate_says_the_power_it_uses() -> None:
+    text = (SRC / "judgement" / "selection.py").read_text(encoding="utf-8")
+    assert "** 0.75" in text and "power of 0.75" in text and "square root" not in text

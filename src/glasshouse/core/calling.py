@@ -12,7 +12,7 @@ from glasshouse.core.limits import deciding, status_of
 from glasshouse.core.plain import Content, plain
 from glasshouse.core.result import RecordSource, Result
 from glasshouse.core.streams import check_random_state
-from glasshouse.core.words import NEEDS, SEVERITY
+from glasshouse.core.words import NEEDS
 
 if TYPE_CHECKING:
     from glasshouse.core.measure import Measure
@@ -207,19 +207,24 @@ def combine_releases(results: Sequence[Result], measure: Measure[R]) -> Result:
     )
 
 
+_GRAVITY = {"no_limit": 0, "pass": 0, "not_assessed": 1, "warn": 2, "fail": 3}
+
+
 def gravity(result: Result) -> tuple[int, float, float]:
     """How bad a result is: by the limits in force, then by the figure they look at, then by its value.
 
-    The largest value is not always the worst release: what counts is what a limit sees.
+    The largest value is not always the worst release: what counts is what a limit sees. A release that no limit could
+    judge is worse than one that passes, and hides none that is warned about.
     """
     outcomes = result.outcomes
     decided = deciding(outcomes)
     sign = 1 if result.measure is None or result.measure.better == "lower" else -1
     value = sign * float(result.value or 0.0)
+    rank = _GRAVITY[status_of(outcomes)]
     if decided is None or decided.figure is None:
-        return SEVERITY[status_of(outcomes)], value, value
+        return rank, value, value
     turned = -decided.figure if decided.limit.operator.startswith(">") else decided.figure
-    return SEVERITY[decided.status], turned, value
+    return rank, turned, value
 
 
 def worse(each: Result, together: Result) -> Result:
