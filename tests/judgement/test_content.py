@@ -7,6 +7,8 @@ from pathlib import Path
 from typing import Any
 
 import jsonschema
+import numpy as np
+import polars as pl
 import pytest
 
 import glasshouse as gh
@@ -53,3 +55,19 @@ def test_a_map_has_the_published_schema(audience: str) -> None:
 
 def test_what_is_shown_twice_is_made_once(assessed: Any) -> None:
     assert assessed.content("external") is assessed.content("external")
+
+
+def test_a_difference_of_a_few_people_is_not_told_outside() -> None:
+    """Two copies and one stranger's match: the difference would give both counts back."""
+    rng = np.random.default_rng(0)
+
+    def table(n: int) -> pl.DataFrame:
+        return pl.DataFrame({"x": rng.normal(size=n), "y": rng.normal(size=n)})
+
+    original, holdout = table(400), table(400)
+    released = pl.concat([original[:60], holdout[:1], table(339)])
+    found = gh.assess(original, released, holdout=holdout, measures=["exact_copies"])
+    inside, outside = (found.content(a)["results"]["exact_copies"] for a in ("internal", "external"))
+    assert inside["difference"] == pytest.approx(59 / 400) and outside["difference"] is None
+    assert outside["difference_interval"] is None and outside["comparison"] == ""
+    assert found.content("external")["threats"]["copying"]["comparison"] == ""

@@ -118,7 +118,7 @@ class Measure(Generic[R]):
     @property
     def joins(self) -> bool:
         """Whether an attacker who collected every release learns more from all of them together."""
-        return self.side == "disclosure" and (self.threat == "copying" or self.family in ("copying", "linkage"))
+        return self.side == "disclosure" and (self.threat == "copying" or self.family == "linkage")
 
     @property
     def is_share(self) -> bool:

@@ -44,6 +44,8 @@ class Reader(Protocol):
     def options(self, result: Result) -> Content: ...
     def count(self, count: int) -> int | str: ...
     def replicates(self, result: Result) -> list[Content]: ...
+    def tells_leak(self, result: Result) -> bool: ...
+    def columns(self, result: Result) -> dict[str, Content]: ...
 
 
 class Insider:
@@ -72,6 +74,15 @@ class Insider:
 
     def replicates(self, result: Result) -> list[Content]:
         return [{"value": r.value, "status": r.status} for r in result.replicates]
+
+    def tells_leak(self, result: Result) -> bool:
+        return True
+
+    def columns(self, result: Result) -> dict[str, Content]:
+        return {
+            name: {"figure": c.figure, "lost": c.lost, "of_tolerable": c.of_tolerable}
+            for name, c in result.columns.items()
+        }
 
 
 def content(assessment: Assessment, audience: str) -> Content:
@@ -148,13 +159,20 @@ def _threat(threat: Threat, assessment: Assessment, reader: Reader) -> Content:
 def _comparison(assessment: Assessment, name: str | None, reader: Reader) -> str:
     if name is None or reader.value(assessment.results[name])[1] is not None:
         return ""
-    return assessment.judgement_of(name).comparison
+    judged = assessment.judgement_of(name)
+    return "" if _tells_too_much(judged.decided_by, judged.result, reader) else judged.comparison
+
+
+def _tells_too_much(outcome: Outcome | None, result: Result, reader: Reader) -> bool:
+    """Whether the figure a limit saw is a difference that gives a small count away."""
+    return outcome is not None and outcome.statistic.startswith("difference") and not reader.tells_leak(result)
 
 
 def _outcome(outcome: Outcome, assessment: Assessment, reader: Reader) -> Content:
     shown = {**outcome.to_dict(), "warn": outcome.limit.warn, "fail": outcome.limit.fail}
     result = assessment.results.get(outcome.limit.measure)
-    if result is not None and outcome.figure is not None and reader.value(result)[1] is not None:
+    few = result is not None and (reader.value(result)[1] is not None or _tells_too_much(outcome, result, reader))
+    if few and outcome.figure is not None:
         shown |= {"figure": None, "end": None, "comparison": "figure left out: it stands for few people"}
     return {**shown, "comparison": reader.text(str(shown["comparison"]))}
 
@@ -163,6 +181,7 @@ def _result(judged: Judged, reader: Reader) -> Content:
     result, measure = judged.result, judged.measure
     value, instead = reader.value(result)
     hidden = instead is not None
+    untold = hidden or not reader.tells_leak(result)
     options = {k: v for k, v in reader.options(result).items() if k != "n_jobs"}
     return {
         "name": result.name,
@@ -181,18 +200,17 @@ def _result(judged: Judged, reader: Reader) -> Content:
         "excess": None if hidden else result.excess,
         "holdout": None if hidden else result.holdout,
         "interval": None if hidden or result.interval is None else list(result.interval),
-        "difference": None if hidden else result.difference,
-        "difference_interval": None if hidden or not result.difference_interval else list(result.difference_interval),
+        "difference": None if untold else result.difference,
+        "difference_interval": None if untold or not result.difference_interval else list(result.difference_interval),
         "p_value": result.p_value,
         "utility": result.utility,
-        "columns": {
-            name: {"figure": c.figure, "lost": c.lost, "of_tolerable": c.of_tolerable}
-            for name, c in result.columns.items()
-        },
+        "columns": reader.columns(result),
         "sentence": reader.sentence(result),
         "reason": reader.text(result.reason),
         "limits": judged.limits,
-        "comparison": "" if hidden else reader.text(judged.comparison),
+        "comparison": ""
+        if hidden or _tells_too_much(judged.decided_by, result, reader)
+        else reader.text(judged.comparison),
         "direction": f"{measure.better} is better",
         "unit": measure.unit,
         "is_share": measure.is_share,

@@ -118,6 +118,30 @@ class Redactor:
         """Single releases stay in the house."""
         return []
 
+    def tells_leak(self, result: Result) -> bool:
+        """Whether members minus strangers may be told: no count behind it, nor its complement, is small."""
+        counts = result.counts
+        if counts is None or counts.control_successes is None or counts.control_attempts is None:
+            return False
+        cells = (
+            counts.successes,
+            counts.attempts - counts.successes,
+            counts.control_successes,
+            counts.control_attempts - counts.control_successes,
+        )
+        return not any(0 < cell < self.min_count for cell in cells)
+
+    def columns(self, result: Result) -> dict[str, Content]:
+        """Per column whether something was lost and how much, in units of sampling noise; not the figure itself."""
+        return {
+            name: {
+                "figure": None,
+                "lost": c.lost,
+                "of_tolerable": None if c.of_tolerable is None else round(c.of_tolerable, 1),
+            }
+            for name, c in result.columns.items()
+        }
+
     def text(self, text: str | None) -> str | None:
         """A reason, a warning or a note, unless it names values of the data."""
         if text is None or not (self.holds_label(text) or self.holds_number(text)):

@@ -93,9 +93,8 @@ def _has(pair: Pair, table: str, other: str) -> bool:
 def exact_scores(people: Pooled) -> Floats:
     """(1 + rank share of the isolation)^3 where somebody unlike anybody else equals a released record, else 0."""
     alone = people.isolation > TOL
-    order = np.argsort(np.argsort(people.isolation, kind="stable"), kind="stable")
     # equal isolation, equal score, whatever the order of the rows
-    ranks = np.searchsorted(np.sort(people.isolation), people.isolation, side="right") / len(order)
+    ranks = np.searchsorted(np.sort(people.isolation), people.isolation, side="right") / len(people.isolation)
     return np.where(alone & (people.reach <= TOL), (1 + ranks) ** 3, 0.0)
 
 
