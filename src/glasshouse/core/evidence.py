@@ -56,6 +56,42 @@ class Counts:
         )
         return self.rate - control, limits
 
+    def exposure(self, confidence: float = 0.95) -> Exposure | None:
+        """The same as an Exposure; None without a holdout."""
+        gap, control = self.difference(confidence), self.control_rate
+        if gap is None or control is None or self.control_attempts is None:
+            return None
+        return Exposure(*gap, control, round(self.attempts), round(self.control_attempts))
+
+
+@dataclass(frozen=True)
+class Exposure:
+    """Members exposed beyond strangers: the unit in which all threats are compared.
+
+    Parameters
+    ----------
+    share, interval
+        Share of members exposed minus share of strangers exposed, and its interval.
+    strangers
+        Share of strangers exposed.
+    members, controls
+        How many people were asked about; with clusters, how many clusters.
+    reach
+        Share of members who could be seen at all: a copy of somebody whose record several people share cannot.
+    """
+
+    share: float
+    interval: Interval
+    strangers: float
+    members: int
+    controls: int
+    reach: float = 1.0
+
+    @property
+    def people(self) -> float:
+        """Members exposed beyond strangers, as a number of people."""
+        return self.share * self.members
+
 
 class Leak(TypedDict):
     """Members minus people never in the data, as a Result takes it: ``Result(..., **leak)``."""

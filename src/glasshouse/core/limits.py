@@ -30,6 +30,7 @@ STATISTICS: Mapping[str, str] = {
     "difference": "members minus people never in the data",
     "difference_lower": "lower end of that difference",
     "difference_upper": "upper end of that difference",
+    "p_value": "chance of so large a difference if being in the data made none",
     "lost": "worse than a perfect synthesiser",
     "copied": "closer to the original than honest synthesis comes",
 }
@@ -179,6 +180,8 @@ class Limit:
         own = next((one for one in _with_alternatives(declared) if one.statistic == self.statistic), None)
         if own is not None and own.operator:
             return own.operator
+        if self.statistic == "p_value":
+            return ">="
         return "<=" if better == "lower" or self.statistic in ("lost", "copied") else ">="
 
     # -- judging -----------------------------------------------------------------------------------------------------
@@ -203,7 +206,7 @@ class Limit:
             return _number(getattr(result, stand_in)), stand_in
         if self.statistic in ("lost", "copied"):
             return (None if result.null is None else float(getattr(result.null, self.statistic))), self.statistic
-        if self.statistic in ("value", "excess", "difference"):
+        if self.statistic in ("value", "excess", "difference", "p_value"):
             return _number(getattr(result, self.statistic)), self.statistic
         return result.figures.get(self.statistic), self.statistic
 
@@ -317,6 +320,12 @@ class Limit:
             "options": dict(self.options),
         }
 
+
+# Every leak is judged by exchanging members and people never in the data; these are the levels of a measure on its own. In
+# an assessment the policy's levels apply to the measures of a threat together.
+LEAK_LIMIT = Limit(
+    "p_value", warn=0.05, fail=0.01, operator=">=", why="members fare no worse than people never in the data"
+)
 
 # Worse than the band is lost utility; better than it is what a copy looks like. Both are reasons to look, not to fail.
 BAND_LIMITS = (

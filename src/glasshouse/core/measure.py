@@ -23,6 +23,7 @@ from glasshouse.core.words import NEEDS, Threat
 Side: TypeAlias = Literal["disclosure", "utility"]
 Tier: TypeAlias = Literal["fast", "default", "full"]
 Cost: TypeAlias = Literal["cells", "rows", "neighbours", "attackers", "pairs"]
+Alone: TypeAlias = Literal["", "warn", "fail"]
 Wide: TypeAlias = Literal["", "columns", "numeric", "categorical"]
 R = TypeVar("R", bound=Result)
 
@@ -55,6 +56,11 @@ class Measure(Generic[R]):
         Details that may hold data values, left out of external reports.
     group
         Measures of one group move together, so that a verdict counts them once.
+    alone
+        Whether its exchange test decides without the others: "fail" for what has no tolerance (a verbatim copy of
+        somebody unlike anybody else), "warn" for tests made for few copies, which a combination would drown.
+    population
+        Whether the figure is also reported as a fact about the population: what anybody can infer about anybody.
     advice
         What to do about a finding: a template whose fields ``judgement.verdict.advice`` fills.
     on_map, audited, alarm
@@ -85,6 +91,8 @@ class Measure(Generic[R]):
     replicates: Literal["each", "own"] = "each"
     private: tuple[str, ...] = ()
     group: str = ""
+    alone: Alone = ""
+    population: bool = False
     advice: str = ""
     on_map: bool = False
     audited: bool = False
@@ -192,6 +200,8 @@ def measure(
     replicates: Literal["each", "own"] = "each",
     private: Sequence[str] = (),
     group: str = "",
+    alone: Alone = "",
+    population: bool = False,
     advice: str = "",
     on_map: bool = False,
     audited: bool = False,
@@ -227,6 +237,8 @@ def measure(
             replicates=replicates,
             private=tuple(private),
             group=group or family,
+            alone=alone,
+            population=population,
             advice=advice,
             on_map=on_map,
             audited=audited,

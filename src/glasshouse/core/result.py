@@ -9,7 +9,7 @@ import numpy as np
 
 from glasshouse.core import printing
 from glasshouse.core.errors import InputError, closest
-from glasshouse.core.evidence import ColumnReading, Counts, Null
+from glasshouse.core.evidence import ColumnReading, Counts, Exposure, Null
 from glasshouse.core.intervals import Interval, finite_ends, on_excess_scale
 from glasshouse.core.limits import Limit, Outcome, judge, status_of
 from glasshouse.core.plain import Content, plain, to_json
@@ -45,6 +45,9 @@ class Result:
         p value of the figure against luck; a property of the population, not of being in the data.
     counts, operating
         Counts of an attack, and the counts at its other operating points.
+    exposure
+        Members exposed beyond strangers, the unit all threats share; follows from the counts unless given. None without
+        a holdout, and for figures that are no shares of people.
     null, utility
         The band of a perfect synthesiser and how the value compares; the figure on the common scale from 0 to 1.
     columns
@@ -74,6 +77,7 @@ class Result:
         p_chance: float | None = None,
         counts: Counts | None = None,
         operating: Sequence[Counts] = (),
+        exposure: Exposure | None = None,
         null: Null | None = None,
         utility: float | None = None,
         columns: Mapping[str, ColumnReading] | None = None,
@@ -116,6 +120,7 @@ class Result:
             p_chance=plain(p_chance),
             counts=counts,
             operating=tuple(operating),
+            exposure=exposure or (None if counts is None else counts.exposure()),
             null=null,
             utility=plain(utility),
             columns=dict(columns or {}),
@@ -155,6 +160,7 @@ class Result:
     p_chance: float | None
     counts: Counts | None
     operating: tuple[Counts, ...]
+    exposure: Exposure | None
     null: Null | None
     utility: float | None
     columns: dict[str, ColumnReading]

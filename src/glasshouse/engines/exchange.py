@@ -7,12 +7,12 @@ difference, the labels are exchangeable, whatever ties the scores together.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from glasshouse.core.evidence import Counts
-from glasshouse.core.intervals import Interval, difference_of_shares
+from glasshouse.core.evidence import Counts, Exposure
+from glasshouse.core.intervals import Interval, difference_of_shares, normal_quantile
 from glasshouse.core.streams import RandomState, integer_seed
 from glasshouse.data.arrays import Ints
 from glasshouse.data.pair import Pair
@@ -61,6 +61,124 @@ def exchange_flags(
     if widest <= 0:
         return found
     return found._replace(p=max(found.p, upper_tail((k / n - j / m) / float(np.sqrt(widest)))))
+
+
+def exchange(
+    members: np.ndarray,
+    strangers: np.ndarray,
+    *,
+    clusters: tuple[np.ndarray, np.ndarray] | None = None,
+    confidence: float = 0.95,
+    random_state: RandomState = 0,
+    name: str = "exchange",
+) -> Exchange:
+    """Members against strangers, for outcomes between 0 and 1 per record: difference, interval and one-sided p.
+
+    Parameters
+    ----------
+    members, strangers
+        The outcome of the same attack on every original and every holdout record: yes or no, or a chance of success.
+        It must not look at the label.
+    clusters
+        The person or household of every member and stranger (:func:`people_clusters`); labels then go to whole
+        clusters, and the interval allows for records of one cluster being alike.
+    confidence
+        Of the interval.
+    random_state, name
+        Seed and stream of the deals; not used where the null has a closed form.
+
+    Returns
+    -------
+    Exchange
+        Yes/no outcomes of single records have Fisher's exact p and Newcombe's interval; all else is dealt.
+    """
+    members, strangers = np.asarray(members, float), np.asarray(strangers, float)
+    yes_no = bool(np.isin(members, (0.0, 1.0)).all() and np.isin(strangers, (0.0, 1.0)).all())
+    n, m = len(members), len(strangers)
+    if clusters is None and yes_no:
+        return exchange_counts(float(members.sum()), n, float(strangers.sum()), m, confidence)
+    tested = exchange_scores(members, strangers, clusters=clusters, random_state=random_state, name=name)
+    if clusters is None:
+        variance = members.var() / n + strangers.var() / m
+    else:
+        variance = _variance_of_clusters(members, clusters[0]) + _variance_of_clusters(strangers, clusters[1])
+    half = normal_quantile(confidence) * float(np.sqrt(variance))
+    interval = (max(-1.0, tested.difference - half), min(1.0, tested.difference + half))
+    counts = Counts(float(members.sum()), n, float(strangers.sum()), m)
+    return Exchange(counts, tested.difference, interval, tested.p)
+
+
+def _variance_of_clusters(scores: np.ndarray, clusters: np.ndarray) -> float:
+    """Variance of a mean over records that are alike inside clusters."""
+    _, own = np.unique(clusters, return_inverse=True)
+    return float((np.bincount(own, weights=scores - scores.mean()) ** 2).sum()) / len(scores) ** 2
+
+
+def exposure(found: Exchange, clusters: tuple[np.ndarray, np.ndarray] | None = None, reach: float = 1.0) -> Exposure:
+    """What was exchanged as members exposed beyond strangers; people are clusters where there are any."""
+    n, m = (
+        (round(found.counts.attempts), round(found.counts.control_attempts or 0))
+        if clusters is None
+        else (len(np.unique(ids)) for ids in clusters)
+    )
+    return Exposure(found.difference, found.interval, found.counts.control_rate or 0.0, n, m, reach)
+
+
+def detection_limit(seen: Exposure, level: float, power: float = 0.8) -> float | None:
+    """The smallest share of members exposed that this test would have seen.
+
+    Parameters
+    ----------
+    seen
+        Sizes of both groups, the share of strangers exposed, and the share of members who can be seen at all.
+    level
+        Of the test.
+    power
+        With which the leak must be seen.
+
+    Returns
+    -------
+    float or None
+        Share of all members; None when even a leak about everybody would have been missed.
+
+    Notes
+    -----
+    A leak of share s exposes q + s (1 - q) of the members where q of the strangers are exposed. The power of Fisher's
+    exact test against it is averaged over nine likely counts of exposed strangers, and s found by bisection.
+    """
+    from scipy.stats import binom, hypergeom
+
+    n, m, q = seen.members, seen.controls, min(max(seen.strangers, 0.0), 1.0)
+    if n < 1 or m < 1 or seen.reach <= 0:
+        return None
+    controls = np.unique(binom.ppf(np.linspace(0.1, 0.9, 9), m, q).astype(int))
+    weights = binom.pmf(controls, m, q)
+    weights = weights / weights.sum() if weights.sum() > 0 else np.full(len(controls), 1 / len(controls))
+    needed = np.array([_fewest(n, m, int(j), level, hypergeom) for j in controls])
+
+    def seen_with(share: float) -> float:
+        return float((weights * binom.sf(needed - 1, n, q + share * (1 - q))).sum())
+
+    if seen_with(1.0) < power:
+        return None
+    low, high = 0.0, 1.0
+    for _ in range(40):
+        middle = (low + high) / 2
+        low, high = (low, middle) if seen_with(middle) >= power else (middle, high)
+    limit = high / seen.reach
+    return limit if limit <= 1 else None
+
+
+def _fewest(n: int, m: int, strangers: int, level: float, hypergeom: Any) -> int:
+    """The fewest exposed members that reject at ``level`` beside so many exposed strangers; n + 1 when none do."""
+    low, high = 0, n + 1
+    while low < high:
+        k = (low + high) // 2
+        if hypergeom.sf(k - 1, n + m, k + strangers, n) < level:
+            high = k
+        else:
+            low = k + 1
+    return low
 
 
 DEALS = 9_999
