@@ -321,8 +321,8 @@ class Limit:
         }
 
 
-# Every leak is judged by exchanging members and people never in the data; these are the levels of a measure on its own. In
-# an assessment the policy's levels apply to the measures of a threat together.
+# Every leak is judged by exchanging members and people never in the data. These are the levels of a measure on its own;
+# in an assessment those of the policy apply to the measures of a threat together.
 LEAK_LIMIT = Limit(
     "p_value", warn=0.05, fail=0.01, operator=">=", why="members fare no worse than people never in the data"
 )
