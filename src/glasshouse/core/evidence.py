@@ -124,6 +124,8 @@ class Null:
         Whether the value lies beyond the band on the worse side.
     copied
         Whether it lies beyond the band on the better side, where no honest synthesis comes.
+    p_copied
+        p value of a value so far on the better side; None where the band has no tail of its own.
     """
 
     low: float | None
@@ -132,6 +134,7 @@ class Null:
     how: str
     lost: bool = False
     copied: bool = False
+    p_copied: float | None = None
 
 
 @dataclass(frozen=True)
