@@ -14,6 +14,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
 
 from glasshouse.core.errors import InputError
+from glasshouse.core.plain import percent
 from glasshouse.core.words import THREATS
 from glasshouse.judgement.policy.parsing import check_keys, number
 
@@ -36,7 +37,7 @@ class LeakLevels:
         Members exposed beyond strangers, of 1,000. A leak that is shown but surely not larger warns.
     detects
         The smallest leak, as a share of members, that must have been visible with 80 % power, for all threats or by
-        threat; None asks for no more than that some leak would have been.
+        threat; None asks for no more than that a leak about half of the people would have been.
     why : str
         Where the numbers come from.
     """
@@ -51,6 +52,19 @@ class LeakLevels:
     def must_detect(self, threat: str) -> float | None:
         """The leak that the tests of a threat must be able to see; None when the policy does not say."""
         return self.detects.get(threat) if isinstance(self.detects, Mapping) else self.detects
+
+    def text(self) -> str:
+        """The section as a phrase."""
+        if self.detects is None:
+            sees = "any power"
+        elif isinstance(self.detects, Mapping):
+            sees = "must see " + ", ".join(f"{percent(share)} ({name})" for name, share in self.detects.items())
+        else:
+            sees = f"must see {percent(self.detects)}"
+        return (
+            f"leak: p >= {self.warn:g} (warn), {self.fail:g} (fail); a copy test alone {self.copy_warn:g}; "
+            f"{self.tolerance:g} of 1,000 members tolerated; {sees}"
+        )
 
     def to_dict(self) -> dict[str, object]:
         """The section as a policy file writes it."""

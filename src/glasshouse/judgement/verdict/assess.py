@@ -83,7 +83,7 @@ def assess(
         measures = chosen_policy.run["measures"]
     if isinstance(measures, str) and measures == "named":
         measures = chosen_policy.measures
-    chosen = select(measures, chosen_policy)
+    chosen = select(measures, chosen_policy, pair.row_paired)
     chosen_policy = chosen_policy.validated({m.name: m for m in chosen})
     wanted = known_options(chosen, options)
     asked = {m.name: {**chosen_policy.options_for(m.name), **wanted.get(m.name, {})} for m in chosen}

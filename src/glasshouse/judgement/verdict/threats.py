@@ -29,6 +29,8 @@ NOT_ASKED_OF_PAIRED: Mapping[str, str] = {
     "copying": "Does not apply: the release is the original, changed row by row. How well the rows can be tied to "
     "people is the question of identity.",
 }
+# Seeing nothing is no evidence where a leak about half of the people would not have been seen; policies ask for more.
+BLIND = 0.5
 
 
 @dataclass(frozen=True)
@@ -198,10 +200,10 @@ def _too_little(leak: ThreatLeak, policy: Policy) -> str | None:
     if leak.status == "fail":
         return None
     limit = leak.detection_limit
-    if limit is None:
+    if limit is None or limit > BLIND:
         return (
-            "even a leak about everybody would hardly have been seen; a larger holdout (20 to 50 % of the records, set "
-            "aside before synthesis) can tell"
+            f"a leak about {percent(BLIND, 0)} of the people would have been missed; a larger holdout (20 to 50 % of the "
+            "records, set aside before synthesis) can tell"
         )
     asked = None if policy.leak is None else policy.leak.must_detect(leak.threat)
     if asked is not None and limit > asked:
