@@ -9,7 +9,7 @@ import numpy as np
 
 from glasshouse.core.intervals import Interval
 from glasshouse.core.plain import percent
-from glasshouse.core.words import HOLDOUT_ADVICE, QUESTIONS, SEVERITY, THREATS
+from glasshouse.core.words import HOLDOUT_ADVICE, QUESTIONS, SEVERITY, THREATS, spoken
 from glasshouse.data.pair import Pair
 from glasshouse.judgement.policy.policy import Policy
 from glasshouse.judgement.verdict.judged import Judged, rank
@@ -145,7 +145,7 @@ def _threat(
     # a limit of the policy or of a declaration speaks for itself; the tests speak together, through the leak
     limited = [j for j in members if (j.role == "decides" or j.ruled) and j.status in ("pass", "warn", "fail")]
     open_ = [j for j in members if j.decides and j.status in ("not_assessed", "failed")]
-    missing = tuple(dict.fromkeys(_reason(j) for j in open_))
+    missing = _reasons(open_)
     blind = None if leak is None else _too_little(leak, policy)
     statuses = [j.status for j in limited] + ([] if leak is None or blind else [leak.status])
     seen = [s for s in statuses if s in ("warn", "fail")]
@@ -202,8 +202,8 @@ def _too_little(leak: ThreatLeak, policy: Policy) -> str | None:
     limit = leak.detection_limit
     if limit is None or limit > BLIND:
         return (
-            f"a leak about {percent(BLIND, 0)} of the people would have been missed; a larger holdout (20 to 50 % of the "
-            "records, set aside before synthesis) can tell"
+            f"a leak about {percent(BLIND, 0)} of the people would have been missed; a larger holdout (20 to 50 % of "
+            "the records, set aside before synthesis) can tell"
         )
     asked = None if policy.leak is None else policy.leak.must_detect(leak.threat)
     if asked is not None and limit > asked:
@@ -214,8 +214,12 @@ def _too_little(leak: ThreatLeak, policy: Policy) -> str | None:
     return None
 
 
-def _reason(j: Judged) -> str:
-    return j.why_open if j.why_open.startswith(j.name) else f"{j.name}: {j.why_open}"
+def _reasons(open_: Sequence[Judged]) -> tuple[str, ...]:
+    """Why measures stayed open; a reason that several share is said once, with their names."""
+    shared: dict[str, list[str]] = {}
+    for j in open_:
+        shared.setdefault(j.why_open.removeprefix(j.name).removeprefix(":").strip(), []).append(j.name)
+    return tuple(f"{spoken(names)}: {why}" for why, names in shared.items())
 
 
 def _not_assessed(members: list[Judged], open_: list[Judged]) -> str:
@@ -227,7 +231,7 @@ def _not_assessed(members: list[Judged], open_: list[Judged]) -> str:
     if stopped:
         ways.append(f"{stopped} measure(s) failed; the reasons are in the table.")
     if not ways and open_:
-        ways.append(" ".join(dict.fromkeys(_reason(j).rstrip(".") + "." for j in open_)))
+        ways.append(" ".join(f"{reason.rstrip('.')}." for reason in _reasons(open_)))
     if not open_:
         ways.append(
             "The policy sets no limit for what was measured."
