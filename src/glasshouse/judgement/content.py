@@ -172,7 +172,9 @@ def _sentence(threat: Threat, assessment: Assessment, reader: Reader, told: bool
     if threat.worst is None:
         return reader.text(threat.sentence)
     own = reader.sentence(assessment.results[threat.worst])
-    return f"{leak_sentence(threat.leak, told)} {own}" if threat.leak is not None and threat.by_leak else own
+    if threat.leak is None or not threat.by_leak:
+        return own
+    return f"{leak_sentence(threat.leak, told)} {'' if threat.status == 'pass' else own}".rstrip()
 
 
 def _limit(threat: Threat, assessment: Assessment) -> str:

@@ -162,8 +162,8 @@ def _threat(
     by_leak = leak is not None and leak.status == status
     if by_leak and leak is not None:
         speaker = leak.decided_by[0] if leak.decided_by else leak.tests[0].name
-        own = next(j.result.sentence for j in members if j.name == speaker)
-        said, decided = f"{leak_sentence(leak)} {own}", leak.decided_by
+        own = "" if status == "pass" else next(j.result.sentence for j in members if j.name == speaker)
+        said, decided = f"{leak_sentence(leak)} {own}".rstrip(), leak.decided_by
     else:
         worst = next(j for j in ordered if j in limited and j.status == status)
         speaker, said, decided = worst.name, worst.result.sentence, (worst.name,)
