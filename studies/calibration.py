@@ -25,19 +25,18 @@ from pathlib import Path
 from typing import Any
 
 from studies.cases import Case, cases
+from studies.contradictions import contradictions
 from studies.kinds import KINDS, Missing
 from studies.leaks import LEAKS
 
 PRESETS = ("public", "research", "secure")
 # Runs per kind of data. The clean ones bound the false alarms of every rule, so there are most of them.
-RUNS = {name: 5 for name in LEAKS} | {
+RUNS = dict.fromkeys(LEAKS, 5) | {
     "clean": 20, "verbatim_1": 8, "verbatim_2": 8, "verbatim_5": 8, "cart": 3,
 }  # fmt: skip
 # What the decision rule is calibrated on.
-FIRST = {"clean": 12} | {
-    name: 4
-    for name in ("verbatim_1", "verbatim_2", "verbatim_5", "noisy_5", "rounded_5", "cell_2", "keys_5", "outlier_50")
-}  # fmt: skip
+CALIBRATED_ON = ("verbatim_1", "verbatim_2", "verbatim_5", "noisy_5", "rounded_5", "cell_2", "keys_5", "outlier_50")
+FIRST = {"clean": 12} | dict.fromkeys(CALIBRATED_ON, 4)
 
 
 def disclosure_measures() -> list[str]:
@@ -51,7 +50,7 @@ def disclosure_measures() -> list[str]:
     ]
 
 
-# -- one assessment -----------------------------------------------------------------------------------------------------
+# -- one assessment --------------------------------------------------------------------------------------------------
 
 
 def rejudged(found: Any, preset: str) -> Any:
@@ -89,6 +88,7 @@ def told(found: Any) -> dict[str, Any]:
         "verdict": str(found.verdict),
         "exit": found.exit_code,
         "advice": found.recommendations[0].text if found.recommendations else None,
+        "contradictions": contradictions(found),
         "threats": {name: _threat(threat) for name, threat in found.threats.items()},
     }
 
@@ -171,17 +171,10 @@ def recommended(case: Case) -> dict[str, Any]:
         random_state=case.seed,
         n_jobs=1,
     )
-    choice = getattr(found, "recommended", None)
-    return {**line, "choice": _names(choice), "seconds": round(time.perf_counter() - started, 2)}
+    return {**line, "choice": found.recommend()["release"], "seconds": round(time.perf_counter() - started, 2)}
 
 
-def _names(choice: Any) -> list[str]:
-    if choice is None:
-        return []
-    return [choice] if isinstance(choice, str) else [str(getattr(one, "name", one)) for one in choice]
-
-
-# -- many of them -------------------------------------------------------------------------------------------------------
+# -- many of them ----------------------------------------------------------------------------------------------------
 
 
 def lines(path: Path) -> list[dict[str, Any]]:
@@ -212,11 +205,16 @@ def study(path: Path, work: Callable[[Case], dict[str, Any]], wanted: Iterable[C
     held = {(d["kind"], d.get("leak"), d["seed"], d["n"]) for d in lines(path)}
     todo = [case for case in wanted if case.key not in held]
     path.parent.mkdir(parents=True, exist_ok=True)
+    cut_off = path.is_file() and not path.read_bytes().endswith(b"\n")
     with path.open("a", encoding="utf-8") as file:
+        if cut_off:
+            file.write("\n")
         for done, line in enumerate(answers(work, todo, jobs), 1):
             file.write(json.dumps(line) + "\n")
             file.flush()
-            print(f"{done}/{len(todo)} {line['kind']} {line.get('leak', '')} {line.get('seconds', 'skipped')}", flush=True)
+            print(
+                f"{done}/{len(todo)} {line['kind']} {line.get('leak', '')} {line.get('seconds', 'skipped')}", flush=True
+            )
 
 
 def arguments() -> argparse.ArgumentParser:

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from zlib import crc32
 
 import numpy as np
-
 from studies.kinds import KINDS, World, world
 from studies.leaks import LEAKS
 

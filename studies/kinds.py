@@ -88,11 +88,14 @@ def world(kind: Kind, n: int, rng: Rng, holdout: float = 1.0) -> World:
     else:
         place = everybody[kind.cluster].rank("dense").to_numpy().astype(int) - 1
     ends = np.cumsum(sizes)
-    parts = [everybody.filter(pl.Series((place >= end - size) & (place < end))) for size, end in zip(sizes, ends, strict=True)]
+    parts = [
+        everybody.filter(pl.Series((place >= end - size) & (place < end)))
+        for size, end in zip(sizes, ends, strict=True)
+    ]
     return World(kind, *parts)
 
 
-# -- real people ----------------------------------------------------------------------------------------------------
+# -- real people -----------------------------------------------------------------------------------------------------
 
 
 @cache
@@ -119,7 +122,7 @@ def sd2011(units: int, rng: Rng) -> Frame:
     return _some(_table("sd2011", ("sd2011_9.csv.gz",)), units, rng)
 
 
-# -- simulated people -----------------------------------------------------------------------------------------------
+# -- simulated people ------------------------------------------------------------------------------------------------
 
 
 def _pick(rng: Rng, n: int, labels: str, weights: tuple[float, ...] | None = None) -> np.ndarray:

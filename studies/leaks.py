@@ -12,7 +12,6 @@ from math import floor, log10
 
 import numpy as np
 import polars as pl
-
 from studies.kinds import Frame, Kind, Rng, World
 
 NOISE = 0.01  # of a column's standard deviation
@@ -36,7 +35,7 @@ class Leak:
     where: Callable[[Kind], bool] = lambda kind: True
 
 
-# -- what the leaks are made of ----------------------------------------------------------------------------------------
+# -- what the leaks are made of --------------------------------------------------------------------------------------
 
 
 def numbers(world: World) -> list[str]:
@@ -91,7 +90,7 @@ def redrawn(rows: Frame, world: World, name: str, which: np.ndarray, rng: Rng) -
     return rows.with_columns(pl.when(pl.Series(which)).then(fresh).otherwise(pl.col(name)).alias(name))
 
 
-# -- leaks -------------------------------------------------------------------------------------------------------------
+# -- leaks -----------------------------------------------------------------------------------------------------------
 
 
 def clean(world: World, rng: Rng) -> World:
