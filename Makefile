@@ -32,8 +32,8 @@ docs: $(STAMP)-core
 	@$(BIN)/python tools/make_measure_list.py
 
 lint: $(STAMP)-lint
-	@$(BIN)/ruff check src tests bench tools
-	@$(BIN)/ruff format --check src tests bench tools
+	@$(BIN)/ruff check src tests bench tools studies
+	@$(BIN)/ruff format --check src tests bench tools studies
 
 types: $(STAMP)-lint
 	@$(BIN)/mypy

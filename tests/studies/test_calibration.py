@@ -35,6 +35,11 @@ def assessed(kind: str, leak: str, seed: int) -> Any:
     return gh.assess(pair, measures=calibration.disclosure_measures(), random_state=seed, n_jobs=1)
 
 
+def on_one_worker(kind: str, *more: Any) -> Any:
+    """Tests of one kind of data share their assessments, so they run in one process."""
+    return pytest.param(kind, *more, marks=pytest.mark.xdist_group(f"calibration-{kind}"))
+
+
 def under(found: Any, policy: str | None) -> Any:
     return found if policy is None else calibration.rejudged(found, policy)
 
@@ -111,7 +116,7 @@ def test_seeds_are_outermost_and_rare_leaks_are_spread() -> None:
 # -- what the verdict says ---------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("kind", CHEAP)
+@pytest.mark.parametrize("kind", [on_one_worker(kind) for kind in CHEAP])
 def test_clean_releases_do_not_fail(kind: str) -> None:
     failed = [
         (s, p) for s in range(CLEAN_RUNS) for p in POLICIES if under(assessed(kind, "clean", s), p).verdict == "fail"
@@ -119,7 +124,7 @@ def test_clean_releases_do_not_fail(kind: str) -> None:
     assert failed == []
 
 
-@pytest.mark.parametrize("kind", CHEAP)
+@pytest.mark.parametrize("kind", [on_one_worker(kind) for kind in CHEAP])
 @pytest.mark.parametrize("policy", POLICIES)
 def test_a_twentieth_copied_fails(kind: str, policy: str | None) -> None:
     for seed in range(2):
@@ -128,7 +133,7 @@ def test_a_twentieth_copied_fails(kind: str, policy: str | None) -> None:
         assert found.threats["copying"].status == "fail"
 
 
-@pytest.mark.parametrize("kind", ("weak", "numeric"))
+@pytest.mark.parametrize("kind", [on_one_worker("weak"), on_one_worker("numeric")])
 def test_copies_of_people_never_in_the_data_are_no_leak(kind: str) -> None:
     assert assessed(kind, "holdout_20", 0).verdict != "fail"
 
@@ -140,13 +145,14 @@ def everything() -> Iterator[tuple[str, str, int]]:
     yield from (("weak", leak, 0) for leak in ("keys_5", "no_holdout", "no_holdout_5", "outlier_50", "names"))
 
 
-@pytest.mark.parametrize(("kind", "leak", "seed"), list(everything()))
+@pytest.mark.parametrize(("kind", "leak", "seed"), [on_one_worker(*case) for case in everything()])
 def test_rule_status_words_and_exit_code_agree(kind: str, leak: str, seed: int) -> None:
     found = assessed(kind, leak, seed)
     said = {policy: contradictions(under(found, policy)) for policy in POLICIES}
     assert {policy: text for policy, text in said.items() if text} == {}
 
 
+@pytest.mark.xdist_group("calibration-weak")
 def test_a_contradiction_is_noticed() -> None:
     """The check itself can fail: another threat, another sentence, another rule."""
     found = assessed("weak", "verbatim_5", 0)
