@@ -120,7 +120,14 @@ def goals(lines: Sequence[Line]) -> list[str]:
         runs = of(lines, goal.leak, goal.kinds)
         bound = f"{'≤' if goal.at_most else '≥'} {100 * goal.wanted:.0f}"
         rows.append([goal.words, bound, str(len(runs)), *(judged(goal, p) for p in POLICIES)])
-    return ["## The goals", "", *table(["goal", "wanted, %", "runs", *POLICIES.values()], rows)]
+    return [
+        "## The goals",
+        "",
+        "A leak counts as seen when the release is alarmed, for whatever reason. Where clean releases are alarmed nearly "
+        "as often, a goal of detection is met without anything being detected: read the first rows before the others.",
+        "",
+        *table(["goal", "wanted, %", "runs", *POLICIES.values()], rows),
+    ]
 
 
 def clean_by_kind(lines: Sequence[Line]) -> list[str]:
