@@ -123,8 +123,8 @@ def goals(lines: Sequence[Line]) -> list[str]:
     return [
         "## The goals",
         "",
-        "A leak counts as seen when the release is alarmed, for whatever reason. Where clean releases are alarmed nearly "
-        "as often, a goal of detection is met without anything being detected: read the first rows before the others.",
+        "A leak counts as seen when the release is alarmed, for whatever reason. Where clean releases are alarmed "
+        "nearly as often, a goal of detection is met without anything being detected: read the first rows first.",
         "",
         *table(["goal", "wanted, %", "runs", *POLICIES.values()], rows),
     ]
