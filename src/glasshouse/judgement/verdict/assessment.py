@@ -196,13 +196,12 @@ class Assessment:
         if self.policy.verdict_rule == "riskutility":
             return "by the rule of riskutility 0.1.0."
         leading = self.leading
+        if leading.status == self.verdict and leading.leak is not None and leading.by_leak:
+            return f"{leading.leak.finding} ({leading.name}: {leading.leak.rule})."
         if leading.status == self.verdict:
-            titles = spoken(self.results[name].measure.title for name in leading.decided_by[:3])  # type: ignore[union-attr]
-            return (
-                f"{leading.name}, shown by {titles}." if leading.leak is not None else f"{leading.name}, by {titles}."
-            )
+            return f"{leading.name}, by the limit on {spoken(leading.decided_by)}."
         rule = next(o for o in self.outcomes.outcomes if o.status == self.verdict)
-        return f"the policy's limit on {rule.limit.measure} ({rule.comparison})."
+        return f"by the policy's limit on {rule.limit.measure}."
 
     @property
     def ranked(self) -> list[Threat]:

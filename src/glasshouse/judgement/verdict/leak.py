@@ -49,7 +49,8 @@ class LeakTest:
 class ThreatLeak:
     """The leak axis of one threat.
 
-    ``status`` is pass, warn or fail; ``rule`` says in words which rule gave it. ``effect`` and ``interval`` are members
+    ``status`` is pass, warn or fail; ``rule`` says in words which rule gave it, ``tolerated`` the largest leak that is
+    not excluded where one is shown and tolerable, of 1,000. ``effect`` and ``interval`` are members
     exposed beyond strangers, of 1,000; ``detection_limit`` is the smallest share of members whose exposure would have
     been seen with 80 % power, None when even a leak about everybody would not.
     """
@@ -63,6 +64,14 @@ class ThreatLeak:
     decided_alone: bool
     shown_by: LeakTest | None
     detection_limit: float | None
+    tolerated: float | None = None
+
+    @property
+    def finding(self) -> str:
+        """The status in words."""
+        if self.tolerated is not None:
+            return "a leak is shown, and tolerable"
+        return {"pass": "no leak was seen", "warn": "a leak is likely", "fail": "a leak is shown"}[self.status]
 
     @property
     def seen(self) -> Exposure | None:
@@ -199,8 +208,7 @@ def _threat(
     if status == "fail" and shown_by is not None and shown_by.exposure is not None:
         most = 1000 * shown_by.exposure.interval[1]
         if most <= levels.tolerance:
-            status = "warn"
-            rule += f"; at most {most:.2g} of 1,000 members, and {levels.tolerance:g} are tolerated"
+            return ThreatLeak(name, tuple(ordered), p, "warn", rule, decided, False, shown_by, limit, most)
     return ThreatLeak(name, tuple(ordered), p, status, rule, decided, False, shown_by, limit)
 
 
@@ -238,12 +246,7 @@ def _detection_limit(tests: Sequence[LeakTest], levels: LeakLevels, threats: int
 
 def sentence(found: ThreatLeak, tells_effect: bool = True) -> str:
     """The leak of one threat in words: the rule that fired, how many people, or what would have been seen."""
-    head = {
-        "pass": "No leak was seen",
-        "warn": "A leak is likely" if "tolerated" not in found.rule else "A leak is shown, and tolerable",
-        "fail": "A leak is shown",
-    }[found.status]
-    text = f"{head} ({found.rule})."
+    text = f"{found.finding[0].upper()}{found.finding[1:]} ({found.rule})."
     if found.status == "pass":
         if found.detection_limit is not None:
             text += f" One that exposes {percent(found.detection_limit)} of the people would have been seen."
@@ -255,4 +258,6 @@ def sentence(found: ThreatLeak, tells_effect: bool = True) -> str:
             f" About {about:,} {plural(about, 'person', 'people')} more than expected "
             f"({round(found.effect or 0):,} of 1,000, {low:,} to {high:,})."
         )
+    if tells_effect and found.tolerated is not None:
+        text += f" That is at most {found.tolerated:.2g} of 1,000, which the policy tolerates."
     return text
