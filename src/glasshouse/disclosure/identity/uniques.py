@@ -95,7 +95,7 @@ def uniques(pair: Pair, *, key_groups: KeyGroups = "auto", confidence: float = 0
     >>> import glasshouse as gh
     >>> result = gh.disclosure.uniques(gh.data.load("health").pair())
     >>> round(result.value, 3), round(result.baseline, 3), round(result.holdout, 3)
-    (0.022, 0.017, 0.032)
+    (0.022, 0.017, 0.008)
     """
     groups = key_groupings(pair, key_groups)
 
@@ -134,7 +134,7 @@ def uniques(pair: Pair, *, key_groups: KeyGroups = "auto", confidence: float = 0
         details={**figures, "share_of_uniques": share},
         sentence=_members(leak["counts"], leak["p_value"])
         + (
-            f"Of {n:,} people {percent(figures['UiO'])} are alone on {spoken_keys(pair)}; "
+            f"{'of' if found else 'Of'} {n:,} people {percent(figures['UiO'])} are alone on {spoken_keys(pair)}; "
             f"{percent(figures['repU'])} of all people are alone in the release too ({replicated:,}); unrelated "
             f"columns would give {percent(figures['expected'])}{'' if found else beside_strangers(None, None)}."
         ),
@@ -158,7 +158,7 @@ def _members(counts: Counts | None, p: float | None) -> str:
         return ""
     return (
         f"{percent(counts.rate)} of people are alone among all real people and alone in the release"
-        f"{beside_strangers(counts.control_rate, p)}. "
+        f"{beside_strangers(counts.control_rate, p)}. As a fact about the population: "
     )
 
 
