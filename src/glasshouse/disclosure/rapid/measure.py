@@ -127,8 +127,9 @@ def rapid(
     attacker_options : mapping of str to mapping, optional
         Further options by attacker: ``{"cart": {"cp": 0.001}}``.
     interval : {"wilson", "clopper_pearson", "bootstrap", "wald", "cluster"}, optional
-        How the interval is made; "cluster" (whole clusters are drawn) where the pair has clusters, else "wilson". The
-        largest of several attackers' shares gets a bootstrap interval of the maximum.
+        How the interval is made. By default people (whole clusters, where there are any) are drawn anew and make the
+        cut of a flag anew, for one attacker never narrower than Wilson's; the named ones keep every flag as it is.
+        The largest of several attackers' shares gets a bootstrap interval of the maximum.
     confidence : float, default 0.95
         Level of the intervals.
     n_boot : int, default 1000

@@ -16,6 +16,7 @@ from glasshouse.disclosure.rapid import inference, records
 from glasshouse.disclosure.rapid.answers import Answers, ClassAnswers, NumberAnswers
 from glasshouse.disclosure.rapid.attack import AttackSettings, ScoredAttack, scored_attack
 from glasshouse.disclosure.rapid.leak import RapidLeak, asked_people, exchanged, leak, worst_leak
+from glasshouse.disclosure.rapid.redraw import people_interval, redrawn_rates
 from glasshouse.disclosure.rapid.result import RapidResult
 from glasshouse.disclosure.rapid.scores import Moments, effective_n, share
 from glasshouse.disclosure.rapid.wording import Figures, Memorisation, beyond_luck, sentence
@@ -60,7 +61,7 @@ class Report:
         parity: str | None = None,
     ) -> None:
         self.pair, self.settings, self.confidence, self.n_boot = pair, settings, confidence, n_boot
-        self.method = interval or ("cluster" if pair.cluster_codes("original") is not None else "wilson")
+        self.method = interval
         self.parity = parity
         normal_quantile(confidence)
 
@@ -225,17 +226,20 @@ class Report:
 
     def _interval(self, pair: Pair, attack: ScoredAttack, headline: str) -> Interval:
         answers = attack.answers[headline]
+        clusters = pair.cluster_codes("original")
+        own = None if clusters is None else clusters[attack.scored]
+        if self.method is None:
+            return people_interval(list(attack.answers.values()), self.confidence, self.n_boot, self.settings.seed, own)
         if len(attack.answers) > 1 and self.method == "wilson":
             flags = np.array([a.flags() for a in attack.answers.values()])
             return inference.max_interval(flags, self.confidence, self.n_boot, self.settings.seed, answers.weights)
-        clusters = pair.cluster_codes("original")
         return inference.share_interval(
             answers.flags(),
             self.method,
             self.confidence,
             weights=answers.weights,
             n_boot=self.n_boot,
-            clusters=None if clusters is None else clusters[attack.scored],
+            clusters=own,
             random_state=self.settings.seed,
         )
 
@@ -275,8 +279,10 @@ class Report:
                 "population_inference": float(np.mean(holdouts)),
                 "memorisation": value - float(np.mean(holdouts)),
             }
-        size = effective_n(answers[0].weights, answers[0].n)
-        interval = inference.total_interval(values, [v * (1 - v) / size for v in values], self.confidence)
+        clusters = pairs[0].cluster_codes("original")
+        own = None if clusters is None else clusters[attacks[0].scored]
+        within = [float(redrawn_rates([a], self.n_boot, 0, own).var()) for a in answers]
+        interval = inference.total_interval(values, within, self.confidence)
         warnings = list(dict.fromkeys(w for s in singles for w in s.warnings))
         worst = worst_leak([_leak_of(single) for single in singles])
         result = RapidResult(
