@@ -12,19 +12,13 @@ from typing import NamedTuple
 import narwhals as nw
 import numpy as np
 
-from glasshouse.core.evidence import Counts, Exposure, HeldLeak
+from glasshouse.core.evidence import Counts, Exposure, ToldLeak
 from glasshouse.data.arrays import Bools, Floats
 from glasshouse.data.pair import Pair
 from glasshouse.engines.cells.table import Cells
 from glasshouse.engines.exchange import Exchange, exchange, exchange_counts, exposure, people_clusters
 
 D, H = nw.col("d"), nw.col("h")
-
-
-class ToldLeak(HeldLeak):
-    """What being in the data adds, as a Result takes it: ``Result(..., **told(...))``."""
-
-    exposure: Exposure | None
 
 
 class Strangers(NamedTuple):
@@ -34,7 +28,12 @@ class Strangers(NamedTuple):
     exposed: Exposure
 
     def leak(self) -> ToldLeak:
-        """As a Result takes it."""
+        """What was found, as a Result takes it.
+
+        Returns
+        -------
+        ToldLeak
+        """
         return ToldLeak(
             holdout=self.found.counts.control_rate,
             difference=self.found.difference,
@@ -141,7 +140,19 @@ def _of_records(
 
 
 def told(found: Strangers | None, hits: float, of: float) -> ToldLeak:
-    """The leak as a Result takes it; only the ``hits`` of the members where they could not be compared."""
+    """The leak as a Result takes it.
+
+    Parameters
+    ----------
+    found : Strangers or None
+        Members exchanged with strangers; None where they could not be compared.
+    hits, of : float
+        Successes among members and members asked about, which are then all there is.
+
+    Returns
+    -------
+    ToldLeak
+    """
     if found is not None:
         return found.leak()
     counts = Counts(hits, of) if of else None
