@@ -112,6 +112,12 @@ class HeldLeak(Leak):
     holdout: float | None
 
 
+class ToldLeak(HeldLeak):
+    """The same, with the members exposed beyond strangers where the counts alone do not tell them."""
+
+    exposure: Exposure | None
+
+
 @dataclass(frozen=True)
 class Null:
     """What a perfect synthesiser would score at these sizes, and how a value compares with it.

@@ -14,16 +14,17 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TypedDict
+from typing import NamedTuple, TypedDict
 
 import numpy as np
 
-from glasshouse.core.evidence import Counts
+from glasshouse.core.evidence import Counts, Exposure
 from glasshouse.core.intervals import Interval, normal_quantile, wilson
 from glasshouse.core.limits import Limit
 from glasshouse.core.plain import percent, points
 from glasshouse.core.result import Result
-from glasshouse.engines.exchange import upper_tail
+from glasshouse.disclosure.wording import beside_strangers, population_fact
+from glasshouse.engines.exchange import Exchange, upper_tail
 
 CITE = (
     "Giomi, Boenisch, Wehmeyer & Tasnadi (2023), A unified framework for quantifying privacy risk in synthetic data, "
@@ -49,6 +50,13 @@ BEYOND_DOUBT = (
     "naive guesses by more than 50 points even at its lower limit, which knowledge about the population does not "
     "explain for this attack, so it fails all the same."
 )
+
+
+class Exchanged(NamedTuple):
+    """Members exchanged with strangers, one outcome per person, and the same as members exposed beyond strangers."""
+
+    found: Exchange
+    exposed: Exposure
 
 
 @dataclass(frozen=True)
@@ -228,8 +236,13 @@ def report(
     decisive: bool = False,
     compared_with: str = "people never in the data",
     aims: int = 1,
+    exchanged: Exchanged | None = None,
+    population: bool = False,
 ) -> Result:
     """The common shape of an attack's result. ``guess`` and ``success`` are the words of its sentence.
+
+    ``exchanged``: the test of an attack with one outcome per person; it takes the place of the normal approximation.
+    ``population``: the rate is also told as a fact about the population.
 
     ``decisive``: without a control, a rate whose lower limit is more than 0.5 above the naive one fails. Only for
     attacks that knowledge about the population alone cannot carry that far.
@@ -237,6 +250,10 @@ def report(
     said = list(warnings)
     control = attack.control
     gap, surplus = attack.difference(confidence), attack.excess(confidence)
+    p, counts, exposed = attack.p_value(), attack.counts(aims), None
+    if exchanged is not None:
+        found, exposed = exchanged
+        gap, p, counts = (found.difference, found.interval), found.p, found.counts
     figures: dict[str, object] = {
         "n_attacks": attack.attack.guesses,
         "n_success": attack.attack.successes,
@@ -281,23 +298,25 @@ def report(
             said.append(
                 "the attack succeeds on every holdout record: success carries no information about membership here"
             )
+    told = f"{percent(rate)} {success}{compared}."
+    if population:
+        told = f"{percent(rate)} {success}{beside_strangers(counts.control_rate, p)}."
+        told += "" if naive is None else population_fact(f"naive guesses are right for {percent(naive)}")
     return Result(
         rate,
         baseline=naive,
         excess=surplus[0] if surplus is not None else None if gap is None else gap[0],
-        holdout=None if control is None else control.rate,
+        holdout=counts.control_rate,
         interval=attack.attack.interval(confidence),
         excess_interval=None if surplus is None else surplus[1],
         difference=None if gap is None else gap[0],
         difference_interval=None if gap is None else gap[1],
-        p_value=attack.p_value(),
-        counts=attack.counts(aims),
+        p_value=p,
+        counts=counts,
+        exposure=exposed,
         figures={"over_naive": over_naive if decisive else None},
         details=figures,
-        sentence=(
-            f"{attack.attack.guesses:,.0f} {_counted(guess, attack.attack.guesses)}: "
-            f"{percent(rate)} {success}{compared}."
-        ),
+        sentence=f"{attack.attack.guesses:,.0f} {_counted(guess, attack.attack.guesses)}: {told}",
         warnings=said,
         records=records,
         flag=flag,
