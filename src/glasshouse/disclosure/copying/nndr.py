@@ -135,7 +135,7 @@ def nndr(
     >>> import glasshouse as gh
     >>> found = gh.disclosure.nndr(gh.data.load("case_study").pair("B"))
     >>> round(found.value, 3), round(found.holdout, 3), round(found.p_value, 3)
-    (0.113, 0.123, 0.197)
+    (0.113, 0.123, 0.0)
     """
     if not 0 < threshold <= 1:
         raise InputError(f"threshold must lie in (0, 1], not {threshold}")
