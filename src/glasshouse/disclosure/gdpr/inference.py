@@ -209,7 +209,7 @@ def _exchanged(
         random_state=random_state,
         name="inference",
     )
-    return Exchanged(found, exposure(found, clusters))
+    return Exchanged(found.p, exposure(found, clusters), found)
 
 
 class _Rule:

@@ -13,15 +13,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple, TypedDict
 
 import numpy as np
 
 from glasshouse.core.evidence import Counts, Exposure
 from glasshouse.core.intervals import Interval, normal_quantile, wilson
-from glasshouse.core.limits import Limit
-from glasshouse.core.plain import percent, points
+from glasshouse.core.limits import LEAK_LIMIT, Limit
+from glasshouse.core.plain import p_value, percent, points
 from glasshouse.core.result import Result
 from glasshouse.disclosure.wording import beside_strangers, population_fact
 from glasshouse.engines.exchange import Exchange, upper_tail
@@ -40,6 +40,9 @@ LIMIT = Limit(
         "over_naive", fail=OVERWHELMING, passes=False, why="more than knowledge about the population explains"
     ),
 )
+# The same without a holdout; with one, members and strangers are exchanged.
+LEAK = replace(LEAK_LIMIT, without_holdout=LIMIT.without_holdout)
+LEVEL = 0.05
 _ONE_SD = 0.6826894921370859  # the confidence whose interval reaches one standard deviation to either side
 NO_CONTROL = (
     "No holdout: the attack and its naive baseline are given, but part of any success is knowledge about the "
@@ -53,10 +56,12 @@ BEYOND_DOUBT = (
 
 
 class Exchanged(NamedTuple):
-    """Members exchanged with strangers, one outcome per person, and the same as members exposed beyond strangers."""
+    """Members exchanged with strangers: the p value, members exposed beyond strangers, and the counts and their
+    difference where the attack has one outcome per person."""
 
-    found: Exchange
+    p: float
     exposed: Exposure
+    found: Exchange | None = None
 
 
 @dataclass(frozen=True)
@@ -241,8 +246,8 @@ def report(
 ) -> Result:
     """The common shape of an attack's result. ``guess`` and ``success`` are the words of its sentence.
 
-    ``exchanged``: the test of an attack with one outcome per person; it takes the place of the normal approximation.
-    ``population``: the rate is also told as a fact about the population.
+    ``exchanged``: the test of an attack that asks members and strangers alike; without it the p value comes from the
+    interval of the difference. ``population``: the rate is also told as a fact about the population.
 
     ``decisive``: without a control, a rate whose lower limit is more than 0.5 above the naive one fails. Only for
     attacks that knowledge about the population alone cannot carry that far.
@@ -250,10 +255,13 @@ def report(
     said = list(warnings)
     control = attack.control
     gap, surplus = attack.difference(confidence), attack.excess(confidence)
-    p, counts, exposed = attack.p_value(), attack.counts(aims), None
+    p, counts = attack.p_value(), attack.counts(aims)
+    exposed: Exposure | None = None
     if exchanged is not None:
-        found, exposed = exchanged
-        gap, p, counts = (found.difference, found.interval), found.p, found.counts
+        p, exposed = exchanged.p, exchanged.exposed
+        if exchanged.found is not None:
+            found = exchanged.found
+            gap, counts = (found.difference, found.interval), found.counts
     figures: dict[str, object] = {
         "n_attacks": attack.attack.guesses,
         "n_success": attack.attack.successes,
@@ -286,6 +294,8 @@ def report(
     else:
         low, high = gap[1]
         meaning = "more than chance explains" if low > 0 else "less, not more" if high < 0 else "no clear difference"
+        if exchanged is not None and p is not None:
+            meaning = f"{'no more' if p >= LEVEL else 'more'} than for people never in the data, {p_value(p)}"
         limits = f"{percent(confidence, 0)} interval {100 * low:+.1f} to {points(high)}"
         held = percent(control.rate)
         compared = f", {held} for {compared_with}: {meaning} (difference {points(gap[0])}, {limits})"
