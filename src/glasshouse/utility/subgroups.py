@@ -85,7 +85,7 @@ def subgroup_utility(
     measure : str or Measure, default "table_utility"
         The utility measure to ask inside each group; its score from 0 to 1 (``result.utility``) is compared.
     options : dict, optional
-        Options of that measure; default for ``table_utility``: one-way tables, 20 replicates.
+        Options of that measure; default for ``table_utility``: one-way tables, 39 replicates.
     min_group : int, default 5
         Groups of fewer original records are listed but not scored.
 
@@ -117,7 +117,7 @@ def subgroup_utility(
     {'low': 0.6, 'medium': 0.81, 'high': 1.0}
     """
     asked = _asked(measure)
-    default: Mapping[str, object] = {"order": 1, "replicates": 20} if asked.name == "table_utility" else {}
+    default: Mapping[str, object] = {"order": 1, "replicates": 39} if asked.name == "table_utility" else {}
     given = dict(options or default)
     name = by or next((c for c in pair.keys if not pair.is_numeric(c)), None) or next(iter(pair.categorical), "")
     chosen(pair, [name] if name else [], [], "categorical")
