@@ -64,6 +64,8 @@ CITE = f"after Raab, Nowok & Dibben (2025), replicated uniques; {DELUSION}"
     group="exact copies",
     advice=PEOPLE_COPIED,
     audited=True,
+    alone="fail",
+    on_map=True,
 )
 def exact_copies(
     pair: Pair,
@@ -150,6 +152,8 @@ def exact_copies(
     group="near copies",
     advice=PEOPLE_NEARLY_COPIED,
     audited=True,
+    alone="warn",
+    on_map=True,
 )
 def near_copies(
     pair: Pair,

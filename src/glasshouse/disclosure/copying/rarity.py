@@ -46,6 +46,8 @@ HIGHEST = 30.0  # exp of more is the same certainty and only drowns the rest
     group="rare agreement",
     advice=PEOPLE_NEARLY_COPIED,
     audited=True,
+    alone="warn",
+    on_map=True,
 )
 def rare_agreement(
     pair: Pair,
