@@ -108,7 +108,7 @@ class Placement:
                 made[ghost] = point
         return made
 
-    def unseparated(self, i: int) -> list[int]:
+    def _unseparated(self, i: int) -> list[int]:
         """The measured releases whose risk cannot be told from that of release ``i``: their intervals overlap."""
         low, high = self._intervals["risk_low"], self._intervals["risk_high"]
         near = (low <= high[i]) & (low[i] <= high) & self._complete

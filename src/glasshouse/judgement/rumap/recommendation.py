@@ -102,7 +102,7 @@ def recommend(ru: RUMap, min_utility: float = MIN_UTILITY, max_risk: float | Non
     mildest = min(_gravity(ru, i) for i in open_)
     pool = [i for i in open_ if _gravity(ru, i) == mildest]
     lowest = min(pool, key=lambda i: (risk[i], -utility[i]))
-    alike = [lowest, *(i for i in ru.unseparated(lowest) if i in pool)]
+    alike = [lowest, *(i for i in ru._unseparated(lowest) if i in pool)]
     best = max(alike, key=lambda i: (utility[i], -risk[i]))
     name = ru.releases[best]
     verdicts = " that may be recommended" if ru.assessments else ""

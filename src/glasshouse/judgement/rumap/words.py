@@ -129,7 +129,7 @@ def _recommended(ru: RUMap, min_utility: float, max_risk: float | None) -> str:
 def _unseparated(ru: RUMap) -> str:
     """Said when noise explains all differences of risk."""
     measured = [int(i) for i in np.flatnonzero(ru._complete)]
-    if len(measured) < 2 or any(len(ru.unseparated(i)) < len(measured) - 1 for i in measured):
+    if len(measured) < 2 or any(len(ru._unseparated(i)) < len(measured) - 1 for i in measured):
         return ""
     return (
         f"Risk does not separate {spoken(ru.releases[i] for i in measured)}: the differences between them are within "
