@@ -4,6 +4,7 @@ recommended."""
 from __future__ import annotations
 
 import re
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -179,7 +180,7 @@ def said_together(ru: gh.RUMap) -> None:
 
 def test_each_release_has_the_verdict_of_an_assessment() -> None:
     case = _case(True)
-    ru = gh.compare(**case, policy="research", measures=["near_copies", "disco", "hellinger"])
+    ru = gh.compare(**case, policy="research", measures=["near_copies", "disco", "hellinger"], scale="minmax")
     names = list(ru.results["B"])
     for release, table in case["releases"].items():
         roles = {k: case[k] for k in ("keys", "target", "holdout")}
@@ -208,12 +209,10 @@ def test_releases_that_differ_by_noise_are_not_ordered() -> None:
 
 
 def test_without_any_evidence_of_leaks_nothing_is_recommended(monkeypatch: pytest.MonkeyPatch) -> None:
-    case = _case(False)
+    case = _case(False, "B")
     ru = gh.compare(**case, risk=["uniques"], utility=["hellinger"], scale="minmax")
-    for found in ru.assessments.values():
-        for threat in found.threats.values():
-            object.__setattr__(threat, "status", "not_assessed")
-    ru.alarms.clear()
+    monkeypatch.setattr("glasshouse.judgement.rumap.recommendation.threats_with", lambda *_: [])
+    assert ru.verdicts["B"] == "incomplete"
     assert ru.recommended is None and "nothing that was run could tell" in ru.recommend()["reason"]
 
 
@@ -295,3 +294,24 @@ def test_outside_no_figure_stands_for_few_people() -> None:
     assert all(row["exposed"] is None for row in outside["releases"])
     assert outside["verdicts"] == inside["verdicts"] and "of 1,000" not in " ".join(outside["text"])
     assert all(row["risk"] == round(row["risk"], 2) for row in outside["releases"])
+
+
+def test_adult_map_verdicts_and_words_agree(shared: Path) -> None:
+    """Two CART releases beside a copy with noise; the verdicts are those of single assessments."""
+
+    def read(name: str, rows: slice) -> pl.DataFrame:
+        return pl.read_csv(shared / "data" / "adult" / f"adult_{name}.csv.gz", infer_schema_length=None)[rows]
+
+    original, holdout = read("train", slice(1500)), read("holdout", slice(750))
+    rng = np.random.default_rng(0)
+    noisy = original.with_columns(hours_per_week=pl.col("hours_per_week") + rng.integers(-1, 2, 1500))
+    releases = {f"cart {i}": read(f"syn_cart_{i}", slice(1500)) for i in (1, 2)} | {"noisy copy": noisy}
+    roles: dict[str, Any] = {"keys": ["age", "sex", "race", "marital_status"], "target": "income", "holdout": holdout}
+    ru = gh.compare(original, releases, risk=["near_copies", "domias"], utility=["hellinger", "association"], **roles)
+    said_together(ru)
+    assert ru.verdicts["noisy copy"] == "fail" and ru.recommended != "noisy copy"
+    risk = {r: ru.composites[r]["risk"] or 0.0 for r in ru.releases}
+    assert max(risk["cart 1"], risk["cart 2"]) < 0.3 < 0.6 < risk["noisy copy"]
+    assert ru.ghosts["sample"]["risk"] < 0.15 < 0.99 < ru.ghosts["copy"]["risk"]
+    for name, table in releases.items():
+        assert gh.assess(original, table, measures=list(ru.results[name]), **roles).verdict == ru.verdicts[name]
