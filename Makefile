@@ -7,7 +7,7 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet
 
-.PHONY: demo test stubs docs lint types imports study detection bench clean
+.PHONY: demo test stubs docs lint types imports study calibration bench clean
 
 $(BIN)/python:
 	@$(PYTHON) -c 'import sys; sys.exit("glasshouse needs Python 3.11 or newer, this is " + sys.version.split()[0] if sys.version_info < (3, 11) else 0)'
@@ -32,8 +32,8 @@ docs: $(STAMP)-core
 	@$(BIN)/python tools/make_measure_list.py
 
 lint: $(STAMP)-lint
-	@$(BIN)/ruff check src tests bench tools
-	@$(BIN)/ruff format --check src tests bench tools
+	@$(BIN)/ruff check src tests bench tools studies
+	@$(BIN)/ruff format --check src tests bench tools studies
 
 types: $(STAMP)-lint
 	@$(BIN)/mypy
@@ -44,8 +44,13 @@ imports: $(STAMP)-lint
 study: $(STAMP)-$(EXTRAS)
 	@$(BIN)/python -m pytest -m study $(PYTEST_ARGS)
 
-detection: $(STAMP)-$(EXTRAS)
-	@$(BIN)/python studies/detection.py
+# Takes up where it stopped; `make calibration RUNS=elsewhere.jsonl JOBS=8` spreads the work.
+RUNS ?= calibration.jsonl
+JOBS ?= 1
+calibration: $(STAMP)-$(EXTRAS)
+	@$(BIN)/python -m studies.calibration run $(RUNS) --jobs $(JOBS)
+	@$(BIN)/python -m studies.calibration map $(RUNS:.jsonl=.maps.jsonl) --jobs $(JOBS)
+	@$(BIN)/python -m studies.calibration report $(RUNS) --maps $(RUNS:.jsonl=.maps.jsonl)
 
 bench: $(STAMP)-$(EXTRAS)
 	@for file in bench/*.py; do echo "== $$file"; $(BIN)/python $$file; done

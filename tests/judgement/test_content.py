@@ -19,7 +19,7 @@ DOCS = Path(__file__).resolve().parents[2] / "docs"
 @pytest.fixture(scope="module")
 def assessed() -> Any:
     example = gh.data.load("health")
-    return gh.assess(example.pair(), policy="research", measures="fast", options={"rapid": {"trees": 30}})
+    return gh.assess(example.pair(), policy="research", measures="fast")
 
 
 @pytest.mark.parametrize("audience", ["internal", "external"])
@@ -69,5 +69,8 @@ def test_a_difference_of_a_few_people_is_not_told_outside() -> None:
     found = gh.assess(original, released, holdout=holdout, measures=["exact_copies"])
     inside, outside = (found.content(a)["results"]["exact_copies"] for a in ("internal", "external"))
     assert inside["difference"] == pytest.approx(59 / 400) and outside["difference"] is None
-    assert outside["difference_interval"] is None and outside["comparison"] == ""
+    assert outside["difference_interval"] is None and outside["exposure"] is None and inside["exposure"]["people"] > 50
+    assert outside["comparison"].startswith("p ")
+    assert found.content("internal")["threats"]["copying"]["effect"] == pytest.approx(147.5)
+    assert found.content("external")["threats"]["copying"]["effect"] is None
     assert found.content("external")["threats"]["copying"]["comparison"] == ""

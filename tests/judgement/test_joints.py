@@ -18,7 +18,9 @@ import pytest
 import glasshouse as gh
 from glasshouse.catalogue import all_measures
 from glasshouse.core.limits import Evidence, Limit
+from glasshouse.core.plain import p_value
 from glasshouse.core.result import Result
+from glasshouse.core.words import SEVERITY
 from glasshouse.judgement.audit import attack_counts
 from tests.show.pages import check_page
 
@@ -42,6 +44,12 @@ def assessed(health: gh.Pair) -> Any:
 def test_the_limit_that_is_printed_gives_the_status_that_is_printed(assessed: Any) -> None:
     for judged in assessed.judged:
         if judged.status not in ("pass", "warn", "fail"):
+            continue
+        if judged.test is not None:
+            assert f"{judged.levels.fail:g} (fail)" in judged.limits and judged.comparison == p_value(judged.test.p)
+            if judged.status == "fail":
+                assert judged.test.p < judged.levels.fail, judged.name
+            assert SEVERITY[judged.status] <= SEVERITY[assessed.threats[judged.test.threat].status]
             continue
         outcome = judged.decided_by
         limit = outcome.limit
@@ -371,7 +379,7 @@ def test_every_advice_can_be_filled(health: gh.Pair) -> None:
     """A template with a misspelt field would break the report of whoever needs it."""
     from glasshouse.core.advice import BY_THREAT
     from glasshouse.judgement.verdict.advice import _figures, _names
-    from glasshouse.judgement.verdict.threats import judge
+    from glasshouse.judgement.verdict.judged import judge
 
     found = judge(gh.disclosure.disco(health), gh.Policy.of(None), False)
     fields = {**_names(health, None), **_figures(found)}

@@ -93,18 +93,20 @@ def test_markdown_and_junit_and_json_tell_the_same_story(assessed: Any, tmp_path
     expected = len(assessed.outcomes.violations) + sum(t.status == "fail" for t in assessed.threats.values())
     assert len(failed) == expected == int(suite.attrib["failures"])
     content = json.loads(assessed.to_json(tmp_path / "report.json"))
-    assert (content["schema"], content["schema_version"], content["verdict"]) == ("glasshouse.assessment", 2, "fail")
+    assert (content["schema"], content["schema_version"], content["verdict"]) == ("glasshouse.assessment", 3, "fail")
     assert {p.name for p in tmp_path.iterdir()} == {"report.md", "report.xml", "report.json"}
 
 
 def test_the_overall_verdict_can_be_recomputed_from_what_is_shown(assessed: Any) -> None:
     content = json.loads(assessed.to_json())
     for name, threat in content["threats"].items():
-        members = [
-            r["judgement"] for r in content["results"].values() if r["threat"] == name and r["role"] == "decides"
-        ]
+        rows = [r for r in content["results"].values() if r["threat"] == name]
+        members = [r["judgement"] for r in rows if r["role"] in ("decides", "evidence")]
         ranked = [s for s in ("fail", "warn", "pass") if s in members]
         assert threat["status"] == (ranked[0] if ranked else "not_assessed")
+        tests = [r["p_value"] for r in rows if r["role"] == "evidence"]
+        # the combination never shows more than its strongest part
+        assert not tests or threat["p_value"] >= min(*tests, 0.5) - 1e-12
     statuses = [t["status"] for t in content["threats"].values()]
     assert content["verdict"] == ("fail" if "fail" in statuses else content["verdict"])
 

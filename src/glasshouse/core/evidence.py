@@ -78,6 +78,9 @@ class Exposure:
         How many people were asked about; with clusters, how many clusters.
     reach
         Share of members who could be seen at all: a copy of somebody whose record several people share cannot.
+    spread
+        Standard deviation of the tested statistic under exchanged labels, in units of the share exposed, where the
+        test is not one of these two shares (an AUC, dealt clusters).
     """
 
     share: float
@@ -86,6 +89,7 @@ class Exposure:
     members: int
     controls: int
     reach: float = 1.0
+    spread: float | None = None
 
     @property
     def people(self) -> float:
@@ -124,6 +128,8 @@ class Null:
         Whether the value lies beyond the band on the worse side.
     copied
         Whether it lies beyond the band on the better side, where no honest synthesis comes.
+    p_copied
+        p value of a value so far on the better side; None where the band has no tail of its own.
     """
 
     low: float | None
@@ -132,6 +138,7 @@ class Null:
     how: str
     lost: bool = False
     copied: bool = False
+    p_copied: float | None = None
 
 
 @dataclass(frozen=True)

@@ -235,7 +235,9 @@ class Limit:
                 break
         borne, unmet = self.evidence.weigh(status, result)
         if borne != "pass" and not self._shown(result, label):
-            borne, unmet = "warn", "cannot be excluded, but not shown either: the lower limit is not above 0"
+            words = f"{_said(figure)} {_OPPOSITE[self.operator]} {_said(beyond)}"
+            unsure = f"not enough data: {words} cannot be excluded, and the lower end does not lie above 0"
+            return Outcome(self, figure, label, "not_assessed", unsure, self._cautious_end(result, label))
         if beyond is None:
             nearest = self.warn if self.warn is not None else self.fail
             words = f"{_said(figure)} {self.operator} {_said(nearest)}"

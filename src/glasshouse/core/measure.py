@@ -50,6 +50,8 @@ class Measure(Generic[R]):
     cost, tier, wide
         The engine it asks; the smallest set of measures it belongs to; for work that grows with the square of the
         columns, which columns a wide table limits.
+    paired
+        Whether it is asked of every row-paired release, whatever the set of measures.
     table, replicates
         Whether it compares two tables or looks at a single one; whether several releases are run one by one.
     private
@@ -87,6 +89,7 @@ class Measure(Generic[R]):
     tier: Tier = "default"
     wide: Wide = ""
     unit: str = "share"
+    paired: bool = False
     table: Literal["pair", "single"] = "pair"
     replicates: Literal["each", "own"] = "each"
     private: tuple[str, ...] = ()
@@ -196,6 +199,7 @@ def measure(
     tier: Tier = "default",
     wide: Wide = "",
     unit: str = "share",
+    paired: bool = False,
     table: Literal["pair", "single"] = "pair",
     replicates: Literal["each", "own"] = "each",
     private: Sequence[str] = (),
@@ -233,6 +237,7 @@ def measure(
             tier=tier,
             wide=wide,
             unit=unit,
+            paired=paired,
             table=table,
             replicates=replicates,
             private=tuple(private),

@@ -140,6 +140,7 @@ class Result:
             _rank=rank or flag,
             _table=None if table is None else [dict(row) for row in table],
             _limits=None,
+            _judged=None,
             _source=None,
             _record_table="original",
         )
@@ -180,6 +181,7 @@ class Result:
     _rank: str | None
     _table: list[Content] | None
     _limits: tuple[Limit, ...] | None
+    _judged: str | None
     _source: RecordSource | None
     _record_table: str
 
@@ -206,8 +208,11 @@ class Result:
 
     @property
     def verdict(self) -> Verdict | None:
-        """ "pass", "warn" or "fail" by the limits in force; None without a limit or without a figure for one."""
-        status = status_of(self.outcomes)
+        """ "pass", "warn" or "fail" by the limits in force; None without a limit or without a figure for one.
+
+        In an assessment the tests of a threat are judged together, and a result has the verdict it has there.
+        """
+        status = self._judged or status_of(self.outcomes)
         return status if status in ("pass", "warn", "fail") else None  # type: ignore[return-value]  # mypy narrows no `in`
 
     def with_limits(self, *limits: Limit) -> Self:
@@ -224,7 +229,22 @@ class Result:
             A copy; a result does not change.
         """
         better, declared = ("lower", ()) if self.measure is None else (self.measure.better, self.measure.limits)
-        return self._copy(_limits=tuple(limit.resolved(better, declared) for limit in limits))
+        return self._copy(_limits=tuple(limit.resolved(better, declared) for limit in limits), _judged=None)
+
+    def judged_together(self, status: str) -> Self:
+        """The same result with the verdict it has among the other tests of an assessment.
+
+        Parameters
+        ----------
+        status : {"pass", "warn", "fail"}
+            What the tests together say of it; anything else leaves it without a verdict.
+
+        Returns
+        -------
+        Result
+            A copy; a result does not change.
+        """
+        return self._copy(_judged=status)
 
     def _copy(self, **changes: Any) -> Self:
         twin = object.__new__(type(self))

@@ -18,7 +18,7 @@ QUESTIONS: Mapping[str, str] = {
 
 # From harmless to grave. What was not assessed is graver than a warning, because it never counts as safe, and less
 # grave than a limit that is broken. "no_limit" decides nothing; "failed" is a measure that stopped.
-ORDER = ("no_limit", "pass", "warn", "failed", "not_assessed", "incomplete", "fail")
+ORDER = ("no_limit", "not_applicable", "pass", "warn", "failed", "not_assessed", "incomplete", "fail")
 SEVERITY: Mapping[str, int] = {status: rank for rank, status in enumerate(ORDER)}
 MARKS: Mapping[str, str] = {
     "pass": "●",
@@ -28,6 +28,7 @@ MARKS: Mapping[str, str] = {
     "not_assessed": "◌",
     "failed": "◌",
     "no_limit": "·",
+    "not_applicable": "–",
 }
 
 HOLDOUT = "people of the same population whom the synthesiser never saw"

@@ -144,10 +144,14 @@ def detection_limit(seen: Exposure, level: float, power: float = 0.8) -> float |
     Notes
     -----
     A leak of share s exposes q + s (1 - q) of the members where q of the strangers are exposed. The power of Fisher's
-    exact test against it is averaged over nine likely counts of exposed strangers, and s found by bisection.
+    exact test against it is averaged over nine likely counts of exposed strangers, and s found by bisection. For other
+    tests s = (z_level + z_power) times the spread of the statistic under exchanged labels.
     """
-    from scipy.stats import binom, hypergeom
+    from scipy.stats import binom, hypergeom, norm
 
+    if seen.spread is not None and seen.reach > 0:
+        limit = float(norm.isf(level) + norm.ppf(power)) * seen.spread / seen.reach
+        return limit if limit <= 1 else None
     n, m, q = seen.members, seen.controls, min(max(seen.strangers, 0.0), 1.0)
     if n < 1 or m < 1 or seen.reach <= 0:
         return None

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from glasshouse.catalogue import sections
 from glasshouse.core.errors import InputError
+from glasshouse.core.evidence import Exposure
 from glasshouse.core.limits import Outcome
 from glasshouse.core.measure import AnyMeasure
 from glasshouse.core.plain import Content
@@ -19,13 +20,16 @@ from glasshouse.core.result import Result
 from glasshouse.core.words import QUESTIONS
 from glasshouse.judgement.distributions import distributions
 from glasshouse.judgement.redaction import Redactor
+from glasshouse.judgement.verdict.leak import sentence as leak_sentence
 
 if TYPE_CHECKING:
     from glasshouse.judgement.verdict.assessment import Assessment
-    from glasshouse.judgement.verdict.threats import Judged, Threat
+    from glasshouse.judgement.verdict.judged import Judged
+    from glasshouse.judgement.verdict.leak import ThreatLeak
+    from glasshouse.judgement.verdict.threats import Threat
 
 SCHEMA = "glasshouse.assessment"
-SCHEMA_VERSION = 2
+SCHEMA_VERSION = 3
 AUDIENCES = ("internal", "external")
 COVERS = (
     "Figures hold for the stated keys, target and attackers. They are measurements on this release, not a formal "
@@ -115,7 +119,9 @@ def content(assessment: Assessment, audience: str) -> Content:
         "covers": COVERS,
         "leading": assessment.leading.name,
         "exit_code": assessment.exit_code,
+        "p_value": None if assessment.leak is None else assessment.leak.p_value,
         "threats": {name: _threat(t, assessment, reader) for name, t in assessment.threats.items()},
+        "population": _population(assessment, reader),
         "policy": {**assessment.policy.to_dict(), "explicit": assessment.explicit},
         "outcomes": [_outcome(o, assessment, reader) for o in assessment.outcomes.outcomes],
         "results": {j.name: _result(j, reader) for j in assessment.judged},
@@ -141,14 +147,19 @@ def content(assessment: Assessment, audience: str) -> Content:
 
 
 def _threat(threat: Threat, assessment: Assessment, reader: Reader) -> Content:
-    worst = None if threat.worst is None else assessment.results[threat.worst]
+    told = threat.leak is None or _tells_effect(threat.leak, assessment, reader)
     return {
         "status": threat.status,
         "question": QUESTIONS[threat.name],
         "worst": threat.worst,
-        "sentence": reader.text(threat.sentence) if worst is None else reader.sentence(worst),
-        "limit": "" if threat.worst is None else assessment.judgement_of(threat.worst).limits,
-        "comparison": _comparison(assessment, threat.worst, reader),
+        "sentence": _sentence(threat, assessment, reader, told),
+        "p_value": threat.p_value,
+        "effect": threat.effect if told else None,
+        "interval": list(threat.interval) if told and threat.interval is not None else None,
+        "detection_limit": threat.detection_limit,
+        "decided_by": list(threat.decided_by),
+        "limit": _limit(threat, assessment),
+        "comparison": _comparison(threat, assessment, reader, told),
         "required": threat.required,
         "deciding": list(threat.deciding),
         "findings": list(threat.findings),
@@ -156,11 +167,55 @@ def _threat(threat: Threat, assessment: Assessment, reader: Reader) -> Content:
     }
 
 
-def _comparison(assessment: Assessment, name: str | None, reader: Reader) -> str:
-    if name is None or reader.value(assessment.results[name])[1] is not None:
+def _sentence(threat: Threat, assessment: Assessment, reader: Reader, told: bool) -> str | None:
+    """The rule that fired and the sentence of the measure that speaks for the threat."""
+    if threat.worst is None:
+        return reader.text(threat.sentence)
+    own = reader.sentence(assessment.results[threat.worst])
+    if threat.leak is None or not threat.by_leak:
+        return own
+    return f"{leak_sentence(threat.leak, told)} {'' if threat.status == 'pass' else own}".rstrip()
+
+
+def _limit(threat: Threat, assessment: Assessment) -> str:
+    if threat.worst is None:
+        return ""
+    levels = assessment.policy.leak
+    if not threat.by_leak or levels is None:
+        return assessment.judgement_of(threat.worst).limits
+    return f"p >= {levels.warn:g} (warn), {levels.fail:g} (fail) over all tests of members against strangers"
+
+
+def _comparison(threat: Threat, assessment: Assessment, reader: Reader, told: bool) -> str:
+    name = threat.worst
+    if name is None:
+        return ""
+    if threat.by_leak and threat.leak is not None:
+        return threat.leak.rule if told else ""
+    if reader.value(assessment.results[name])[1] is not None:
         return ""
     judged = assessment.judgement_of(name)
     return "" if _tells_too_much(judged.decided_by, judged.result, reader) else judged.comparison
+
+
+def _tells_effect(leak: ThreatLeak, assessment: Assessment, reader: Reader) -> bool:
+    """Whether the size of a leak may be told: not where it stands for few people."""
+    source = leak.shown_by
+    if source is None:
+        return True
+    result = assessment.results[source.name]
+    return reader.value(result)[1] is None and reader.tells_leak(result)
+
+
+def _population(assessment: Assessment, reader: Reader) -> dict[str, Content]:
+    """What anybody can infer about anybody: which results say it, and what the policy says about them."""
+    limits = {o.limit.measure: o for o in assessment.outcomes.outcomes if o.limit in assessment.policy.population}
+    found: dict[str, Content] = {}
+    for name in assessment.population:
+        ruled = limits.get(name)
+        status = "no_limit" if ruled is None else ruled.status
+        found[name] = {"status": status, "limit": "" if ruled is None else ruled.limit.text()}
+    return found
 
 
 def _tells_too_much(outcome: Outcome | None, result: Result, reader: Reader) -> bool:
@@ -203,6 +258,7 @@ def _result(judged: Judged, reader: Reader) -> Content:
         "difference": None if untold else result.difference,
         "difference_interval": None if untold or not result.difference_interval else list(result.difference_interval),
         "p_value": result.p_value,
+        "exposure": None if untold or result.exposure is None else _exposure(result.exposure),
         "utility": result.utility,
         "columns": reader.columns(result),
         "sentence": reader.sentence(result),
@@ -226,6 +282,15 @@ def _result(judged: Judged, reader: Reader) -> Content:
     }
 
 
+def _exposure(found: Exposure) -> Content:
+    return {
+        "share": found.share,
+        "interval": list(found.interval),
+        "strangers": found.strangers,
+        "people": found.people,
+    }
+
+
 def _how(measure: AnyMeasure) -> str:
     """What is counted and the formula, in paragraphs; options are listed with the settings."""
     parts = sections(measure.__doc__)
@@ -239,6 +304,8 @@ def _people(assessment: Assessment, reader: Reader, inside: bool) -> Content | N
     shown: Content = found.to_dict()
     if not inside:
         del shown["groups"], shown["known"]
+    if found.beyond is not None and not reader.tells_leak(assessment.results[found.measure]):
+        shown |= {"beyond": None, "strangers": None}
     return {**shown, "flagged": reader.count(found.flagged)}
 
 

@@ -17,8 +17,11 @@ SETS: tuple[Tier, ...] = ("fast", "default", "full")
 SECONDS = {"cells": 2e-6, "rows": 2e-6, "neighbours": 6e-9, "attackers": 6e-5, "pairs": 2e-8}
 
 
-def select(measures: str | Iterable[str | AnyMeasure], policy: Policy) -> list[AnyMeasure]:
-    """The measures of a set or a list, plus those the policy names, in the order of the registry's families."""
+def select(measures: str | Iterable[str | AnyMeasure], policy: Policy, row_paired: bool = False) -> list[AnyMeasure]:
+    """The measures of a set or a list, plus those the policy names, in the order of the registry's families.
+
+    Of a row-paired release the truth is known, so any set asks the measures that use it.
+    """
     known = all_measures()
     if isinstance(measures, str) and measures in known:
         measures = [measures]
@@ -28,7 +31,8 @@ def select(measures: str | Iterable[str | AnyMeasure], policy: Policy) -> list[A
                 f"measures={measures!r} is neither a set nor a measure{closest(measures, [*SETS, *known])}; the "
                 f"sets are {listed(SETS)}"
             )
-        wanted = [m.name for m in known.values() if SETS.index(m.tier) <= SETS.index(measures)]
+        most = SETS.index(measures)
+        wanted = [m.name for m in known.values() if SETS.index(m.tier) <= most or (row_paired and m.paired)]
     else:
         wanted = [m if isinstance(m, str) else m.name for m in measures]
         for name in wanted:
@@ -82,7 +86,7 @@ class Estimate:
 
 def estimate(pair: Pair, measures: str | Sequence[str] = "default", policy: Policy | str | None = None) -> Estimate:
     """How much work ``gh.assess`` would do with these arguments, without doing it."""
-    chosen = select(measures, Policy.of(policy))
+    chosen = select(measures, Policy.of(policy), pair.row_paired)
     n, released = pair.n("original"), sum(pair.n(table) for table in pair.releases)
     held = pair.n("holdout") if pair.has_holdout else 0
     # an exact search in a box tree visits far fewer records than there are; a power of 0.75 is what structured data

@@ -26,14 +26,17 @@ why = "because"
 def test_presets_load_and_name_only_measures_that_exist() -> None:
     for name in PRESETS:
         policy = gh.Policy.preset(name)
-        assert policy.name == name and policy.rules and all(rule.why for rule in policy.rules)
+        assert policy.name == name and policy.leak is not None and policy.leak.why and policy.population == ()
         assert policy.problems(all_measures()) == []
 
 
 def test_presets_are_ordered_from_strict_to_wide() -> None:
-    limits = {name: {r.measure: r.fail for r in gh.Policy.preset(name).rules} for name in PRESETS}
-    for measure in limits["public"]:
-        assert limits["public"][measure] < limits["research"][measure] < limits["secure"][measure]
+    public, research, secure = (gh.Policy.preset(name).leak for name in PRESETS)
+    assert public is not None and research is not None and secure is not None
+    assert public.tolerance < research.tolerance < secure.tolerance
+    for threat in ("identity", "attribute", "copying"):
+        required = [one.must_detect(threat) or 1.0 for one in (public, research, secure)]
+        assert required == sorted(required) and required[0] < 1
 
 
 @pytest.mark.parametrize(
@@ -150,13 +153,13 @@ def _outcome(result: object, **rule: object) -> Outcome:
 def test_an_upper_limit_fails_only_when_an_effect_is_shown(only_fakes: object) -> None:
     wide = fake("risk", value=0.3, evidence={"difference_interval": (-0.1, 0.2)}, baseline=0.2, interval=(0.1, 0.5))
     told = _outcome(wide(*tables()), statistic="difference_upper", warn=0.03, fail=0.05)
-    assert told.status == "warn" and "cannot be excluded" in told.line()
-    assert _outcome(wide(*tables()), statistic="difference_upper", fail=0.05).status == "warn"
+    assert told.status == "not_assessed" and "not enough data" in told.line()
+    assert _outcome(wide(*tables()), statistic="difference_upper", fail=0.05).status == "not_assessed"
     assert _outcome(wide(*tables()), statistic="difference_upper", fail=0.25).status == "pass"
     told = _outcome(wide(*tables()), statistic="excess_upper", warn=0.03, fail=0.05)
-    assert told.status == "warn" and "cannot be excluded" in told.line()
+    assert told.status == "not_assessed" and "cannot be excluded" in told.line()
     code = Policy.from_dict({"rule": [{"measure": "risk", "statistic": "excess_upper", "limit": 0.05}]})
-    assert code.evaluate([wide(*tables())]).exit_code == 0
+    assert code.evaluate([wide(*tables())]).exit_code == 3
     shown = fake("risk", value=0.3, evidence={"difference_interval": (0.01, 0.2)}, baseline=0.2, interval=(0.25, 0.5))
     for statistic in ("difference_upper", "excess_upper"):
         told = _outcome(shown(*tables()), statistic=statistic, warn=0.03, fail=0.05)

@@ -72,6 +72,34 @@ def parse_limit(entry: object, where: str) -> Limit:
     )
 
 
+def parse_population(entry: object, where: str) -> tuple[Limit, ...]:
+    """The limits of the [population] section: one table per measure, on the excess unless another figure is named.
+
+    Parameters
+    ----------
+    entry
+        The table as TOML gives it, e.g. ``{"rapid": {"warn": 0.1, "fail": 0.3}}``.
+    where
+        The place, for error messages.
+
+    Returns
+    -------
+    tuple of Limit
+        They ask for a figure beyond luck and nothing else: what holds for strangers too is what they are about.
+    """
+    if not isinstance(entry, Mapping):
+        raise InputError(f"{where} is no table; write [population.rapid] and one key = value per line")
+    limits = []
+    for name, given in entry.items():
+        if not isinstance(given, Mapping):
+            raise InputError(f"{where}, {name} is no table; write [population.{name}] and e.g. fail = 0.2")
+        if "measure" in given:
+            raise InputError(f"{where}, {name}: the measure is the name of the table")
+        filled = {"statistic": "excess", "evidence": {"above_chance": True}, **given, "measure": name}
+        limits.append(parse_limit(filled, where))
+    return tuple(limits)
+
+
 def _ends(entry: Mapping[str, object], where: str) -> tuple[float | None, float | None]:
     warn, fail = entry.get("warn"), entry.get("fail")
     if "limit" in entry:
@@ -81,7 +109,7 @@ def _ends(entry: Mapping[str, object], where: str) -> tuple[float | None, float 
         warn, fail = (entry["limit"], None) if level == "warn" else (None, entry["limit"])
     elif "level" in entry:
         raise InputError(f"{where}: level needs a limit")
-    ends = tuple(None if limit is None else _number(limit, f"{where}: limit") for limit in (warn, fail))
+    ends = tuple(None if limit is None else number(limit, f"{where}: limit") for limit in (warn, fail))
     if ends == (None, None):
         raise InputError(f"{where} has no limit; write limit = 0.05, or warn = 0.05 and fail = 0.20")
     return ends[0], ends[1]
@@ -98,13 +126,13 @@ def _evidence(entry: object, where: str) -> Evidence:
         given = p if isinstance(p, Sequence) and not isinstance(p, str) else (p, p)
         if len(given) != 2:
             raise InputError(f"{where}: p is one level, or two: to warn and to fail")
-        levels = (_number(given[0], f"{where}: p"), _number(given[1], f"{where}: p"))
+        levels = (number(given[0], f"{where}: p"), number(given[1], f"{where}: p"))
         if not 0 < levels[1] <= levels[0] < 1:
             raise InputError(f"{where}: p holds levels between 0 and 1, the one to warn first: p = [0.05, 0.01]")
     for name in ("above_chance", "above_strangers"):
         if not isinstance(entry.get(name, False), bool):
             raise InputError(f"{where}: {name} is true or false")
-    least = None if entry.get("least") is None else _number(entry["least"], f"{where}: least")
+    least = None if entry.get("least") is None else number(entry["least"], f"{where}: least")
     if least is not None and least < 1:
         raise InputError(f"{where}: least is a number of people, at least 1")
     return Evidence(
@@ -115,7 +143,8 @@ def _evidence(entry: object, where: str) -> Evidence:
     )
 
 
-def _number(value: object, where: str) -> float:
+def number(value: object, where: str) -> float:
+    """The value, if it is a finite number."""
     if isinstance(value, bool) or not isinstance(value, (int, float)) or not math.isfinite(value):
         raise InputError(f"{where} must be a number")
     return value

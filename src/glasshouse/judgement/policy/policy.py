@@ -9,7 +9,14 @@
     target = "income"
     seed = 0
 
-    [[rule]]
+    [leak]                     # what being in the data adds: levels, tolerance, power
+    fail = 0.01
+    tolerance = 5
+
+    [population.rapid]         # what anybody can infer about anybody; decides only where a policy says so
+    fail = 0.30
+
+    [[rule]]                   # any other limit on any figure
     measure = "disco"
     statistic = "excess"
     warn = 0.05
@@ -36,12 +43,26 @@ from glasshouse.core.measure import Measure
 from glasshouse.core.plain import Content
 from glasshouse.core.result import Result
 from glasshouse.core.words import THREATS
+from glasshouse.judgement.policy.leak import LeakLevels, parse_leak
 from glasshouse.judgement.policy.outcomes import PolicyReport
-from glasshouse.judgement.policy.parsing import check_keys, one_of, parse_limit
+from glasshouse.judgement.policy.parsing import check_keys, one_of, parse_limit, parse_population
 
 PRESETS = ("public", "research", "secure")
 FORMAT = 1
-_TOP = ("format", "name", "title", "why", "require", "others", "verdict_rule", "min_count", "run", "rule")
+_TOP = (
+    "format",
+    "name",
+    "title",
+    "why",
+    "require",
+    "others",
+    "verdict_rule",
+    "min_count",
+    "run",
+    "leak",
+    "population",
+    "rule",
+)
 _RUN = ("measures", "keys", "target", "seed", "weights", "cluster", "row_paired", "missing", "exclude")
 
 
@@ -55,6 +76,11 @@ class Policy:
         What it is called, a heading, and what it is for.
     rules : tuple of Limit
         The limits, each with the measure it speaks of.
+    leak : LeakLevels, optional
+        At which levels what being in the data adds counts as shown, and how large it may be. None: the exchange tests
+        inform and decide nothing.
+    population : tuple of Limit
+        Limits on what anybody can infer about anybody; without them those figures are reported and decide nothing.
     require : tuple of str, optional
         Threats that must have been assessed. None: no threat was waived, so a verdict on the release needs all four,
         while the exit code looks at the rules only.
@@ -80,6 +106,8 @@ class Policy:
 
     name: str
     rules: tuple[Limit, ...] = ()
+    leak: LeakLevels | None = None
+    population: tuple[Limit, ...] = ()
     title: str = ""
     why: str = ""
     require: tuple[str, ...] | None = None
@@ -137,6 +165,7 @@ class Policy:
                 source="built in",
                 why="reproduces the verdict of disclosure_report() in riskutility 0.1.0, defects included",
                 others="declared",
+                leak=LeakLevels(),
             )
         if name not in PRESETS:
             raise InputError(f"there is no preset {name!r}{closest(name, PRESETS)}; the presets are {listed(PRESETS)}")
@@ -221,14 +250,20 @@ class Policy:
         if not isinstance(entries, list):
             raise InputError(f"{where}: rules are written as [[rule]] with double brackets")
         rules = tuple(parse_limit(entry, f"{where}, rule {i}") for i, entry in enumerate(entries, 1))
-        if not rules and others == "inform" and not require:
-            raise InputError(f'{where} has no rule, so nothing could be judged; add a [[rule]] or others = "declared"')
+        # declared limits judge, so the leak does too
+        leak = parse_leak(content.get("leak", {}), f"{where}, [leak]")
+        judges_leak = "leak" in content or others == "declared"
+        population = parse_population(content.get("population", {}), f"{where}, [population]")
+        if not (rules or population or judges_leak or require):
+            raise InputError(f"{where} has no rule, so nothing could be judged; add [leak] or a [[rule]]")
         min_count = content.get("min_count", 5)
         if not isinstance(min_count, int) or isinstance(min_count, bool) or min_count < 1:
             raise InputError(f"{where}: min_count must be a whole number of at least 1")
         return cls(
             name=str(content.get("name") or Path(source).stem),
             rules=rules,
+            leak=leak if judges_leak else None,
+            population=population,
             title=str(content.get("title", "")),
             why=str(content.get("why", "")),
             require=None if require is None else tuple(require),
@@ -244,7 +279,12 @@ class Policy:
     @property
     def measures(self) -> tuple[str, ...]:
         """Names of the measures the rules look at, in order, each once."""
-        return tuple(dict.fromkeys(rule.measure for rule in self.rules))
+        return tuple(dict.fromkeys(rule.measure for rule in self.limits))
+
+    @property
+    def limits(self) -> tuple[Limit, ...]:
+        """Every limit on a single figure: the rules, and those of the population section."""
+        return (*self.rules, *self.population)
 
     def rules_for(self, measure: str) -> tuple[Limit, ...]:
         """The rules that look at one measure.
@@ -275,7 +315,7 @@ class Policy:
             Option names and values.
         """
         merged: Content = {}
-        for rule in self.rules_for(measure):
+        for rule in (one for one in self.limits if one.measure == measure):
             merged |= dict(rule.options)
         return merged
 
@@ -293,7 +333,7 @@ class Policy:
             One sentence per problem.
         """
         found = []
-        for rule in self.rules:
+        for rule in self.limits:
             if rule.measure not in known:
                 found.append(f"there is no measure {rule.measure!r}{closest(rule.measure, known)}")
                 continue
@@ -316,8 +356,8 @@ class Policy:
                 found.append(
                     f"{rule.measure}: {end} is better, so a limit with {rule.operator!r} would reward the worse end"
                 )
-        for first, rule in enumerate(self.rules):
-            for other in self.rules[first + 1 :]:
+        for first, rule in enumerate(self.limits):
+            for other in self.limits[first + 1 :]:
                 if other.measure == rule.measure and any(rule.options.get(k, v) != v for k, v in other.options.items()):
                     found.append(
                         f"two rules ask for {rule.measure} with different options; a measure runs once per assessment"
@@ -340,7 +380,11 @@ class Policy:
         found = self.problems(known)
         if found:
             raise InputError(f"policy {self.name!r}: " + "; ".join(found))
-        return replace(self, rules=tuple(_filled(rule, known[rule.measure]) for rule in self.rules))
+        return replace(
+            self,
+            rules=tuple(_filled(rule, known[rule.measure]) for rule in self.rules),
+            population=tuple(_filled(rule, known[rule.measure]) for rule in self.population),
+        )
 
     def evaluate(self, results: Any) -> PolicyReport:
         """Judge results by the rules.
@@ -357,7 +401,7 @@ class Policy:
         """
         results = getattr(results, "results", results)
         by_name = dict(results) if isinstance(results, Mapping) else {r.name: r for r in _several(results)}
-        return PolicyReport(self.name, tuple(rule.judge(by_name.get(rule.measure)) for rule in self.rules))
+        return PolicyReport(self.name, tuple(rule.judge(by_name.get(rule.measure)) for rule in self.limits))
 
     def to_dict(self) -> Content:
         """The policy as plain data.
@@ -377,6 +421,8 @@ class Policy:
             "verdict_rule": self.verdict_rule,
             "min_count": self.min_count,
             "run": dict(self.run),
+            "leak": None if self.leak is None else self.leak.to_dict(),
+            "population": [r.to_dict() for r in self.population],
             "rules": [r.to_dict() for r in self.rules],
         }
 
@@ -386,7 +432,8 @@ class Policy:
 
 DECLARED = Policy(
     name="declared limits",
-    title="the limits each measure declares for itself",
+    title="the default levels of the leak tests",
+    leak=LeakLevels(),
     others="declared",
     source="none given",
     why="no policy was given; write one with `glasshouse policy init` and replace limits that do not fit your case",

@@ -50,21 +50,9 @@ def exposed(assessment: Assessment) -> Exposed | None:
     found = [
         Exposed(effect, name)
         for name in threats_with(assessment, "warn", "fail")
-        if (effect := _effect(assessment, name)) is not None and effect > 0
+        if (effect := assessment.threats[name].effect) is not None and effect > 0
     ]
     return max(found, default=None)
-
-
-def _effect(assessment: Assessment, name: str) -> float | None:
-    told = getattr(assessment.threats[name], "effect", None)
-    if told is not None:
-        return float(told)
-    tested = [
-        (r.p_value, r.name, 1000 * r.exposure.share)
-        for r in assessment.results.values()
-        if r.measure is not None and r.measure.threat == name and r.p_value is not None and r.exposure is not None
-    ]
-    return min(tested)[2] if tested else None
 
 
 def barred(ru: RUMap) -> dict[str, str]:

@@ -10,7 +10,7 @@ from glasshouse.core.plain import number, percent
 from glasshouse.core.words import HOLDOUT_ADVICE, SEVERITY, spoken
 from glasshouse.data.pair import Pair
 from glasshouse.judgement.verdict.drivers import Drivers
-from glasshouse.judgement.verdict.threats import Judged, established
+from glasshouse.judgement.verdict.judged import Judged
 
 OPEN: Mapping[str, str] = {
     "holdout": f"No holdout was supplied: memorisation and membership cannot be judged. {HOLDOUT_ADVICE}",
@@ -35,41 +35,28 @@ class Recommendation:
 
 
 def recommend(pair: Pair, judged: Sequence[Judged], drivers: Drivers | None) -> tuple[Recommendation, ...]:
-    """One recommendation per kind of finding, worst first. Measures that say the same thing say it once."""
+    """One recommendation per kind of finding, in the order of the evidence: what decides alone, copies, then the
+    smallest p value. Measures that say the same thing say it once."""
     names = _names(pair, drivers)
-    failing = sorted(
-        (j for j in judged if j.status in ("warn", "fail") and j.decides and j.measure.side == "disclosure"),
-        key=lambda j: (-SEVERITY[j.status], -(j.result.excess or 0)),
-    )
-    unproven = [j for j in failing if j.status == "warn" and _unproven(j)]
+    found = [j for j in judged if j.status in ("warn", "fail") and j.decides and _speaks(j)]
+    found.sort(key=lambda j: (_first(j), -SEVERITY[j.status], 1.0 if j.test is None else j.test.p, j.name))
     said: dict[str, Recommendation] = {}
-    for j in (j for j in failing if j not in unproven):
+    for j in found:
         template = j.measure.advice or BY_THREAT.get(j.measure.threat or "", "")
         if template and template not in said:
             said[template] = Recommendation(j.name, j.status, template.format_map({**names, **_figures(j)}))
-    for j in judged:
-        if j.measure.alarm and j.result.null is not None and j.result.null.copied and j.measure.advice not in said:
-            text = j.measure.advice.format_map({**names, **_figures(j)})
-            said[j.measure.advice] = Recommendation(j.name, "warn", text)
-    if unproven:
-        said["unproven"] = Recommendation(unproven[0].name, "warn", _more_attacks([j.name for j in unproven]))
     lacking = {j.missing for j in judged if j.status == "not_assessed"}
     open_ = [Recommendation(need, "not_assessed", text) for need, text in OPEN.items() if need in lacking]
     return (*said.values(), *open_)
 
 
-def _unproven(j: Judged) -> bool:
-    """A warning only because too little was seen: the interval of members minus strangers holds 0, and its upper end
-    is what the limit looks at."""
-    found = j.decided_by
-    return found is not None and found.statistic.endswith("_upper") and not established(j.result)
+def _speaks(j: Judged) -> bool:
+    return j.measure.side == "disclosure" or j.measure.alarm
 
 
-def _more_attacks(names: Sequence[str]) -> str:
-    return (
-        f"{spoken(names)}: no leak is shown, but one above the limit cannot be excluded with so few attacks. Use a "
-        "larger holdout or more attacks (n_attacks) before changing the release."
-    )
+def _first(j: Judged) -> int:
+    """Published names and copies before all else: there is no use in coarsening what is published outright."""
+    return 0 if j.measure.alone == "fail" else 1 if j.measure.alone or j.measure.threat == "copying" else 2
 
 
 def _names(pair: Pair, drivers: Drivers | None) -> dict[str, str]:

@@ -2,24 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from glasshouse.core.calling import gravity
 from glasshouse.core.errors import InputError
-from glasshouse.core.limits import Limit
 from glasshouse.core.measure import PAIR_ARGUMENTS, AnyMeasure
 from glasshouse.core.plain import plain
-from glasshouse.core.result import Result
 from glasshouse.core.streams import RandomState
 from glasshouse.data.pair import Pair
 from glasshouse.judgement.policy.policy import PRESETS, Policy
 from glasshouse.judgement.run import Options, Progress, known_options, printable_seed, run, safely
 from glasshouse.judgement.selection import estimate, select
 from glasshouse.judgement.verdict.assessment import Assessment
+from glasshouse.judgement.verdict.decision import decision
 from glasshouse.judgement.verdict.drivers import drivers, people
-from glasshouse.judgement.verdict.threats import assess_threats, judge, nothing_to_learn
 
 __all__ = ["assess", "estimate"]
 _ROLES = ("keys", "target", "weights", "cluster", "row_paired", "missing", "exclude")
@@ -45,8 +42,8 @@ def assess(
     original, released
         A Pair, or the two tables with ``keys=``, ``target=``, ``holdout=`` and the other arguments of a Pair.
     policy
-        A Policy, the name of a preset ("public", "research", "secure", "riskutility"), a path, or None for the limits
-        each measure declares for itself.
+        A Policy, the name of a preset ("public", "research", "secure", "riskutility"), a path, or None for the default
+        levels of the leak tests.
     measures
         "fast", "default", "full" or a list of names; the measures a policy names are always run.
     random_state
@@ -86,18 +83,15 @@ def assess(
         measures = chosen_policy.run["measures"]
     if isinstance(measures, str) and measures == "named":
         measures = chosen_policy.measures
-    chosen = select(measures, chosen_policy)
+    chosen = select(measures, chosen_policy, pair.row_paired)
     chosen_policy = chosen_policy.validated({m.name: m for m in chosen})
     wanted = known_options(chosen, options)
     asked = {m.name: {**chosen_policy.options_for(m.name), **wanted.get(m.name, {})} for m in chosen}
     seed = printable_seed(random_state)
     found = run(chosen, pair, seed=seed, options=asked, n_jobs=n_jobs, progress=progress)
-    # a result judged by the policy says so wherever it is printed
-    results = {name: _under(chosen_policy.rules_for(name), result) for name, result in found.results.items()}
-    judged = [judge(result, chosen_policy, pair.row_paired) for result in results.values()]
-    unlearnable = nothing_to_learn(pair)
-    leading, no_drivers = safely(lambda: drivers(pair, judged, found.options))
-    at_risk, no_people = safely(lambda: people(pair, judged))
+    made = decision(pair, chosen_policy, found.results)
+    leading, no_drivers = safely(lambda: drivers(pair, made.judged, found.options))
+    at_risk, no_people = safely(lambda: people(pair, made.judged))
     notes = [
         f"{what} could not be worked out: {why}"
         for what, why in (("which keys drive the risk", no_drivers), ("who is at risk", no_people))
@@ -106,10 +100,11 @@ def assess(
     return Assessment(
         pair=pair,
         policy=chosen_policy,
-        results=results,
-        judged=tuple(judged),
-        threats=assess_threats(judged, chosen_policy, {} if unlearnable is None else {"attribute": unlearnable}),
-        outcomes=chosen_policy.evaluate(results),
+        results=made.results,
+        judged=made.judged,
+        leak=made.leak,
+        threats=made.threats,
+        outcomes=made.outcomes,
         drivers=leading,
         people=at_risk,
         notes=(*notes, *found.notes),
@@ -119,21 +114,6 @@ def assess(
         explicit=policy is not None,
         timing=found.timing,
     )
-
-
-def _under(rules: Sequence[Limit], result: Result) -> Result:
-    """A result judged by the rules of a policy; of several releases the one these rules judge worst."""
-    if not rules:
-        return result
-    judged = result.with_limits(*rules)
-    if result.measure is None or result.measure.side != "disclosure":
-        return judged
-    singles = [r.with_limits(*rules) for r in result.replicates if r.value is not None]
-    gravest = max([judged, *singles], key=gravity)
-    if gravest is judged:
-        return judged
-    sentence = f"Worst of {len(result.replicates)} releases: {gravest.sentence}"
-    return gravest._copy(replicates=result.replicates, sentence=sentence, warnings=result.warnings)
 
 
 def _pair(original: Any, released: Any, roles: dict[str, Any], policy: Policy) -> Pair:

@@ -6,23 +6,27 @@ It prints itself and writes every kind of report.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from glasshouse.core.plain import Content, plain, to_json
+from glasshouse.catalogue import all_measures
+from glasshouse.core.plain import Content, percent, plain, to_json
 from glasshouse.core.result import Result
-from glasshouse.core.words import MARKS, SEVERITY, THREATS, worst
+from glasshouse.core.words import MARKS, SEVERITY, THREATS, plural, spoken, worst
 from glasshouse.judgement.content import content
 from glasshouse.judgement.overview import call, overview
 from glasshouse.judgement.policy.outcomes import PolicyIncomplete, PolicyReport, PolicyViolation
 from glasshouse.judgement.policy.policy import Policy
 from glasshouse.judgement.verdict import compat
 from glasshouse.judgement.verdict.advice import Recommendation, recommend
+from glasshouse.judgement.verdict.decision import decision
 from glasshouse.judgement.verdict.drivers import Drivers, People
-from glasshouse.judgement.verdict.threats import Judged, Threat, established, overall
+from glasshouse.judgement.verdict.judged import Judged
+from glasshouse.judgement.verdict.leak import LeakDecision
+from glasshouse.judgement.verdict.threats import Threat, overall
 from glasshouse.judgement.writing import write_atomically
 
 if TYPE_CHECKING:
@@ -30,9 +34,9 @@ if TYPE_CHECKING:
     from glasshouse.judgement.rumap.map import RUMap
 
 HEADLINES = {
-    "pass": "No limit is broken, and every threat the policy requires was assessed.",
-    "warn": "Review before release: no limit is broken, but some figures are close to or above the point of concern.",
-    "fail": "At least one limit is broken.",
+    "pass": "No leak was seen, and every threat the policy requires was assessed.",
+    "warn": "Review before release:",
+    "fail": "Do not release:",
     "incomplete": "No verdict: not every threat could be assessed, and what was not assessed does not count as safe.",
 }
 
@@ -49,6 +53,8 @@ class Assessment:
         Every measure's result.
     judged : tuple of Judged
         The same under the policy: status, role, the limits behind it.
+    leak : LeakDecision or None
+        What being in the data adds, over all measures: the axis that makes pass, warn and fail.
     threats : dict of str to Threat
         Identity, attribute, membership, copying.
     outcomes : PolicyReport
@@ -65,6 +71,7 @@ class Assessment:
     policy: Policy
     results: dict[str, Result]
     judged: tuple[Judged, ...]
+    leak: LeakDecision | None
     threats: dict[str, Threat]
     outcomes: PolicyReport
     drivers: Drivers | None
@@ -96,9 +103,8 @@ class Assessment:
     @property
     def at_least(self) -> str | None:
         """For an incomplete verdict: "warn" when what was assessed already warns."""
-        warned = any(t.status == "warn" for t in self.threats.values()) or any(
-            o.status == "warn" for o in self.outcomes.outcomes
-        )
+        leaks = () if self.leak is None else self.leak.threats.values()
+        warned = any(x.status == "warn" for x in (*self.threats.values(), *leaks, *self.outcomes.outcomes))
         return "warn" if self.verdict == "incomplete" and warned else None
 
     @property
@@ -129,24 +135,85 @@ class Assessment:
         return self
 
     @property
+    def population(self) -> dict[str, Result]:
+        """What anybody can infer about anybody from the release: facts about the population, which decide nothing
+        unless the policy has a limit for them."""
+        return {
+            name: r
+            for name, r in self.results.items()
+            if r.measure is not None and r.measure.population and r.value is not None
+        }
+
+    def under(self, policy: Policy | str | Path | None) -> Assessment:
+        """The same results under another policy; nothing is computed again.
+
+        Parameters
+        ----------
+        policy : Policy, str, Path or None
+            What ``gh.assess`` takes. What the policy asks for and was not run stays open.
+
+        Returns
+        -------
+        Assessment
+            With the same results, judged anew.
+        """
+        chosen = Policy.of(policy).validated(all_measures())
+        made = decision(self.pair, chosen, self.results)
+        return replace(
+            self,
+            policy=chosen,
+            results=made.results,
+            judged=made.judged,
+            leak=made.leak,
+            threats=made.threats,
+            outcomes=made.outcomes,
+            explicit=policy is not None,
+        )
+
+    @property
     def headline(self) -> str:
-        """The verdict in plain words."""
+        """The verdict in plain words, with what decided it."""
         text = HEADLINES[self.verdict]
+        if self.verdict in ("warn", "fail"):
+            text += f" {self._why()}"
+        if self.verdict == "pass":
+            limits = [t.detection_limit for t in self.threats.values() if t.status == "pass"]
+            known = [limit for limit in limits if limit is not None]
+            if known:
+                text += f" A leak about {percent(max(known))} of the people would have been seen in any of them."
         if self.verdict == "incomplete" and self.at_least:
             text += " What was assessed already calls for review."
+        left = [t for t in self.threats.values() if t.status == "not_applicable"]
+        if left:
+            text += f" {spoken(t.name for t in left).capitalize()} {plural(len(left), 'does', 'do')} not apply."
         waived = [t.name for t in self.threats.values() if t.status == "not_assessed" and not t.required]
         if waived:
-            text += f" The policy does not ask about {' and '.join(waived)}; this was not assessed."
+            text += f" The policy does not ask about {spoken(waived)}; this was not assessed."
         return text
+
+    def _why(self) -> str:
+        """What decided: the rule that fired, of the gravest threat or of the policy."""
+        if self.policy.verdict_rule == "riskutility":
+            return "by the rule of riskutility 0.1.0."
+        leading = self.leading
+        if leading.status == self.verdict and leading.leak is not None and leading.by_leak:
+            return f"{leading.leak.finding} ({leading.name}: {leading.leak.rule})."
+        if leading.status == self.verdict:
+            return f"{leading.name}, by the limit on {spoken(leading.decided_by)}."
+        rule = next(o for o in self.outcomes.outcomes if o.status == self.verdict)
+        return f"by the policy's limit on {rule.limit.measure}."
 
     @property
     def ranked(self) -> list[Threat]:
-        """Threats, the deciding one first; what is established counts before what could not be ruled out."""
+        """Threats, the deciding one first: the gravest, then what decides alone, then the smallest p value."""
 
         def rank(threat: Threat) -> tuple[int, bool, float]:
-            worst = self.results.get(threat.worst or "")
-            severity = SEVERITY[threat.status] if threat.required or threat.status != "not_assessed" else -1
-            return severity, worst is None or established(worst), 0.0 if worst is None else worst.excess or 0.0
+            open_ = threat.status == "not_assessed" and not threat.required
+            severity = -1 if open_ else SEVERITY[threat.status]
+            alone = threat.leak is not None and threat.leak.decided_alone and threat.status == "fail"
+            # what decides alone keeps the order of the threats: a name or number published comes before all else
+            p = 1.0 if threat.p_value is None or alone else threat.p_value
+            return severity, alone, -p
 
         return sorted(self.threats.values(), key=rank, reverse=True)
 

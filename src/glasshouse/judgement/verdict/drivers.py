@@ -12,7 +12,7 @@ from glasshouse.core.plain import Content
 from glasshouse.core.result import Result
 from glasshouse.core.words import SEVERITY
 from glasshouse.data.pair import Pair
-from glasshouse.judgement.verdict.threats import Judged, rank
+from glasshouse.judgement.verdict.judged import Judged, rank
 
 MOST_LEVELS = 12
 # records times keys up to which a model is refitted without each key; fixed, so that a report never depends on speed
@@ -56,13 +56,16 @@ class Group:
 
 @dataclass(frozen=True)
 class People:
-    """How many records a measure flags, of how many it could tell, and the share inside each subgroup."""
+    """How many records a measure flags, of how many it could tell, how many people that is beyond what strangers let
+    expect, and the share inside each subgroup."""
 
     measure: str
     flagged: int
     known: int
     of: int
     groups: tuple[Group, ...]
+    beyond: float | None = None
+    strangers: float | None = None
 
     def to_dict(self) -> Content:
         """The counts as plain data."""
@@ -105,7 +108,16 @@ def people(pair: Pair, judged: Sequence[Judged]) -> People | None:
     for column in (*pair.keys, *pair.targets) if flags[known].any() else ():
         if len(pair.codes(column).levels) <= MOST_LEVELS:
             groups += _groups(result, column)
-    return People(result.name, round(float(flags[known].sum())), int(known.sum()), len(flags), tuple(groups))
+    seen = result.exposure
+    return People(
+        result.name,
+        round(float(flags[known].sum())),
+        int(known.sum()),
+        len(flags),
+        tuple(groups),
+        None if seen is None else seen.people,
+        None if seen is None else seen.strangers,
+    )
 
 
 def _groups(result: Result, column: str) -> list[Group]:

@@ -7,12 +7,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from glasshouse.core.limits import Outcome, deciding, status_of
-from glasshouse.core.measure import AnyMeasure
-from glasshouse.core.result import Result
-from glasshouse.core.words import HOLDOUT_ADVICE, QUESTIONS, SEVERITY, THREATS
+from glasshouse.core.intervals import Interval
+from glasshouse.core.plain import percent
+from glasshouse.core.words import HOLDOUT_ADVICE, QUESTIONS, SEVERITY, THREATS, spoken
 from glasshouse.data.pair import Pair
 from glasshouse.judgement.policy.policy import Policy
+from glasshouse.judgement.verdict.judged import Judged, rank
+from glasshouse.judgement.verdict.leak import LeakDecision, ThreatLeak
+from glasshouse.judgement.verdict.leak import sentence as leak_sentence
 
 # What to say about a threat that could not be assessed, by the input that was missing.
 WAYS_OUT: Mapping[str, str] = {
@@ -20,75 +22,32 @@ WAYS_OUT: Mapping[str, str] = {
     "keys": "No keys were named: say what an attacker may know, e.g. keys=['age', 'sex'].",
     "target": "No target was named: say what an attacker wants to learn, e.g. target='income'.",
 }
-
-
-@dataclass(frozen=True)
-class Judged:
-    """One result under one policy: its status, the limits behind it, and whether it takes part in the verdict.
-
-    ``role`` is "decides", "informs" (no limit counts), "structure" (describes the released file alone) or "utility".
-    """
-
-    result: Result
-    measure: AnyMeasure
-    status: str
-    role: str
-    outcomes: tuple[Outcome, ...] = ()
-
-    @property
-    def name(self) -> str:
-        """The measure's name."""
-        return self.measure.name
-
-    @property
-    def decides(self) -> bool:
-        """Whether the result takes part in the verdict."""
-        return self.role == "decides" or (self.role == "utility" and any(o.limit.measure for o in self.outcomes))
-
-    @property
-    def decided_by(self) -> Outcome | None:
-        """The limit that gave the status."""
-        return deciding(self.outcomes)
-
-    @property
-    def limits(self) -> str:
-        """The limit that decided, as a phrase; the limits that were not met by any figure when none did."""
-        found = self.decided_by
-        limits = [o.limit for o in self.outcomes] if found is None else [found.limit]
-        return "; ".join(limit.text() for limit in limits or self.result.limits)
-
-    @property
-    def comparison(self) -> str:
-        """What the deciding limit saw, in words."""
-        return "" if self.decided_by is None else self.decided_by.comparison
-
-    @property
-    def missing(self) -> str | None:
-        """The input that was missing where the measure or its limit needed one: "holdout", "keys", "target"."""
-        if self.result.needs is not None:
-            return "target" if self.result.needs == "targets" else self.result.needs
-        open_ = [o for o in self.outcomes if o.status == "not_assessed"]
-        if self.result.status == "ok" and self.result.holdout is None and any(_wants_strangers(o) for o in open_):
-            return "holdout"
-        return None
-
-    @property
-    def why_open(self) -> str:
-        """Why a measure decides nothing: it did not apply, or the limit's statistic does not exist for it here."""
-        ruled = next((o.comparison for o in self.outcomes if o.status == "not_assessed"), None)
-        return str(self.result.reason or ruled or "no figure")
-
-
-def _wants_strangers(outcome: Outcome) -> bool:
-    """Whether a limit stayed open for want of people never in the data."""
-    limit = outcome.limit
-    tests = limit.evidence is not None and limit.evidence.p is not None
-    return outcome.statistic.startswith("difference") or not limit.passes or tests
+# A file whose rows are those of the original, perturbed, is a copy by design: these two questions have no other answer.
+NOT_ASKED_OF_PAIRED: Mapping[str, str] = {
+    "membership": "Does not apply: every row of the release is a person of the original, changed, so who was in the "
+    "data is no secret of this file. Identity and attribute say what it gives away.",
+    "copying": "Does not apply: the release is the original, changed row by row. How well the rows can be tied to "
+    "people is the question of identity.",
+}
+# Seeing nothing is no evidence where a leak about half of the people would not have been seen; policies ask for more.
+BLIND = 0.5
 
 
 @dataclass(frozen=True)
 class Threat:
-    """One threat: pass, warn, fail or not_assessed, the measure that decides it, and the sentence that matters."""
+    """One threat: its status, the measure that speaks for it, the sentence that matters, and its leak axis.
+
+    Attributes
+    ----------
+    name, status
+        "pass", "warn", "fail", "not_assessed" or "not_applicable".
+    worst, sentence
+        The measure that speaks for the threat, and what it means in words.
+    deciding, findings, missing, required
+        Measures that took part, those that warn or fail, what was missing, and whether the policy asks for the threat.
+    leak
+        The exchange tests together; None where there were none.
+    """
 
     name: str
     status: str
@@ -98,65 +57,65 @@ class Threat:
     findings: tuple[str, ...]
     missing: tuple[str, ...]
     required: bool = True
+    leak: ThreatLeak | None = None
+    decided_by: tuple[str, ...] = ()
+
+    @property
+    def by_leak(self) -> bool:
+        """Whether the exchange tests gave the status, and no single limit did."""
+        return self.leak is not None and self.leak.status == self.status
 
     @property
     def question(self) -> str:
         """The question behind the threat."""
         return QUESTIONS[self.name]
 
+    @property
+    def p_value(self) -> float | None:
+        """p value of the exchange tests together; None without a holdout."""
+        return None if self.leak is None else self.leak.p_value
+
+    @property
+    def effect(self) -> float | None:
+        """Members exposed beyond strangers, of 1,000."""
+        return None if self.leak is None else self.leak.effect
+
+    @property
+    def interval(self) -> Interval | None:
+        """Confidence interval of the effect."""
+        return None if self.leak is None else self.leak.interval
+
+    @property
+    def detection_limit(self) -> float | None:
+        """The smallest share of members whose exposure would have been seen with 80 % power."""
+        return None if self.leak is None else self.leak.detection_limit
+
     def __str__(self) -> str:
         return f"{self.name}: {self.status.replace('_', ' ')}. {self.sentence}"
 
 
-def judge(result: Result, policy: Policy, row_paired: bool) -> Judged:
-    """Status of a result under a policy.
-
-    Rules come first, then the limits the measure declares, if the policy lets them count.
-    """
-    measure = result.measure
-    if measure is None:
-        raise ValueError("a result is judged after its measure made it")
-    ruled = tuple(rule.judge(result) for rule in policy.rules_for(result.name))
-    outcomes = ruled or result.outcomes
-    status = _status(result, outcomes, bool(ruled))
-    if measure.side == "utility":
-        role = "utility"
-    elif ruled:
-        role = "decides"
-    elif measure.table == "single" and not row_paired:
-        role = "structure"
-    else:
-        counts = policy.others == "declared" and measure.threat is not None and status != "no_limit"
-        role = "decides" if counts and (result.status == "ok" or result.limits) else "informs"
-    return Judged(result, measure, status, role, outcomes)
-
-
-def _status(result: Result, outcomes: Sequence[Outcome], ruled: bool) -> str:
-    """The gravest outcome. A declared limit without a figure leaves nothing to judge; a policy's leaves it open."""
-    if result.status != "ok":
-        return "failed" if result.status == "failed" else "not_assessed"
-    limited = [o for o in outcomes if o.limit.warn is not None or o.limit.fail is not None]
-    status = status_of(limited)
-    return "no_limit" if status == "not_assessed" and not ruled else status
-
-
 def assess_threats(
-    judged: Sequence[Judged], policy: Policy, untestable: Mapping[str, str] | None = None
+    judged: Sequence[Judged],
+    policy: Policy,
+    leak: LeakDecision | None = None,
+    untestable: Mapping[str, str] | None = None,
+    row_paired: bool = False,
 ) -> dict[str, Threat]:
     """All four threats, always: one that nothing could assess is said to be open.
 
     ``untestable``: threats these data cannot put to the test, with the reason. They never pass; a warning stays one.
     """
     required = THREATS if policy.require is None else policy.require
-    return {
-        name: _threat(
-            name,
-            [j for j in judged if j.measure.threat == name],
-            name in required,
-            (untestable or {}).get(name),
-        )
-        for name in THREATS
-    }
+    threats: dict[str, Threat] = {}
+    for name in THREATS:
+        members = [j for j in judged if (j.test.threat if j.test is not None else j.measure.threat) == name]
+        if row_paired and name in NOT_ASKED_OF_PAIRED and not any(j.ruled for j in members):
+            why = NOT_ASKED_OF_PAIRED[name]
+            threats[name] = Threat(name, "not_applicable", None, why, (), (), (), required=False)
+            continue
+        found = None if leak is None else leak.threats.get(name)
+        threats[name] = _threat(name, members, name in required, policy, found, (untestable or {}).get(name))
+    return threats
 
 
 def nothing_to_learn(pair: Pair) -> str | None:
@@ -175,60 +134,92 @@ def nothing_to_learn(pair: Pair) -> str | None:
     )
 
 
-def _threat(name: str, members: list[Judged], required: bool, untestable: str | None = None) -> Threat:
-    found = [j for j in members if j.decides and j.status in ("pass", "warn", "fail")]
+def _threat(
+    name: str,
+    members: list[Judged],
+    required: bool,
+    policy: Policy,
+    leak: ThreatLeak | None,
+    untestable: str | None = None,
+) -> Threat:
+    # a limit of the policy or of a declaration speaks for itself; the tests speak together, through the leak
+    limited = [j for j in members if (j.role == "decides" or j.ruled) and j.status in ("pass", "warn", "fail")]
     open_ = [j for j in members if j.decides and j.status in ("not_assessed", "failed")]
-    missing = tuple(dict.fromkeys(_reason(j) for j in open_))
-    if untestable is not None and not any(j.status in ("warn", "fail") for j in found):
-        return Threat(
-            name, "not_assessed", None, f"Not assessed: {untestable}.", (), (), (untestable, *missing), required
-        )
-    if not found:
-        return Threat(name, "not_assessed", None, _not_assessed(members, open_), (), (), missing, required)
-    # Measures of one group are functions of the same counts: the group speaks once, through its worst member.
-    groups: dict[str, Judged] = {}
-    for j in found:
-        held = groups.get(j.measure.group)
-        if held is None or rank(j) > rank(held):
-            groups[j.measure.group] = j
-    ordered = sorted(groups.values(), key=rank, reverse=True)
-    worst = ordered[0]
+    missing = _reasons(open_)
+    blind = None if leak is None else _too_little(leak, policy)
+    statuses = [j.status for j in limited] + ([] if leak is None or blind else [leak.status])
+    seen = [s for s in statuses if s in ("warn", "fail")]
+    base = Threat(name, "not_assessed", None, "", (), (), missing, required, leak)
+    if untestable is not None and not seen:
+        return _open(base, f"Not assessed: {untestable}.", (untestable, *missing))
+    if blind and "fail" not in statuses:
+        return _open(base, f"Not enough data: {blind}.", (blind, *missing))
+    if not statuses:
+        return _open(base, _not_assessed(members, open_), missing)
+    status = max(statuses, key=SEVERITY.__getitem__)
+    deciding = [j for j in members if j in limited or j.test is not None]
+    ordered = sorted(deciding, key=rank, reverse=True)
+    by_leak = leak is not None and leak.status == status
+    if by_leak and leak is not None:
+        speaker = leak.decided_by[0] if leak.decided_by else leak.tests[0].name
+        own = "" if status == "pass" else next(j.result.sentence for j in members if j.name == speaker)
+        said, decided = f"{leak_sentence(leak)} {own}".rstrip(), leak.decided_by
+    else:
+        worst = next(j for j in ordered if j in limited and j.status == status)
+        speaker, said, decided = worst.name, worst.result.sentence, (worst.name,)
     return Threat(
         name,
-        worst.status,
-        worst.name,
-        worst.result.sentence,
-        tuple(j.name for j in found),
-        tuple(j.name for j in ordered if j.status in ("warn", "fail")),
+        status,
+        speaker,
+        said,
+        tuple(j.name for j in deciding),
+        _findings(ordered),
         missing,
         required,
+        leak,
+        decided if status != "pass" else (),
     )
 
 
-def rank(j: Judged) -> tuple[int, bool, float, str]:
-    """Order of judged measures: severity, then what is established, then the size of the figure."""
-    excess = j.result.excess
-    figure = (
-        excess
-        if excess is not None
-        else float(j.result.value or 0)
-        if j.measure.better == "lower" and j.measure.range == (0, 1)
-        else 0.0
-    )
-    return SEVERITY[j.status], established(j.result), figure, j.name
+def _findings(ordered: Sequence[Judged]) -> tuple[str, ...]:
+    """Measures that warn or fail; those of one group are functions of the same counts and speak once, through the
+    worst."""
+    groups: dict[str, str] = {}
+    for j in ordered:
+        if j.status in ("warn", "fail"):
+            groups.setdefault(j.measure.group, j.name)
+    return tuple(groups.values())
 
 
-def established(result: Result) -> bool:
-    """Whether the release does worse than its reference beyond doubt; a limit may also be broken because too little
-    was seen to rule it out.
-    """
-    if result.difference_interval is not None:
-        return result.difference_interval[0] > 0
-    return result.excess_interval is None or result.excess_interval[0] > 0
+def _open(threat: Threat, sentence: str, missing: tuple[str, ...]) -> Threat:
+    return Threat(threat.name, "not_assessed", None, sentence, (), (), missing, threat.required, threat.leak)
 
 
-def _reason(j: Judged) -> str:
-    return j.why_open if j.why_open.startswith(j.name) else f"{j.name}: {j.why_open}"
+def _too_little(leak: ThreatLeak, policy: Policy) -> str | None:
+    """Why seeing nothing means nothing here: the tests could not have seen a leak, or not one the policy asks about."""
+    if leak.status == "fail":
+        return None
+    limit = leak.detection_limit
+    if limit is None or limit > BLIND:
+        return (
+            f"a leak about {percent(BLIND, 0)} of the people would have been missed; a larger holdout (20 to 50 % of "
+            "the records, set aside before synthesis) can tell"
+        )
+    asked = None if policy.leak is None else policy.leak.must_detect(leak.threat)
+    if asked is not None and limit > asked:
+        return (
+            f"a leak must expose {percent(limit)} of the people to be seen, and the policy asks that one of "
+            f"{percent(asked)} is; use a larger holdout"
+        )
+    return None
+
+
+def _reasons(open_: Sequence[Judged]) -> tuple[str, ...]:
+    """Why measures stayed open; a reason that several share is said once, with their names."""
+    shared: dict[str, list[str]] = {}
+    for j in open_:
+        shared.setdefault(j.why_open.removeprefix(j.name).removeprefix(":").strip(), []).append(j.name)
+    return tuple(f"{spoken(names)}: {why}" for why, names in shared.items())
 
 
 def _not_assessed(members: list[Judged], open_: list[Judged]) -> str:
@@ -240,7 +231,7 @@ def _not_assessed(members: list[Judged], open_: list[Judged]) -> str:
     if stopped:
         ways.append(f"{stopped} measure(s) failed; the reasons are in the table.")
     if not ways and open_:
-        ways.append(" ".join(dict.fromkeys(_reason(j).rstrip(".") + "." for j in open_)))
+        ways.append(" ".join(f"{reason.rstrip('.')}." for reason in _reasons(open_)))
     if not open_:
         ways.append(
             "The policy sets no limit for what was measured."
@@ -253,7 +244,8 @@ def _not_assessed(members: list[Judged], open_: list[Judged]) -> str:
 def overall(threats: Mapping[str, str], required: Sequence[str] = THREATS) -> str:
     """fail > incomplete > warn > pass.
 
-    A threat that was not assessed never passes; a failed one fails, required or not.
+    A threat that was not assessed never passes; a failed one fails, required or not. One that does not apply counts
+    nowhere.
     """
     statuses = list(threats.values())
     if "fail" in statuses:

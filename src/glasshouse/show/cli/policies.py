@@ -59,17 +59,22 @@ def check(
 ) -> int:
     """Validate a policy against the measures there are, without any data."""
     from glasshouse.catalogue import all_measures
-    from glasshouse.core.words import THREATS
+    from glasshouse.core.words import THREATS, plural
     from glasshouse.judgement.policy.policy import Policy
 
     found = Policy.of(policy).validated(all_measures())
     console = out()
-    console.print(f"policy {found} is valid: {len(found.rules)} rules")
-    for rule in found.rules:
-        console.print(f"  {rule.text()}" + ("" if rule.required else "  (not required)"))
+    console.print(
+        f"policy {found} is valid: {len(found.limits)} {plural(len(found.limits), 'limit')} on single figures"
+    )
+    if found.leak is not None:
+        console.print(f"  {found.leak.text()}")
+    for rule in found.limits:
+        about = "  (population)" if rule in found.population else ""
+        console.print(f"  {rule.text()}{about}" + ("" if rule.required else "  (not required)"))
     named = {all_measures()[rule.measure].threat for rule in found.rules}
     uncovered = [threat for threat in THREATS if threat not in named]
-    if found.others == "inform" and uncovered:
+    if found.others == "inform" and found.leak is None and uncovered:
         err(
             f"note: no rule looks at {', '.join(uncovered)}; a verdict on the release will say that this was "
             "not assessed"

@@ -14,7 +14,7 @@ from glasshouse.core.words import MARKS, THREATS
 from glasshouse.judgement.rumap.map import RUMap
 from glasshouse.show.report import drawing, sections
 from glasshouse.show.report.templating import environment
-from glasshouse.show.report.view import VERDICT_WORDS, WORDS, MeasureView, ThreatView, clip, views_of
+from glasshouse.show.report.view import LIMIT_WORDS, VERDICT_WORDS, WORDS, MeasureView, ThreatView, clip, views_of
 
 FAMILY_ORDER = ("identity", "linkage", "gdpr", "attribution", "prediction", "information", "membership", "copying")
 
@@ -58,12 +58,14 @@ def render(
             policy=content["policy"],
             marks=MARKS,
             words=WORDS,
+            limit_words=LIMIT_WORDS,
             threats=threats,
             lead=next(t for t in threats if t.name == content["leading"]),
             advice=[{**r, "text": clip(r["text"])} for r in content["recommendations"]],
             outcomes=content["outcomes"],
             views=views,
             people=sections.people(content, views),
+            population=sections.population(content, views),
             utility=sections.utility(views),
             distributions=sections.distributions(content),
             copying=[v for v in views.values() if v.threat == "copying"],

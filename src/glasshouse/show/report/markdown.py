@@ -27,6 +27,8 @@ def render(content: Content) -> str:
             f"| {name} | {MARKS[threat['status']]} {threat['status'].replace('_', ' ')} | "
             f"{threat['worst'] or ''} | {plain_text(threat['sentence'])}{_decided(threat)} |"
         )
+    if content["population"]:
+        lines += ["", "## What anybody can infer about anybody", "", *_population(content)]
     if content["outcomes"]:
         lines += ["", "## Rules", "", "| status | rule | found |", "|---|---|---|"]
         lines += [
@@ -75,6 +77,20 @@ def _run(content: Content) -> list[str]:
         clip(content["run"]["call"], 2000),
         fence,
     ]
+
+
+def _population(content: Content) -> list[str]:
+    """Facts about the population, which decide only where the policy has a limit for them."""
+    views = views_of(content)
+    lines = [
+        "| measure | with the release | without it | people never in the data | limit |",
+        "|---|---:|---:|---:|---|",
+    ]
+    for name, shown in content["population"].items():
+        view = views[name]
+        limit = f"{shown['status'].replace('_', ' ')}: {plain_text(shown['limit'])}" if shown["limit"] else "none"
+        lines.append(f"| {name} | {view.value} | {view.baseline or ''} | {view.holdout or ''} | {limit} |")
+    return lines
 
 
 def plain_text(text: object) -> str:

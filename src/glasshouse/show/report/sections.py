@@ -23,6 +23,8 @@ def people(content: Content, views: dict[str, MeasureView]) -> Content | None:
             "measure": views[found["measure"]],
             "count": flagged if isinstance(flagged, str) else f"{flagged:,}",
             "of": f"{found['of']:,}",
+            "beyond": _beyond(found["beyond"]),
+            "strangers": None if found["strangers"] is None else percent(found["strangers"]),
         }
         groups = [g for g in found.get("groups", ()) if not g["small"] and g["value"] is not None]
         shown["small"] = sum(bool(g["small"]) for g in found.get("groups", ()))
@@ -35,6 +37,21 @@ def people(content: Content, views: dict[str, MeasureView]) -> Content | None:
     if drivers is not None:
         shown["drivers"] = _drivers(drivers, views[drivers["measure"]])
     return shown
+
+
+def _beyond(people: float | None) -> str | None:
+    if people is None:
+        return None
+    count = round(people)
+    return "No more people than expected" if count < 1 else f"About {count:,} more than expected"
+
+
+def population(content: Content, views: dict[str, MeasureView]) -> list[Content]:
+    """What anybody can infer about anybody: each figure beside what guessing and strangers give."""
+    return [
+        {"view": views[name], "status": shown["status"], "limit": shown["limit"]}
+        for name, shown in content["population"].items()
+    ]
 
 
 def _group(group: Content) -> Content:

@@ -6,23 +6,27 @@ Views read the content that passed the gate and nothing else.
 from __future__ import annotations
 
 from glasshouse.core.plain import Content, number, percent
+from glasshouse.core.plain import p_value as spoken_p
 from glasshouse.core.words import SEVERITY, SIMILARITY
 from glasshouse.judgement.figures import figure
 
 WORDS = {
-    "pass": "within limits",
-    "warn": "concern",
-    "fail": "limit broken",
+    "pass": "no leak seen",
+    "warn": "leak likely",
+    "fail": "leak shown",
     "not_assessed": "not assessed",
     "failed": "failed",
     "no_limit": "no limit set",
     "incomplete": "incomplete",
+    "not_applicable": "does not apply",
 }
+# A limit of the policy or of a declaration speaks of limits, not of leaks.
+LIMIT_WORDS = {"pass": "within limits", "warn": "concern", "fail": "limit broken"}
 # A measure that does not decide breaks no limit of the policy, whatever its own declaration says.
 OWN_WORDS = {"pass": "within its own limits", "warn": "beyond its own limit", "fail": "far beyond its own limit"}
 UTILITY_WORDS = {"pass": "no loss seen", "warn": "beyond sampling noise"}
 VERDICT_WORDS = {
-    "pass": "No limit broken",
+    "pass": "No leak seen",
     "warn": "Review before release",
     "fail": "Do not release",
     "incomplete": "No verdict",
@@ -86,7 +90,10 @@ class MeasureView:
             return "nothing to compare with"
         if self.role == "utility":
             return UTILITY_WORDS.get(self.status, WORDS[self.status])
-        return WORDS[self.status] if self.shown["decides"] else OWN_WORDS.get(self.status, WORDS[self.status])
+        if self.role == "evidence":
+            return WORDS[self.status]
+        words = LIMIT_WORDS if self.shown["decides"] else OWN_WORDS
+        return words.get(self.status, WORDS[self.status])
 
     def _figure(self, value: float | int | None) -> str | None:
         return None if value is None else figure(value, self.shown["is_share"])
@@ -146,17 +153,32 @@ class ThreatView:
 
     def __init__(self, name: str, shown: Content, views: dict[str, MeasureView]) -> None:
         self.name, self.title, self.question = name, THREAT_TITLES[name], shown["question"]
-        self.status, self.word = shown["status"], WORDS[shown["status"]]
+        self.status = shown["status"]
+        self.word = (
+            WORDS[self.status] if shown["p_value"] is not None else LIMIT_WORDS.get(self.status, WORDS[self.status])
+        )
         if not shown["required"] and self.status == "not_assessed":
             self.word = "not asked by the policy"
         self.worst = views[shown["worst"]] if shown["worst"] else None
         self.sentence = clip(str(shown["sentence"]).removesuffix(f" {SIMILARITY}"))
         self.limit, self.comparison = clip(shown["limit"]), clip(shown["comparison"])
+        self.p_value = None if shown["p_value"] is None else spoken_p(shown["p_value"])
+        self.effect, self.span = _of_thousand(shown["effect"]), _span(shown["interval"])
+        self.detects = None if shown["detection_limit"] is None else percent(shown["detection_limit"])
         self.others = [views[n].title for n in shown["findings"] if n != shown["worst"]]
         self.missing = [clip(m) for m in shown["missing"]]
         self.deciding = len(shown["deciding"])
         self.rows = [v for v in views.values() if v.threat == name and v.role != "structure"]
         self.rows.sort(key=lambda v: (worst_first(v), v.axis is None, -(v.shown["excess"] or 0), v.name))
+
+
+def _of_thousand(effect: float | None) -> str | None:
+    """Members exposed beyond strangers; what lies below 0 is nobody."""
+    return None if effect is None else f"{max(round(effect), 0):,} of 1,000"
+
+
+def _span(interval: list[float] | None) -> str | None:
+    return None if interval is None else " to ".join(f"{max(round(end), 0):,}" for end in interval)
 
 
 def views_of(content: Content, timing: dict[str, float] | None = None) -> dict[str, MeasureView]:

@@ -1,0 +1,72 @@
+"""From results and a policy to everything that is decided: the leak, every result, every threat, every rule."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from glasshouse.core.calling import gravity
+from glasshouse.core.limits import Limit
+from glasshouse.core.result import Result
+from glasshouse.data.pair import Pair
+from glasshouse.judgement.policy.outcomes import PolicyReport
+from glasshouse.judgement.policy.policy import Policy
+from glasshouse.judgement.verdict.judged import Judged, judge
+from glasshouse.judgement.verdict.leak import LeakDecision, decide, leak_tests
+from glasshouse.judgement.verdict.threats import Threat, assess_threats, nothing_to_learn
+
+
+@dataclass(frozen=True)
+class Decision:
+    """Results under one policy."""
+
+    results: dict[str, Result]
+    leak: LeakDecision | None
+    judged: tuple[Judged, ...]
+    threats: dict[str, Threat]
+    outcomes: PolicyReport
+
+
+def decision(pair: Pair, policy: Policy, results: Mapping[str, Result]) -> Decision:
+    """Judge results by a policy; nothing is computed again.
+
+    Parameters
+    ----------
+    pair
+        What the results are about.
+    policy
+        A validated policy.
+    results
+        By measure.
+
+    Returns
+    -------
+    Decision
+        A pure function of its arguments.
+    """
+    # a result judged by the policy says so wherever it is printed
+    under = {name: _under(policy.rules_for(name), result) for name, result in results.items()}
+    leak = None if policy.leak is None else decide(leak_tests(under.values(), pair.row_paired), policy.leak)
+    judged = tuple(judge(result, policy, pair.row_paired, leak) for result in under.values())
+    for j in judged:
+        if j.role == "evidence":
+            under[j.name] = j.result.judged_together(j.status)
+    unlearnable = nothing_to_learn(pair)
+    untestable = {} if unlearnable is None else {"attribute": unlearnable}
+    threats = assess_threats(judged, policy, leak, untestable, pair.row_paired)
+    return Decision(under, leak, judged, threats, policy.evaluate(under))
+
+
+def _under(rules: Sequence[Limit], result: Result) -> Result:
+    """A result judged by the rules of a policy; of several releases the one these rules judge worst."""
+    if not rules:
+        return result
+    judged = result.with_limits(*rules)
+    if result.measure is None or result.measure.side != "disclosure":
+        return judged
+    singles = [r.with_limits(*rules) for r in result.replicates if r.value is not None]
+    gravest = max([judged, *singles], key=gravity)
+    if gravest is judged:
+        return judged
+    sentence = f"Worst of {len(result.replicates)} releases: {gravest.sentence}"
+    return gravest._copy(replicates=result.replicates, sentence=sentence, warnings=result.warnings)

@@ -1,0 +1,391 @@
+"""docs/calibration.md and docs/calibration.svg: what the lines of the calibration study say."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from studies.kinds import KINDS
+from studies.leaks import LEAKS
+
+DOCS = Path(__file__).resolve().parents[1] / "docs"
+Line = dict[str, Any]
+POLICIES = {"declared": "no policy", "public": "public", "research": "research", "secure": "secure"}
+THREATS = ("copying", "identity", "attribute", "membership")
+ALARMS = ("warn", "fail")
+SHOWN = ("verbatim_1", "verbatim_2", "verbatim_5", "noisy_5", "rounded_5", "cell_2", "keys_5", "outlier_50")
+
+
+@dataclass(frozen=True)
+class Goal:
+    """One sentence of the goals: over which runs, what counts, and the share wanted (at least, or at most)."""
+
+    words: str
+    leak: str
+    counts: tuple[str, ...]
+    wanted: float
+    at_most: bool = False
+    kinds: Callable[[Any], bool] = lambda kind: True
+
+
+def _distinctive(kind: Any) -> bool:
+    return kind.distinctive
+
+
+def _adult(kind: Any) -> bool:
+    return kind.name == "adult"
+
+
+def _clustered(kind: Any) -> bool:
+    return kind.cluster is not None
+
+
+GOALS = (
+    Goal("clean: FAIL", "clean", ("fail",), 0.02, True),
+    Goal("clean: warn", "clean", ("warn",), 0.10, True),
+    Goal("clean: incomplete", "clean", ("incomplete",), 0.0, True),
+    Goal("clean households and panels: FAIL", "clean", ("fail",), 0.02, True, _clustered),
+    Goal("clean households and panels: warn", "clean", ("warn",), 0.10, True, _clustered),
+    Goal("copied from the holdout: FAIL", "holdout_20", ("fail",), 0.02, True),
+    Goal("copied from the holdout: warn", "holdout_20", ("warn",), 0.10, True),
+    Goal("1 % verbatim: warn or FAIL", "verbatim_1", ALARMS, 0.85),
+    Goal("2 % verbatim: FAIL", "verbatim_2", ("fail",), 0.95),
+    Goal("5 % verbatim: FAIL", "verbatim_5", ("fail",), 0.99),
+    Goal("5 % noisy: warn or FAIL", "noisy_5", ALARMS, 0.80),
+    Goal("5 % rounded: warn or FAIL", "rounded_5", ALARMS, 0.80),
+    Goal("keys and target of 5 %: warn or FAIL", "keys_5", ALARMS, 0.80),
+    Goal("one outlier 50 times: warn or FAIL", "outlier_50", ALARMS, 0.80),
+    Goal("2 % with one cell redrawn, Adult: warn or FAIL", "cell_2", ALARMS, 0.65, False, _adult),
+    Goal("2 % with one cell redrawn, distinctive: warn or FAIL", "cell_2", ALARMS, 0.95, False, _distinctive),
+    Goal("5 % of the clusters copied whole: FAIL", "clusters_5", ("fail",), 0.99, False, _clustered),
+    Goal("no holdout, 1 % verbatim, distinctive: FAIL", "no_holdout_1", ("fail",), 0.80, False, _distinctive),
+)
+
+
+# -- figures ---------------------------------------------------------------------------------------------------------
+
+
+def share(flags: Iterable[bool]) -> tuple[float, float, int] | None:
+    """Share, standard error and number of runs. At 0 and 100 % the error is that of one run more either way."""
+    flags = list(flags)
+    n = len(flags)
+    if not n:
+        return None
+    p = sum(flags) / n
+    q = p if 0 < p < 1 else (sum(flags) + 0.5) / (n + 1)
+    return p, (q * (1 - q) / n) ** 0.5, n
+
+
+def cell(found: tuple[float, float, int] | None) -> str:
+    return "–" if found is None else f"{100 * found[0]:.0f}±{100 * found[1]:.0f}"
+
+
+def verdict(line: Line, policy: str) -> str:
+    return line["verdicts"][policy]["verdict"]
+
+
+def of(lines: Sequence[Line], leak: str, kinds: Callable[[Any], bool] = lambda kind: True) -> list[Line]:
+    return [d for d in lines if d["leak"] == leak and kinds(KINDS[d["kind"]])]
+
+
+def present(lines: Sequence[Line], key: str, order: Iterable[str]) -> list[str]:
+    found = {d[key] for d in lines}
+    return [name for name in order if name in found]
+
+
+def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
+    made = ["| " + " | ".join(head) + " |", "| --- |" + " ---: |" * (len(head) - 1)]
+    return [*made, *("| " + " | ".join(row) + " |" for row in rows), ""]
+
+
+# -- sections --------------------------------------------------------------------------------------------------------
+
+
+def goals(lines: Sequence[Line]) -> list[str]:
+    """Every goal under every policy; kept, not kept, or too close to say."""
+
+    def judged(goal: Goal, policy: str) -> str:
+        found = share(verdict(d, policy) in goal.counts for d in of(lines, goal.leak, goal.kinds))
+        if found is None:
+            return "–"
+        gap = (goal.wanted - found[0]) if goal.at_most else (found[0] - goal.wanted)
+        return (
+            f"{cell(found)} {'met' if gap >= 0 else 'not met, within one error' if gap >= -found[1] else '**not met**'}"
+        )
+
+    rows = []
+    for goal in GOALS:
+        runs = of(lines, goal.leak, goal.kinds)
+        bound = f"{'≤' if goal.at_most else '≥'} {100 * goal.wanted:.0f}"
+        rows.append([goal.words, bound, str(len(runs)), *(judged(goal, p) for p in POLICIES)])
+    return [
+        "## The goals",
+        "",
+        "A leak counts as seen when the release is alarmed, for whatever reason. Where clean releases are alarmed "
+        "nearly as often, a goal of detection is met without anything being detected: read the first rows first.",
+        "",
+        *table(["goal", "wanted, %", "runs", *POLICIES.values()], rows),
+    ]
+
+
+def clean_by_kind(lines: Sequence[Line]) -> list[str]:
+    def row(name: str, runs: Sequence[Line]) -> list[str]:
+        cells = []
+        for policy in POLICIES:
+            said = [verdict(d, policy) for d in runs]
+            cells.append(
+                " / ".join(f"{100 * said.count(s) / len(said):.0f}" for s in ("pass", "warn", "fail", "incomplete"))
+            )
+        return [name, str(len(runs)), *cells]
+
+    rows = [row(f"{k}: {KINDS[k].words}", r) for k in KINDS if (r := [d for d in of(lines, "clean") if d["kind"] == k])]
+    for leak in (name for name, one in LEAKS.items() if one.clean):
+        if runs := of(lines, leak):
+            rows.append(row(f"**{LEAKS[leak].words}, all kinds**", runs))
+    head = ["data", "runs", *POLICIES.values()]
+    return ["## Clean releases: pass / warn / FAIL / incomplete, % of runs", "", *table(head, rows)]
+
+
+def leaks(lines: Sequence[Line]) -> list[str]:
+    rows, threat_rows = [], []
+    for leak in present(lines, "leak", LEAKS):
+        runs = of(lines, leak)
+        cells = []
+        for policy in POLICIES:
+            said = [verdict(d, policy) for d in runs]
+            cells.append(f"{cell(share(s in ALARMS for s in said))} / {cell(share(s == 'fail' for s in said))}")
+        rows.append([LEAKS[leak].words, str(len(runs)), *cells])
+        shown = []
+        for threat in THREATS:
+            said = [d["verdicts"]["declared"]["threats"][threat]["status"] for d in runs]
+            shown.append(f"{cell(share(s in ALARMS for s in said))} / {cell(share(s == 'fail' for s in said))}")
+        threat_rows.append([LEAKS[leak].words, str(len(runs)), *shown])
+    return [
+        "## Verdicts: warn or FAIL / FAIL, % of runs",
+        "",
+        *table(["release", "runs", *POLICIES.values()], rows),
+        "## Threats, no policy: warn or FAIL / FAIL, % of runs",
+        "",
+        *table(["release", "runs", *THREATS], threat_rows),
+    ]
+
+
+def sizes(lines: Sequence[Line]) -> list[str]:
+    """How often each test rejects on clean data, and what it sees."""
+    names = sorted({name for d in lines for name in d["measures"]})
+
+    def rejected(name: str, runs: Sequence[Line], level: float) -> tuple[float, float, int] | None:
+        ps = [d["measures"][name]["p"] for d in runs if name in d["measures"]]
+        return share(p < level for p in ps if p is not None)
+
+    rows = []
+    clean = of(lines, "clean")
+    for name in names:
+        size = rejected(name, clean, 0.05)
+        if size is None:
+            rows.append([f"`{name}`", "no p value"] + ["–"] * (3 + len(SHOWN)))
+            continue
+        by_kind = {k: rejected(name, [d for d in clean if d["kind"] == k], 0.05) for k in present(clean, "kind", KINDS)}
+        worst = max((k for k, v in by_kind.items() if v is not None), key=lambda k: by_kind[k][0])  # type: ignore[index]
+        power = [cell(rejected(name, of(lines, leak), 0.05)) for leak in SHOWN]
+        rows.append(
+            [
+                f"`{name}`",
+                str(size[2]),
+                cell(size),
+                cell(rejected(name, clean, 0.01)),
+                f"{worst} {cell(by_kind[worst])}",
+                *power,
+            ]
+        )
+    head = [
+        "measure",
+        "clean runs with a p",
+        "size at 5 %",
+        "size at 1 %",
+        "largest size at 5 %",
+        *(LEAKS[x].words for x in SHOWN),
+    ]
+    return [
+        "## Single tests: share of runs with p below the level, %",
+        "",
+        "On clean releases a sound test rejects at most as often as its level. The right-hand columns are its power at "
+        "5 % over all kinds of data.",
+        "",
+        *table(head, rows),
+    ]
+
+
+def limits(lines: Sequence[Line]) -> list[str]:
+    """The detection limit an assessment states, against how often a copy of that size was seen."""
+    stated = {
+        (d["kind"], d["seed"], d["n"]): d["verdicts"]["declared"]["threats"]["copying"].get("detection_limit")
+        for d in of(lines, "clean")
+    }
+    rows = []
+    for leak, size in (
+        ("verbatim_0.5", 0.005),
+        ("verbatim_1", 0.01),
+        ("verbatim_2", 0.02),
+        ("verbatim_5", 0.05),
+        ("verbatim_10", 0.1),
+    ):
+        groups: dict[bool, list[bool]] = {True: [], False: []}
+        for d in of(lines, leak):
+            limit = stated.get((d["kind"], d["seed"], d["n"]))
+            if limit is not None:
+                status = d["verdicts"]["declared"]["threats"]["copying"]["status"]
+                groups[limit <= size].append(status in ALARMS)
+        seen, unseen = (share(groups[g]) for g in (True, False))
+        counts = [f"{cell(f)} of {0 if f is None else f[2]}" for f in (seen, unseen)]
+        rows.append([LEAKS[leak].words, *counts])
+    if not any(value is not None for value in stated.values()):
+        return []
+    return [
+        "## Is the stated detection limit true?",
+        "",
+        "A clean release states the smallest leak it would have seen with 80 % power. Here a leak of known size was "
+        "planted into the same release: copying warned or failed in so many per cent of the runs.",
+        "",
+        *table(["planted", "stated limit at most that size", "stated limit above it"], rows),
+    ]
+
+
+def advice(lines: Sequence[Line]) -> list[str]:
+    rows = []
+    for leak in ("verbatim_1", "verbatim_2", "verbatim_5", "verbatim_10", "outlier_50", "outlying_1"):
+        cells = []
+        for policy in POLICIES:
+            alarmed = [d["verdicts"][policy]["advice"] or "" for d in of(lines, leak) if verdict(d, policy) in ALARMS]
+            cells.append(cell(share("re-draw" in text for text in alarmed)))
+        if of(lines, leak):
+            rows.append([LEAKS[leak].words, *cells])
+    told = [c for d in lines for p in POLICIES for c in d["verdicts"][p].get("contradictions", ())]
+    checked = sum("contradictions" in d["verdicts"][p] for d in lines for p in POLICIES)
+    return [
+        "## Words and codes",
+        "",
+        "How often the first advice of an alarm is to remove or re-draw the copied records, %:",
+        "",
+        *table(["release", *POLICIES.values()], rows),
+        f"Contradictions between rule, status, words, advice and exit code (`studies/contradictions.py`): {len(told)} "
+        f"in {checked:,} printed assessments.",
+        "",
+    ]
+
+
+def utility(lines: Sequence[Line]) -> list[str]:
+    runs = [d for d in of(lines, "clean") if d.get("utility")]
+    if not runs:
+        return []
+    names = sorted({name for d in runs for name in d["utility"]})
+    rows = [
+        [
+            f"`{name}`",
+            *(
+                cell(share(d["utility"][name][what] for d in runs if name in d["utility"]))
+                for what in ("lost", "copied")
+            ),
+        ]
+        for name in names
+    ]
+    rows.append(
+        [
+            "**any of them**",
+            *(cell(share(any(u[w] for u in d["utility"].values()) for d in runs)) for w in ("lost", "copied")),
+        ]
+    )
+    return [
+        "## Utility on clean releases: false losses and false copy alarms, % of runs",
+        "",
+        *table(["measure", "loss seen", "copy alarm"], rows),
+    ]
+
+
+def maps(found: Sequence[Line]) -> list[str]:
+    done = [d for d in found if "choice" in d]
+    if not done:
+        return []
+    rows = []
+    for kind in present(done, "kind", KINDS):
+        mine = [d["choice"] for d in done if d["kind"] == kind]
+        rows.append([kind, str(len(mine)), *(str(mine.count(c)) for c in ("clean", "verbatim_2", "noisy_5", None))])
+    leaky = share(d["choice"] in ("verbatim_2", "noisy_5") for d in done)
+    return [
+        "## The map: which release is recommended",
+        "",
+        f"`gh.compare` is given a clean release, 2 % verbatim copies and 5 % noisy copies. A leaking release was "
+        f"recommended in {cell(leaky)} % of {len(done)} runs.",
+        "",
+        *table(["data", "runs", "clean", "2 % verbatim", "5 % noisy", "none"], rows),
+    ]
+
+
+def unseen(lines: Sequence[Line]) -> list[str]:
+    """Where a leak goes unnoticed more often than not."""
+    rows = []
+    for leak in present(lines, "leak", LEAKS):
+        if LEAKS[leak].clean or leak == "cart":
+            continue
+        for kind in present(lines, "kind", KINDS):
+            runs = [d for d in of(lines, leak) if d["kind"] == kind]
+            seen = share(verdict(d, "declared") in ALARMS for d in runs)
+            if seen is not None and seen[0] < 0.5:
+                rows.append([LEAKS[leak].words, kind, str(seen[2]), cell(seen)])
+    if not rows:
+        return []
+    return [
+        "## What is not seen",
+        "",
+        "Leaks that fewer than half of the assessments noticed (no policy):",
+        "",
+        *table(["leak", "data", "runs", "warn or FAIL, %"], rows),
+    ]
+
+
+def page(lines: Sequence[Line], compared: Sequence[Line]) -> str:
+    """The whole page."""
+    skipped = sorted({(d["kind"], d["skipped"]) for d in (*lines, *compared) if "skipped" in d})
+    lines = [d for d in lines if "skipped" not in d]
+    n = sorted({d["n"] for d in lines})
+    seconds = sum(d["seconds"] for d in lines)
+    text = [
+        "# Can the verdict be trusted?",
+        "",
+        "Made by `make calibration` (`studies/calibration.py`). "
+        f"{len(lines):,} assessments with `gh.assess` of releases of about {' and '.join(f'{x:,}' for x in n)} "
+        f"records, {seconds / max(1, len(lines)):.1f} seconds each.",
+        "",
+        "A clean release is drawn from the same population as original and holdout and shares nobody with them, so "
+        "every alarm about it is false. Leaks are planted in clean releases (`studies/leaks.py`). Figures are "
+        "percentages of runs with one standard error. Households and panels have as many records as the others, hence "
+        "only a third and a fifth as many people; a test that exchanges whole clusters cannot see one per cent of so "
+        "few.",
+        "",
+        "![verdicts by data and leak](calibration.svg)",
+        "",
+    ]
+    for section in (goals, clean_by_kind, leaks, sizes, limits, advice, utility):
+        text += section(lines)
+    text += maps(compared)
+    text += unseen(lines)
+    if skipped:
+        text += ["## Not run", "", *(f"- {kind}: {why}" for kind, why in skipped), ""]
+    return "\n".join(text)
+
+
+def write(lines: Sequence[Line], compared: Sequence[Line]) -> None:
+    """Both files, each into place in one step, so that an interrupted run leaves the last good ones."""
+    from studies.calibration_chart import draw
+    from vl_convert import vegalite_to_svg
+
+    for name, text in (
+        ("calibration.svg", vegalite_to_svg(draw(lines).to_dict())),
+        ("calibration.md", page(lines, compared)),
+    ):
+        temporary = DOCS / f"{name}.part"
+        temporary.write_text(text, encoding="utf-8")
+        temporary.replace(DOCS / name)
+    print(f"docs/calibration.md and docs/calibration.svg written from {len(lines):,} runs")
