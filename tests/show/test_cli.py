@@ -340,5 +340,22 @@ def test_compare_places_releases_on_a_map(tmp_path: Path, capsys: pytest.Capture
     assert (
         "<script" not in page.read_text() and "near copy" in page.read_text() and "| near copy |" in words.read_text()
     )
+    assert "| FAIL |" in words.read_text() and "copy alarm" in words.read_text()
     assert run("compare", str(paths["original"]), str(paths["A"]), str(paths["A"]), *roles) == 2
     assert "two releases are called" in capsys.readouterr().err
+
+
+def test_compare_takes_what_assess_takes(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    example = gh.data.load("case_study")
+    tables = {"original": example.original, "holdout": example.holdout, "C": example.releases["C"]}
+    paths = {name: tmp_path / f"{name}.csv" for name in tables}
+    for name, table in tables.items():
+        table.with_columns(w=1.0, home=pl.int_range(pl.len()) // 2 + 10_000 * list(tables).index(name)).write_csv(
+            paths[name]
+        )
+    roles = ["--keys", "age_group,sex,education", "--target", "income", "--holdout", str(paths["holdout"])]
+    more = ["--policy", "research", "--exclude", "region", "--weights", "w", "--cluster", "home", "--measures"]
+    given = [str(paths["original"]), str(paths["C"]), *roles, *more, "near_copies,hellinger", "--format", "json"]
+    assert run("compare", *given, "--audience", "external", "-o", "-") == 1, "no release meets the policy"
+    shown = json.loads(capsys.readouterr().out)
+    assert shown["verdicts"] == {"C": "fail"} and shown["recommended"] is None and shown["audience"] == "external"

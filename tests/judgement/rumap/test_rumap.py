@@ -85,8 +85,9 @@ def test_case_study_comes_out_as_it_should(case):
     assert risk["A"] < 0.15 and utility["A"] < 0.45
     assert utility["B"] > 0.8 and utility["C"] > 0.95 and risk["C"] > 0.6
     assert case.pareto == ["A", "B", "C"]
-    assert case.recommend()["release"] == "B"
-    assert "C" in case.alarms and len(case.alarms["C"]) >= 4
+    assert case.recommended == case.recommend()["release"] == "B"
+    assert "could not be assessed" in case.recommend()["reason"], "without a holdout membership stays open"
+    assert case.alarms == {"C": ["pmse"]}
     assert "copy alarm" in case.text() and "Left out" in case.text()
 
 
@@ -94,7 +95,6 @@ def test_ghosts_stand_at_the_corners(case):
     assert case.ghosts["copy"]["risk"] == pytest.approx(1) and case.ghosts["copy"]["utility"] > 0.95
     assert case.ghosts["independent"]["risk"] == pytest.approx(0, abs=1e-9)
     assert case.ghosts["independent"]["utility"] < 0.4
-    assert case.ghosts["uniform"]["utility"] <= case.ghosts["independent"]["utility"] + 0.05
 
 
 def test_measures_that_say_nothing_are_named(case):

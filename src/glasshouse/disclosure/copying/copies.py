@@ -64,6 +64,8 @@ CITE = f"after Raab, Nowok & Dibben (2025), replicated uniques; {DELUSION}"
     alone="fail",
     advice=PEOPLE_COPIED,
     audited=True,
+    alone="fail",
+    on_map=True,
 )
 def exact_copies(
     pair: Pair,
@@ -153,6 +155,8 @@ def exact_copies(
     alone="warn",
     advice=PEOPLE_NEARLY_COPIED,
     audited=True,
+    alone="warn",
+    on_map=True,
 )
 def near_copies(
     pair: Pair,

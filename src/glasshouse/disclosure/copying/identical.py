@@ -50,7 +50,6 @@ if TYPE_CHECKING:
     group="distance",
     title="Identical records",
     tier="fast",
-    on_map=True,
     advice=COPIES,
     riskutility=("IMS", lambda r: {"pct": None if r.value is None else 100 * r.value}),
 )

@@ -56,6 +56,7 @@ Lists: TypeAlias = dict[str, np.ndarray]
     group="membership",
     title="DOMIAS",
     advice=MEMBERSHIP,
+    on_map=True,
     riskutility=("DOMIAS", lambda r: {"auc": r.value}),
 )
 def domias(

@@ -1,63 +1,80 @@
-"""The risk-utility map: candidate releases side by side, and what can honestly be said about their order."""
+"""gh.compare: candidate releases side by side, each with its verdict, and what can honestly be said about their order.
+
+Every release is assessed by the same runner as alone. Its figures on the map are those of its assessment, so that map,
+verdict and words rest on the same evidence.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
-from glasshouse.catalogue import all_measures
-from glasshouse.core.errors import InputError, closest, listed
-from glasshouse.core.measure import AnyMeasure, Measure, Side
+from glasshouse.core.errors import InputError, listed
+from glasshouse.core.measure import AnyMeasure
 from glasshouse.core.result import Result
 from glasshouse.core.streams import RandomState
 from glasshouse.data.pair import Pair
+from glasshouse.judgement.policy.policy import Policy
 from glasshouse.judgement.rumap import words as rumap_words
-from glasshouse.judgement.rumap.map import RUMap, checked_names
-from glasshouse.judgement.rumap.scales import GHOSTS, SCALES, Anchor, ghost_pair, ghosts, risk_anchor, utility_anchor
+from glasshouse.judgement.rumap.candidates import axes, candidate_pairs, run_for_verdict, split_weights
+from glasshouse.judgement.rumap.figures import Kind, figure, kind_of, point, single_results, spread
+from glasshouse.judgement.rumap.ghosts import ghost_pairs, shared_by_size
+from glasshouse.judgement.rumap.map import RUMap
+from glasshouse.judgement.rumap.scales import SCALES, Anchor, risk_anchor, utility_anchor
 from glasshouse.judgement.run import Options, Progress, known_options, printable_seed, run
+from glasshouse.judgement.verdict.assess import assess
+from glasshouse.judgement.verdict.assessment import Assessment
 
 __all__ = ["RUMap", "compare"]
+Ghosts = dict[str, dict[str, Result]]
 
 
 def compare(
     original: Any,
-    releases: Mapping[str, Any] | Sequence[Any],
+    releases: Mapping[str, Any] | Sequence[Any] | None = None,
+    policy: Policy | str | Path | None = None,
+    measures: str | Sequence[str | AnyMeasure] | None = None,
     *,
     risk: Sequence[str | AnyMeasure] | None = None,
     utility: Sequence[str | AnyMeasure] | None = None,
-    measures: Sequence[str | AnyMeasure] | None = None,
     options: Options | None = None,
     scale: str = "anchored",
     composite: str = "family",
-    weights: Mapping[str, float] | None = None,
+    weights: str | Mapping[str, float] | None = None,
     random_state: RandomState = 0,
     n_jobs: int | None = None,
     progress: Progress | None = None,
     **roles: Any,
 ) -> RUMap:
-    """Measure candidate releases of one original and put them on a risk-utility map.
+    """Assess candidate releases of one original and put them on a risk-utility map.
 
     Parameters
     ----------
     original
-        The confidential table.
+        The confidential table, or a Pair that carries the roles; without ``releases``, the releases of the Pair are
+        the candidates.
     releases
         ``{"A": frame, "B": [first, second]}``; a list holds replicates of one generator: utility is their mean, risk
         their worst.
-    risk, utility, measures
-        Names of registered measures; ``measures`` takes both kinds. Default: attribution, prediction, inference,
-        copying and uniques; and
-        the default utility set with its joint measures. A measure that says nothing on these data is left out, with
-        the reason.
+    policy
+        As in ``gh.assess``: a Policy, the name of a preset, a path, or None.
+    measures
+        "fast", "default" or "full", or names of measures of both kinds.
+    risk, utility
+        Names of the measures of one axis. By default those that declare a place on the map: of risk attribution,
+        prediction, inference, linkage, copying, membership and uniques. A measure that says nothing on these data is
+        left out, with the reason. Whatever is chosen, the tests for copies are run for the verdict.
     options
         Options per measure, ``{"rapid": {"trees": 100}}``.
     scale
-        "anchored": 0 and 1 are fixed by ghost releases (copy, sample, independent columns). "minmax": over the
-        candidates.
+        "anchored": 0 and 1 are fixed by ghost releases (copy, other people, independent columns) of the release's
+        size. "minmax": over the candidates.
     composite
         "family": mean within each family, then over families. "worst": the worst family. "mean": all measures alike.
     weights
-        Factors for measures or families.
+        The column of survey weights; or factors for measures or families, ``{"copying": 2}`` (the column is then
+        ``weights_column``).
     random_state
         Seed of everything random; the same figures as alone and in ``gh.assess``. None draws.
     n_jobs
@@ -65,77 +82,150 @@ def compare(
     progress
         Called as ``progress(done, total, name)`` before each release.
     **roles
-        What a Pair takes: keys, target, holdout, weights column as ``weights_column``, schema, ...
+        What a Pair takes: keys, target, holdout, cluster, schema, missing, special_codes, exclude, ...
 
     Returns
     -------
     RUMap
-        Releases with their scores, the front, and what can be said about their order.
+        Releases with their verdicts and scores, the front, what can be said about their order, and which one may be
+        recommended, if any.
+
+    Notes
+    -----
+    With a holdout the risk of a measure is what being in the data adds: members minus people never in the data, 0
+    where there is no difference and 1 for a copy of the original of the release's size. Without one it is the measure's
+    own figure, 0 for independent columns.
 
     Examples
     --------
     >>> import glasshouse as gh
     >>> example = gh.data.load("case_study")
-    >>> ru = gh.compare(example.original, example.releases, keys=example.keys, target=example.target,
-    ...                 risk=["disco", "identical"], utility=["hellinger"])
-    >>> sorted(ru.releases)
-    ['A', 'B', 'C']
+    >>> ru = gh.compare(example.pair(), example.releases, risk=["near_copies"], utility=["hellinger"])
+    >>> ru.verdicts["C"], ru.recommended == "C"
+    ('fail', False)
     """
     if scale not in SCALES:
         raise InputError(f"scale={scale!r} is not known; use one of {listed(SCALES)}")
-    if "weights_column" in roles:
-        roles["weights"] = roles.pop("weights_column")
-    named = dict(releases) if isinstance(releases, Mapping) else {f"release {i + 1}": r for i, r in enumerate(releases)}
-    if not named:
-        raise InputError("there is no release to compare; pass {name: frame, ...}")
-    candidates = {str(k): list(v) if isinstance(v, (list, tuple)) else [v] for k, v in named.items()}
-    checked_names(list(candidates))
-    chosen = _chosen(risk, utility, measures)
-    pairs = {name: Pair(original, tables, **roles) for name, tables in candidates.items()}
-    base = next(iter(pairs.values())).release(0)
+    chosen_policy = Policy.of(policy)
+    roles, factors = split_weights(roles, weights)
+    pairs = candidate_pairs(original, releases, roles, chosen_policy)
+    chosen = axes(risk, utility, measures)
+    judged = run_for_verdict(chosen, risk, measures, chosen_policy)
+    asked = known_options([*chosen.values(), *judged], options)
     seed = printable_seed(random_state)
-    asked = known_options(chosen.values(), options)
-
-    def measured(pair: Pair) -> dict[str, Result]:
-        return run(chosen.values(), pair, seed=seed, options=asked, n_jobs=n_jobs).results
-
-    steps = len(pairs) + (len(GHOSTS) if scale == "anchored" else 0)
-    joint: dict[str, dict[str, Result]] = {}
+    base = {name: pair.release(0) for name, pair in pairs.items()}
+    serving = shared_by_size({name: pair.n("released") for name, pair in base.items()}) if scale == "anchored" else {}
+    sizes = list(dict.fromkeys(serving.values()))
+    steps = len(pairs) + len(sizes)
+    assessments: dict[str, Assessment] = {}
     for name, pair in pairs.items():
         if progress is not None:
-            progress(len(joint), steps, name)
-        joint[name] = measured(pair)
-    found = {name: _replicates(results, pairs[name].m) for name, results in joint.items()}
-    ghost_results: dict[str, dict[str, Result]] = {}
-    anchors: dict[str, Anchor] = {}
-    left_out: dict[str, str] = {}
-    if scale == "anchored":
-        tables = ghosts(base, random_state)
-        for g in GHOSTS:
-            if progress is not None:
-                progress(steps - len(GHOSTS) + len(ghost_results), steps, f"ghost: {g}")
-            ghost_results[g] = measured(ghost_pair(base, tables[g], g))
-        for name, measure in chosen.items():
-            anchoring = {g: ghost_results[g][name] for g in GHOSTS}
-            anchor = (
-                risk_anchor(anchoring, base.has_holdout, measure.range[0])
-                if measure.side == "disclosure"
-                else utility_anchor(anchoring, measure.better)
-            )
-            anchors[name] = anchor
-            if anchor.reason:
-                left_out[name] = anchor.reason
+            progress(len(assessments), steps, name)
+        assessments[name] = assess(
+            pair,
+            policy=policy if policy is None else chosen_policy,
+            measures=[m.name for m in judged],
+            random_state=seed,
+            n_jobs=n_jobs,
+            options=asked,
+        )
+    joint = {name: found.results for name, found in assessments.items()}
+    singles = {name: single_results(results, pairs[name].m) for name, results in joint.items()}
+    held = all(pair.has_holdout for pair in base.values())
+    kinds = {n: kind_of([r[n] for r in joint.values()], m.side, held) for n, m in chosen.items()}
+    given = {n: {**chosen_policy.options_for(n), **asked.get(n, {})} for n in chosen}
+
+    def measured(pair: Pair, wanted: Sequence[AnyMeasure]) -> dict[str, Result]:
+        return run(wanted, pair, seed=seed, options=given, n_jobs=n_jobs).results
+
+    ghosts: dict[str, Ghosts] = {}
+    for name in sizes:
+        if progress is not None:
+            progress(len(pairs) + len(ghosts), steps, f"ghosts of the size of {name}")
+        ghosts[name] = _ghosts(base[name], chosen, kinds, random_state, measured)
+    anchors = {n: [_anchor(m, kinds[n], ghosts[serving[r]]) for r in pairs] for n, m in chosen.items() if ghosts}
+    left_out = {
+        n: why for n, of_each in anchors.items() if (why := next((a.reason for a in of_each if a.reason), None))
+    }
     values: dict[str, dict[str, list[float | None]]] = {"disclosure": {}, "utility": {}}
-    spreads: dict[str, list[tuple[float, float] | None]] = {}
     for name, measure in chosen.items():
-        if name in left_out:
-            continue
-        column = [_point([r[name] for r in found[release]], results[name]) for release, results in joint.items()]
+        column = [point([r[name] for r in singles[n]], joint[n][name], kinds[name]) for n in pairs]
         if all(v is None for v in column):
+            # why the releases have no figure says more than why the ghosts have none
             left_out[name] = next(iter(joint.values()))[name].reason or "no value for any release"
-            continue
-        values[measure.side][name] = column
-        spreads[name] = [_interval([r[name] for r in runs]) for runs in found.values()]
+        if name not in left_out:
+            values[measure.side][name] = column
+    _check_sides(values, left_out, chosen)
+    made = RUMap(
+        list(pairs),
+        values["disclosure"],
+        values["utility"],
+        scale=scale,
+        composite=composite,
+        weights=factors,
+        families={n: m.family for n, m in chosen.items()},
+        better={n: "lower" if kinds[n] == "leak" else m.better for n, m in chosen.items() if n not in left_out},
+        anchors=anchors,
+        spreads={n: [spread([r[n] for r in runs], kinds[n]) for runs in singles.values()] for n in chosen},
+        ghost_values=_placed_ghosts(ghosts[sizes[0]], kinds) if sizes else None,
+        left_out=left_out,
+        kinds={n: kinds[n] for side in values.values() for n in side},
+        assessments=assessments,
+        random_state=random_state,
+        source=next(iter(base.values())),
+    )
+    if any(len(runs) > 1 for runs in singles.values()):
+        made._replicates = rumap_words.replicate_shares(made, singles, random_state)
+    return made
+
+
+def _ghosts(
+    pair: Pair, chosen: Mapping[str, AnyMeasure], kinds: Mapping[str, Kind], random_state: RandomState, measured: Any
+) -> Ghosts:
+    """What the ghosts of one size score; each is asked only what it stands for."""
+    tables = ghost_pairs(pair, random_state)
+    utility = [m for m in chosen.values() if m.side == "utility"]
+    leaks = [m for n, m in chosen.items() if m.side == "disclosure" and kinds[n] == "leak"]
+    values = [m for n, m in chosen.items() if m.side == "disclosure" and kinds[n] == "value"]
+    # a value depends on the size of the release, so a holdout too small for it cannot stand in for other people
+    enough = pair.has_holdout and pair.n("holdout") >= pair.n("released")
+    asked = {
+        "copy": [*utility, *leaks, *values],
+        "strangers": leaks,
+        "sample": [*utility, *(values if enough else [])],
+        "independent": [*utility, *([] if enough else values)],
+    }
+    found: Ghosts = {name: measured(tables[name], wanted) for name, wanted in asked.items() if name in tables}
+    # evenly drawn columns serve where independent ones do not
+    rest = [m for m in utility if utility_anchor({**_of(found, m.name), "uniform": Result()}, m.better).reason]
+    found["uniform"] = measured(tables["uniform"], rest)
+    return found
+
+
+def _of(ghosts: Ghosts, name: str) -> dict[str, Result]:
+    return {ghost: results[name] for ghost, results in ghosts.items() if name in results}
+
+
+def _anchor(measure: AnyMeasure, kind: Kind, ghosts: Ghosts) -> Anchor:
+    found = _of(ghosts, measure.name)
+    if measure.side == "disclosure":
+        return risk_anchor(found, kind, measure.better, measure.range[0])
+    return utility_anchor({"uniform": Result(), **found}, measure.better)
+
+
+def _placed_ghosts(ghosts: Ghosts, kinds: Mapping[str, Kind]) -> dict[str, dict[str, float | None]]:
+    """Figures of the ghosts; other people have their utility from the holdout and their risk from its halves."""
+    both = {**ghosts, "sample": {**ghosts["sample"], **ghosts.get("strangers", {})}}
+    both.pop("strangers", None)
+    return {
+        ghost: {n: None if (f := figure(r, kinds[n])) is None else f.value for n, r in results.items()}
+        for ghost, results in both.items()
+    }
+
+
+def _check_sides(
+    values: Mapping[str, Mapping[str, Any]], left_out: Mapping[str, str], chosen: Mapping[str, AnyMeasure]
+) -> None:
     for side, spoken in (("disclosure", "risk"), ("utility", "utility")):
         if not values[side]:
             why = next((f" ({n}: {w})" for n, w in left_out.items() if chosen[n].side == side), "")
@@ -143,91 +233,3 @@ def compare(
                 f"none of the {spoken} measures gives a figure for these releases{why}; choose others with "
                 f"{spoken}=[...]"
             )
-    alarms = {
-        name: sorted({m for r in runs for m, result in r.items() if result.null is not None and result.null.copied})
-        for name, runs in found.items()
-    }
-    made = RUMap(
-        list(candidates),
-        values["disclosure"],
-        values["utility"],
-        scale=scale,
-        composite=composite,
-        weights=weights,
-        families={n: m.family for n, m in chosen.items()},
-        better={n: m.better for n, m in chosen.items() if n not in left_out},
-        anchors=anchors,
-        spreads=spreads,
-        results=joint,
-        ghost_values={g: {n: r.value for n, r in rs.items()} for g, rs in ghost_results.items()},
-        left_out=left_out,
-        alarms={k: v for k, v in alarms.items() if v},
-        random_state=random_state,
-        source=base,
-    )
-    if any(len(runs) > 1 for runs in found.values()):
-        made._replicates = rumap_words.replicate_shares(made, found, chosen, random_state)
-    return made
-
-
-def _chosen(
-    risk: Sequence[str | AnyMeasure] | None,
-    utility: Sequence[str | AnyMeasure] | None,
-    measures: Sequence[str | AnyMeasure] | None,
-) -> dict[str, AnyMeasure]:
-    known = all_measures()
-    wanted: list[str | AnyMeasure] = list(measures or ())
-    if measures is None or risk is not None:
-        wanted += list(risk if risk is not None else _by_default(known, "disclosure"))
-    if measures is None or utility is not None:
-        wanted += list(utility if utility is not None else _by_default(known, "utility"))
-    made = {}
-    for name in wanted:
-        measure = name if isinstance(name, Measure) else known.get(getattr(name, "name", name))
-        if measure is None:
-            raise InputError(f"there is no measure {name!r}{closest(str(name), known)}; gh.measures() lists them")
-        made[measure.name] = measure
-    for side, given in (("disclosure", risk), ("utility", utility)):
-        for name in given or ():
-            measure = made[name if isinstance(name, str) else name.name]
-            if measure.side != side:
-                raise InputError(
-                    f"{measure.name!r} is a {'utility' if side == 'disclosure' else 'risk'} measure; name it on "
-                    "the other side"
-                )
-    return made
-
-
-def _by_default(known: Mapping[str, AnyMeasure], side: Side) -> list[str]:
-    """The measures of one side that declare a place on the map."""
-    return [name for name, measure in known.items() if measure.side == side and measure.on_map]
-
-
-def _replicates(results: Mapping[str, Result], m: int) -> list[dict[str, Result]]:
-    """The results of each replicate of one release; a measure that has none of its own stands for all of them."""
-    return [{name: r.replicates[i] if len(r.replicates) == m else r for name, r in results.items()} for i in range(m)]
-
-
-def _point(replicates: Sequence[Result], joint: Result) -> float | None:
-    """The figure of a release over its replicates, as the runner gives it: the mean of a utility, the worst of a risk;
-    None as soon as one replicate has no value."""
-    if joint.value is None or any(r.value is None for r in replicates):
-        return None
-    return float(joint.value)
-
-
-def _interval(results: Sequence[Result]) -> tuple[float, float] | None:
-    """Range over replicates; for one release the measure's own interval, or the width of its null band around the
-    value.
-    """
-    values = [float(r.value) for r in results if r.value is not None]
-    if len(values) > 1:
-        return min(values), max(values)
-    if not values:
-        return None
-    if results[0].interval is not None:
-        return results[0].interval
-    null = results[0].null
-    if null is None or null.low is None or null.high is None:
-        return None
-    return values[0] - (null.high - null.low) / 2, values[0] + (null.high - null.low) / 2

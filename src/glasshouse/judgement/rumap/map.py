@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from glasshouse.core.errors import InputError, listed
+from glasshouse.core.intervals import Interval
 from glasshouse.core.plain import Content, to_json
 from glasshouse.core.result import Frame, Result
 from glasshouse.core.streams import RandomState
@@ -15,17 +16,22 @@ from glasshouse.data.pair import Pair
 from glasshouse.judgement.rumap import consistency as rumap_consistency
 from glasshouse.judgement.rumap import order as rumap_order
 from glasshouse.judgement.rumap import words as rumap_words
-from glasshouse.judgement.rumap.scales import SCALES, Anchor, moved_to_end, placed
+from glasshouse.judgement.rumap.placement import Placement
+from glasshouse.judgement.rumap.recommendation import copy_alarms, recommend
+from glasshouse.judgement.rumap.scales import SCALES, Anchor
+
+if TYPE_CHECKING:
+    from glasshouse.judgement.verdict.assessment import Assessment
 
 
-class RUMap:
-    """Releases on a map of risk and utility.
+class RUMap(Placement):
+    """Releases on a map of risk and utility, each with its verdict.
 
-    ``raw`` and ``scaled`` hold one row per release and one column per measure; ``scores`` the composites with
-    intervals and marks; ``pareto`` the names of the releases that no other one beats. ``results[release][measure]``
-    are the results behind them, ``anchors`` and ``ghosts`` the fixed points of the scales, ``left_out`` the measures
-    that say nothing here, and why. ``gh.compare`` makes one, and ``RUMap.from_scores`` one of figures computed
-    elsewhere.
+    ``verdicts`` says what ``gh.assess`` says about each release, ``recommended`` which one to take, if any;
+    ``assessments`` holds what is behind them. ``raw`` and ``scaled`` hold one row per release and one column per
+    measure; ``scores`` the composites with intervals and marks; ``pareto`` the names of the releases that no other one
+    beats. ``anchors`` and ``ghosts`` are the fixed points of the scales, ``left_out`` the measures that say nothing
+    here, and why. ``gh.compare`` makes one, and ``RUMap.from_scores`` one of figures computed elsewhere.
 
     Parameters
     ----------
@@ -41,18 +47,18 @@ class RUMap:
         Factors for measures or families.
     families, better : mapping of str to str, optional
         Family and better side of each measure.
-    anchors : mapping of str to Anchor, optional
-        Values at 0 and 1 of each scale.
+    anchors : mapping of str to Anchor or sequence of Anchor, optional
+        Values at 0 and 1 of each scale, for all releases or for each.
     spreads : mapping, optional
         Interval of each value.
-    results : mapping, optional
-        The results behind the values, by release and measure.
     ghost_values : mapping, optional
         Values of the ghost releases.
     left_out : mapping of str to str, optional
         Measures that say nothing on these data, and why.
-    alarms : mapping of str to sequence of str, optional
-        Measures that ring a copy alarm, by release.
+    kinds : mapping of str to str, optional
+        Whether a measure's figure is a "leak" (members minus strangers) or its "value".
+    assessments : mapping of str to Assessment, optional
+        The assessment of each release.
     replicates : mapping of str to float, optional
         How often each release is on the front when one replicate of each is drawn.
     random_state : int, Generator or None
@@ -74,56 +80,33 @@ class RUMap:
         weights: Mapping[str, float] | None = None,
         families: Mapping[str, str] | None = None,
         better: Mapping[str, str] | None = None,
-        anchors: Mapping[str, Anchor] | None = None,
-        spreads: Mapping[str, Sequence[tuple[float, float] | None]] | None = None,
-        results: Mapping[str, Mapping[str, Result]] | None = None,
+        anchors: Mapping[str, Anchor | Sequence[Anchor]] | None = None,
+        spreads: Mapping[str, Sequence[Interval | None]] | None = None,
         ghost_values: Mapping[str, Mapping[str, float | None]] | None = None,
         left_out: Mapping[str, str] | None = None,
-        alarms: Mapping[str, Sequence[str]] | None = None,
-        replicates: Mapping[str, Any] | None = None,
+        kinds: Mapping[str, str] | None = None,
+        assessments: Mapping[str, Assessment] | None = None,
+        replicates: Mapping[str, float] | None = None,
         random_state: RandomState = 0,
         source: Pair | None = None,
     ) -> None:
-        self.releases = checked_names(releases)
-        self._sides = {
-            "risk": {k: list(v) for k, v in risk.items()},
-            "utility": {k: list(v) for k, v in utility.items()},
-        }
-        for side, measures in self._sides.items():
-            if not measures:
-                raise InputError(f"a map needs at least one {side} measure with a value")
-            for name, values in measures.items():
-                if len(values) != len(self.releases):
-                    raise InputError(f"measure {name!r} has {len(values)} values for {len(self.releases)} releases")
-        self.risk_measures, self.utility_measures = list(risk), list(utility)
-        self.scale, self.composite, self.weights = scale, composite, dict(weights or {})
-        self.better = {**dict.fromkeys(risk, "lower"), **dict.fromkeys(utility, "higher"), **(better or {})}
-        self.families = {n: (families or {}).get(n, n) for n in [*risk, *utility]}
-        self.anchors, self.results = dict(anchors or {}), dict(results or {})
-        self.left_out, self.alarms = dict(left_out or {}), {k: list(v) for k, v in (alarms or {}).items()}
+        super().__init__(
+            releases,
+            risk,
+            utility,
+            scale=scale,
+            composite=composite,
+            weights=weights,
+            families=families,
+            better=better,
+            anchors=anchors,
+            spreads=spreads,
+            ghost_values=ghost_values,
+        )
+        self.left_out, self.kinds = dict(left_out or {}), dict(kinds or {})
+        self.assessments = dict(assessments or {})
+        self.alarms = copy_alarms(self.assessments)
         self._source, self._random_state = source, random_state
-        rumap_order.check_weights(self.weights, [*risk, *utility], self.families)
-        self._raw = {s: rumap_order.value_table(self._sides[s], self.releases) for s in self._sides}
-        self._scaled = {s: placed(self._sides[s], s, self.scale, self.anchors, self.better) for s in self._sides}
-        self.measure_weights = {
-            s: dict(
-                zip(
-                    self._sides[s],
-                    rumap_order.measure_weights(list(self._sides[s]), self.families, composite, self.weights).tolist(),
-                    strict=True,
-                )
-            )
-            for s in self._sides
-        }
-        self._composites = {s: self._combine(s, self._scaled[s]) for s in self._sides}
-        self._intervals = self._spread(spreads or {})
-        complete = np.isfinite(self._scaled["risk"]).all(axis=1) & np.isfinite(self._composites["utility"])
-        self.incomplete = [r for r, ok in zip(self.releases, complete, strict=True) if not ok]
-        self.front = rumap_order.front(self._composites["risk"], self._composites["utility"], complete)
-        self._dominated = rumap_order.dominated_by(self._composites["risk"], self._composites["utility"], complete)
-        self._ties = rumap_order.ties(self._intervals, self.front, complete)
-        self._complete = complete
-        self.ghosts = self._ghosts(ghost_values or {})
         self._replicates = dict(replicates or {})
 
     @classmethod
@@ -202,37 +185,24 @@ class RUMap:
             random_state=random_state,
         )
 
-    # -- arithmetic --------------------------------------------------------------------------------------------------
+    # -- verdicts ----------------------------------------------------------------------------------------------------
 
-    def _combine(self, side: str, scaled: np.ndarray) -> np.ndarray:
-        names = list(self._sides[side])
-        weights = np.array(list(self.measure_weights[side].values()))
-        return rumap_order.composite_of(
-            scaled, names, self.families, self.composite, weights, "high" if side == "risk" else "low"
-        )
+    @property
+    def verdicts(self) -> dict[str, str]:
+        """ "pass", "warn", "fail" or "incomplete" by release, as ``gh.assess`` gives it; empty for figures computed
+        elsewhere."""
+        return {release: found.verdict for release, found in self.assessments.items()}
 
-    def _spread(self, spreads: Mapping[str, Sequence[tuple[float, float] | None]]) -> dict[str, np.ndarray]:
-        """Intervals of the composites: every measure at its low end, every measure at its high end."""
-        return {
-            f"{side}_{name}": self._combine(
-                side, moved_to_end(self._scaled[side], self._sides[side], spreads, self.anchors, end)
-            )
-            for side in self._sides
-            for end, name in enumerate(("low", "high"))
-        }
+    @property
+    def recommended(self) -> str | None:
+        """The release to take, as :meth:`recommend` finds it; never one that fails or rings a copy alarm."""
+        name: str | None = recommend(self)["release"]
+        return name
 
-    def _ghosts(self, values: Mapping[str, Mapping[str, float | None]]) -> dict[str, dict[str, float]]:
-        made = {}
-        for ghost, found in values.items():
-            point = {}
-            for side in self._sides:
-                placed = [self.anchors[n].place(found.get(n)) for n in self._sides[side]]
-                point[side] = float(
-                    self._combine(side, np.array([[np.nan if v is None else v for v in placed]], float))[0]
-                )
-            if all(np.isfinite(v) for v in point.values()):
-                made[ghost] = point
-        return made
+    @property
+    def results(self) -> dict[str, dict[str, Result]]:
+        """The results behind the figures and the verdicts, by release and measure."""
+        return {release: found.results for release, found in self.assessments.items()}
 
     # -- reading -----------------------------------------------------------------------------------------------------
 
@@ -249,7 +219,7 @@ class RUMap:
 
     @property
     def scores(self) -> Frame:
-        """One row per release: composites, intervals, front, who beats it, whom it ties with, copy alarms."""
+        """One row per release: verdict, composites, intervals, front, who beats it, whom it ties with, copy alarms."""
         return self._frame(rumap_words.score_columns(self))
 
     @property
@@ -274,7 +244,8 @@ class RUMap:
 
     @property
     def raw(self) -> Frame:
-        """One row per release, one column per measure, natural scales."""
+        """One row per release, one column per measure: members minus strangers where there is a holdout (``kinds`` says
+        so), else the measure's value."""
         return self._frame(self._by_measure(self._raw))
 
     @property
@@ -323,6 +294,9 @@ class RUMap:
     def recommend(self, min_utility: float = 0.5, max_risk: float | None = None) -> Content:
         """The release with the lowest risk among those useful enough (and safe enough), and the reason.
 
+        A release that fails, that rings a copy alarm or about whose leaks nothing is known is never recommended. Of
+        those whose risk cannot be told apart the most useful one is taken.
+
         Parameters
         ----------
         min_utility : float
@@ -335,7 +309,7 @@ class RUMap:
         dict
             ``release``, None when there is none, and ``reason``.
         """
-        return rumap_words.recommend(self, min_utility, max_risk)
+        return recommend(self, min_utility, max_risk)
 
     def text(self, min_utility: float = 0.5, max_risk: float | None = None) -> str:
         """The map in words: the front, why others are dominated, ties, copies, what could not be measured.
@@ -441,11 +415,3 @@ class RUMap:
         import polars as pl
 
         return pl.DataFrame(columns, strict=False)
-
-
-def checked_names(names: Sequence[str]) -> list[str]:
-    made = [str(n) for n in names]
-    twice = [n for n in made if made.count(n) > 1]
-    if twice:
-        raise InputError(f"two releases are called {twice[0]!r}; give each its own name")
-    return made

@@ -1,32 +1,31 @@
 """Scales of the risk-utility map: where 0 and 1 are for each measure, whatever releases are compared.
 
 Min-max scaling over the candidates makes every score relative: with two releases everything is 0 or 1, and one bad
-candidate reorders the others. So each measure is anchored by releases that nobody proposes, the *ghosts*:
+candidate reorders the others. So each measure is anchored by the ghosts of :mod:`glasshouse.judgement.rumap.ghosts`:
 
-    risk 0     a sample of other people (the holdout), or independent columns when there is none
-    risk 1     the original itself
+    risk 0     members fare like people never in the data; without a holdout, what independent columns show
+    risk 1     a copy of the original, of the release's size
     utility 1  a sample of the population (the holdout, or a bootstrap of the original)
     utility 0  independent columns; where those are no worse than the sample (marginal measures cannot see them),
-    columns drawn evenly
-               over their range
+               columns drawn evenly over their range
 
+A measure whose two ends are reversed, or no further apart than sampling noise, says nothing here and is left out.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from math import hypot
 
 import numpy as np
-import polars as pl
 
 from glasshouse.core.result import Result
-from glasshouse.core.streams import RandomState, generator
-from glasshouse.data.pair import Pair
+from glasshouse.judgement.rumap.figures import Figure, Kind, figure, leak, value
 
 SCALES = ("anchored", "minmax")
-GHOSTS = ("copy", "sample", "independent", "uniform")
+BLIND = "a copy of the original scores no worse than other people's data, so the measure says nothing on these data"
+NOISY = "a copy of the original cannot be told from other people's data beyond sampling noise"
 
 
 @dataclass(frozen=True)
@@ -47,58 +46,49 @@ class Anchor:
         return float(np.clip((value - self.zero) / (self.one - self.zero), 0.0, 1.0))
 
 
-def ghosts(pair: Pair, random_state: RandomState) -> dict[str, pl.DataFrame]:
-    """The ghost releases of an original, in its own columns."""
-    original = pair.local("original").select([*pair.columns, *([pair.weights] if pair.weights else [])])
-    n = original.height
-    columns = [c for c in original.columns if c != pair.weights]
-    shuffled, even = {}, {}
-    for name in columns:
-        series = original[name]
-        shuffled[name] = series.gather(generator(random_state, "independent", name).permutation(n))
-        rng = generator(random_state, "uniform", name)
-        levels = series.drop_nulls().unique().sort()
-        if levels.len() == 0:
-            even[name] = series
-        elif pair.is_numeric(name) and series.dtype in (pl.Float64, pl.Int64):
-            low, high = (float(end) for end in levels.cast(pl.Float64).to_numpy()[[0, -1]])
-            drawn = rng.uniform(low, high, n)
-            even[name] = pl.Series(name, np.round(drawn) if series.dtype == pl.Int64 else drawn).cast(series.dtype)
-        else:
-            even[name] = levels.gather(rng.integers(0, levels.len(), n))
-    if pair.weights:
-        shuffled[pair.weights] = even[pair.weights] = original[pair.weights]
-    if pair.has_holdout:
-        sample = pair.local("holdout")
-    else:
-        sample = original[generator(random_state, "bootstrap").integers(0, n, n)]
-    return {
-        "copy": original,
-        "sample": sample,
-        "independent": pl.DataFrame(shuffled).select(original.columns),
-        "uniform": pl.DataFrame(even).select(original.columns),
-    }
+def risk_anchor(found: Mapping[str, Result], kind: Kind, better: str, lowest: float | None) -> Anchor:
+    """0 is what other people's data would show, 1 is a copy of the original.
 
+    Parameters
+    ----------
+    found
+        The results of the ghosts "copy" and, as far as there are such, "strangers", "sample" and "independent".
+    kind
+        Which figure is placed: the zero of a leak is known, that of a value is measured.
+    better, lowest
+        The better side of the value and the end of its range.
 
-def risk_anchor(found: Mapping[str, Result], has_holdout: bool, lowest: float | None) -> Anchor:
-    """0 is what other people's data (or no relation at all) would show, 1 is releasing the original."""
-    copy = found["copy"].value
+    Returns
+    -------
+    Anchor
+        With a reason where the ends are reversed or not separated.
+    """
+    copy = figure(found["copy"], kind)
     if copy is None:
         return Anchor(None, None, "", f"no value even for a copy of the original: {found['copy'].reason}")
-    who = "sample" if has_holdout else "independent"
-    zero, source = found[who].value, "holdout" if has_holdout else "independent columns"
-    if zero is None:
-        zero, source = found["copy"].baseline, "baseline"
-    if zero is None:
-        zero, source = lowest, "end of the range"
-    if zero is None or abs(copy - zero) < 1e-9:
-        return Anchor(
-            zero,
-            copy,
-            source,
-            "a copy of the original scores no worse than an honest sample, so the measure says nothing on these data",
-        )
-    return Anchor(float(zero), float(copy), f"{source} to copy")
+    if kind == "leak":
+        seen = leak(found["strangers"]) if "strangers" in found else None
+        ghost = Figure(0.0, None) if seen is None else seen
+        return _separated(copy, ghost, Anchor(0.0, copy.value, "no difference from strangers to copy"), "lower")
+    for name, spoken in (("sample", "holdout"), ("independent", "independent columns")):
+        ghost_value = value(found[name]) if name in found else None
+        if ghost_value is not None:
+            made = Anchor(ghost_value.value, copy.value, f"{spoken} to copy")
+            return _separated(copy, ghost_value, made, better)
+    for end, spoken in ((found["copy"].baseline, "baseline"), (lowest, "end of the range")):
+        if end is not None:
+            made = Anchor(float(end), copy.value, f"{spoken} to copy")
+            return _separated(copy, Figure(float(end), None), made, better)
+    return Anchor(None, copy.value, "", BLIND)
+
+
+def _separated(copy: Figure, ghost: Figure, anchor: Anchor, better: str) -> Anchor:
+    gap = copy.value - ghost.value if better == "lower" else ghost.value - copy.value
+    if gap <= 1e-9 or (anchor.zero == 0 and better == "lower" and copy.value <= 1e-9):
+        return Anchor(anchor.zero, anchor.one, anchor.source, BLIND)
+    if gap <= hypot(copy.noise, ghost.noise):
+        return Anchor(anchor.zero, anchor.one, anchor.source, NOISY)
+    return anchor
 
 
 def utility_anchor(found: Mapping[str, Result], better: str) -> Anchor:
@@ -135,26 +125,18 @@ def minmax(values: Sequence[float | None]) -> list[float | None]:
     return [None if v is None else (v - low) / (high - low) for v in values]
 
 
-def ghost_pair(pair: Pair, table: Any, name: str) -> Pair:
-    """The pair with a ghost as its release; the holdout cannot be release and holdout at once."""
-    changes: dict[str, Any] = {"released": table, "row_paired": False}
-    if name == "sample" and pair.has_holdout:
-        changes["holdout"] = None
-    return pair.replace(**changes)
-
-
 def placed(
     columns: Mapping[str, Sequence[float | None]],
     side: str,
     scale: str,
-    anchors: Mapping[str, Anchor],
+    anchors: Mapping[str, Sequence[Anchor]],
     better: Mapping[str, str],
 ) -> np.ndarray:
     """[releases, measures] on [0, 1]: 1 is most risk on the risk side, most utility on the utility side."""
     made = []
     for name, values in columns.items():
         if scale == "anchored":
-            made.append([anchors[name].place(v) for v in values])
+            made.append([anchor.place(v) for anchor, v in zip(anchors[name], values, strict=True)])
             continue
         relative = minmax(values)
         turned = better[name] == ("higher" if side == "risk" else "lower")
@@ -166,7 +148,7 @@ def moved_to_end(
     scaled: np.ndarray,
     names: Iterable[str],
     spreads: Mapping[str, Sequence[tuple[float, float] | None]],
-    anchors: Mapping[str, Anchor],
+    anchors: Mapping[str, Sequence[Anchor]],
     end: int,
 ) -> np.ndarray:
     """[releases, measures] with every measure at the low (0) or high (1) end of its interval."""
@@ -175,6 +157,6 @@ def moved_to_end(
         for i, interval in enumerate(spreads.get(name, ())):
             if interval is None or not np.isfinite(moved[i, k]) or name not in anchors:
                 continue
-            ends = [v for v in (anchors[name].place(e) for e in interval) if v is not None]
+            ends = [v for v in (anchors[name][i].place(e) for e in interval) if v is not None]
             moved[i, k] = (min, max)[end]([*ends, moved[i, k]])
     return moved

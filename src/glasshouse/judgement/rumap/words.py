@@ -11,11 +11,13 @@ import numpy as np
 
 from glasshouse.core.plain import Content, number
 from glasshouse.core.streams import RandomState, generator
+from glasshouse.core.words import spoken
 from glasshouse.judgement.rumap import consistency as rumap_consistency
 from glasshouse.judgement.rumap import order as rumap_order
+from glasshouse.judgement.rumap.figures import Kind, figure
+from glasshouse.judgement.rumap.recommendation import MIN_UTILITY, exposed, recommend, threats_with
 
 if TYPE_CHECKING:
-    from glasshouse.core.measure import Measure
     from glasshouse.core.result import Result
     from glasshouse.judgement.rumap.map import RUMap
 
@@ -27,8 +29,10 @@ def score_columns(ru: RUMap) -> Content:
     figures = {s: [_known(v) for v in ru._composites[s]] for s in ("risk", "utility")}
     ends = {k: [_known(v) for v in values] for k, values in ru._intervals.items()}
     goodness = np.concatenate([1 - ru._scaled["risk"], ru._scaled["utility"]], axis=1)
+    leaks = [exposed(ru.assessments[r]) if r in ru.assessments else None for r in ru.releases]
     return {
         "release": list(ru.releases),
+        "verdict": [ru.verdicts.get(r) for r in ru.releases],
         **figures,
         **ends,
         "pareto": [bool(v) for v in ru.front],
@@ -38,6 +42,8 @@ def score_columns(ru: RUMap) -> Content:
         "worst_on": _extreme(goodness, np.nanmin),
         "copy_alarms": [len(ru.alarms.get(r, [])) for r in ru.releases],
         "incomplete": [r in ru.incomplete for r in ru.releases],
+        "exposed": [None if leak is None else leak.of_thousand for leak in leaks],
+        "exposed_by": [None if leak is None else leak.threat for leak in leaks],
     }
 
 
@@ -66,48 +72,34 @@ def responsible(ru: RUMap, loser: int, winner: int) -> list[str]:
     return sorted(gaps, key=lambda n: -gaps[n])[:3]
 
 
-def recommend(ru: RUMap, min_utility: float, max_risk: float | None) -> Content:
-    risk, utility = ru._composites["risk"], ru._composites["utility"]
-    good = ru._complete & (utility >= min_utility)
-    if max_risk is not None:
-        good &= risk <= max_risk
-    wanted = f"utility of at least {min_utility:g}" + ("" if max_risk is None else f" and risk of at most {max_risk:g}")
-    if not good.any():
-        return {"release": None, "reason": f"no release has a {wanted}"}
-    order = np.lexsort((-utility, np.where(good, risk, np.inf)))
-    name = ru.releases[int(order[0])]
-    return {
-        "release": name,
-        "reason": f"{name} has the lowest risk ({number(float(risk[order[0]]), 3)}) among the {int(good.sum())} "
-        f"releases with a {wanted}",
-    }
+def standing(ru: RUMap, release: str) -> str:
+    """The verdict of a release and the threats behind it: "FAIL (copying)"; empty without a verdict."""
+    assessment = ru.assessments.get(release)
+    if assessment is None:
+        return ""
+    behind = {"incomplete": "not_assessed"}.get(assessment.verdict, assessment.verdict)
+    threats = [] if assessment.verdict == "pass" else threats_with(assessment, behind)
+    named = ", ".join(threats)
+    if assessment.verdict == "incomplete" and named:
+        named += " not assessed"
+        warned = threats_with(assessment, "warn")
+        named += f"; {', '.join(warned)} warned about" if warned else ""
+    return assessment.verdict.upper() + (f" ({named})" if named else "")
 
 
-def text(ru: RUMap, min_utility: float, max_risk: float | None) -> str:
-    lines = [
+def text(ru: RUMap, min_utility: float = MIN_UTILITY, max_risk: float | None = None, audience: str = "internal") -> str:
+    """The map in lines; outside, without figures that stand for few people."""
+    lines = [_recommended(ru, min_utility, max_risk)]
+    together = _unseparated(ru)
+    if together:
+        lines.append(together)
+    lines.append(
         f"On the front: {', '.join(ru.pareto) or 'none'}. No other release has both less risk and more utility "
-        "than these."
-    ]
-    for i, name in enumerate(ru.releases):
-        risk, utility = (number(_known(ru._composites[s][i]), 3) for s in ("risk", "utility"))
-        place = f"{name}: risk {risk}, utility {utility}"
-        remarks = []
-        if name in ru.incomplete:
-            remarks.append("not fully measured, so it cannot be on the front")
-        for j in ru._dominated[i][:1]:
-            why = responsible(ru, i, j)
-            remarks.append(f"dominated by {ru.releases[j]}" + (f" ({', '.join(why)})" if why else ""))
-        if ru._ties[i]:
-            remarks.append(f"tied with {', '.join(ru.releases[j] for j in ru._ties[i])}: their intervals overlap")
-        if ru.alarms.get(name):
-            remarks.append(
-                f"copy alarm by {len(ru.alarms[name])} measures ({', '.join(ru.alarms[name][:3])}): closer to the "
-                "original than honest synthesis comes"
-            )
-        lines.append(place + ("; " + "; ".join(remarks) if remarks else "") + ".")
-    lines.append(f"Recommended: {recommend(ru, min_utility, max_risk)['reason']}.")
+        "than these." + (" A place on the front is no verdict." if ru.assessments else "")
+    )
+    lines += [_release(ru, i, audience) for i in range(len(ru.releases))]
     if ru.left_out:
-        lines.append("Left out: " + "; ".join(f"{n} ({why})" for n, why in ru.left_out.items()) + ".")
+        lines.append(f"Left out: {_left_out(ru.left_out)}.")
     lines.append(f"Weights: {_weights(ru)}. Scale: {_scale(ru)}.")
     if len(ru.releases) < rumap_consistency.FEWEST:
         lines.append(
@@ -120,6 +112,54 @@ def text(ru: RUMap, min_utility: float, max_risk: float | None) -> str:
     return "\n".join(lines)
 
 
+def _left_out(reasons: Mapping[str, str]) -> str:
+    """Measures with their reasons, the same reason once."""
+    by_reason: dict[str, list[str]] = {}
+    for name, why in reasons.items():
+        by_reason.setdefault(why.removeprefix(f"{name} ").rstrip("."), []).append(name)
+    return "; ".join(f"{spoken(names)} ({why})" for why, names in by_reason.items())
+
+
+def _recommended(ru: RUMap, min_utility: float, max_risk: float | None) -> str:
+    found = recommend(ru, min_utility, max_risk)
+    head = "No recommendation" if found["release"] is None else f"Recommended: {found['release']}"
+    return f"{head}: {found['reason']}." if found["release"] is None else f"{head}. {found['reason']}."
+
+
+def _unseparated(ru: RUMap) -> str:
+    """Said when noise explains all differences of risk."""
+    measured = [int(i) for i in np.flatnonzero(ru._complete)]
+    if len(measured) < 2 or any(len(ru._unseparated(i)) < len(measured) - 1 for i in measured):
+        return ""
+    return (
+        f"Risk does not separate {spoken(ru.releases[i] for i in measured)}: the differences between them are within "
+        "noise."
+    )
+
+
+def _release(ru: RUMap, i: int, audience: str) -> str:
+    name = ru.releases[i]
+    risk, utility = (_known(ru._composites[s][i]) for s in ("risk", "utility"))
+    figures = ", ".join(f"{s} {'–' if v is None else f'{v:.2f}'}" for s, v in (("risk", risk), ("utility", utility)))
+    remarks = [part for part in (standing(ru, name), figures) if part]
+    leak = exposed(ru.assessments[name]) if name in ru.assessments and audience == "internal" else None
+    if leak is not None:
+        about = max(round(leak.of_thousand), 1)
+        remarks.append(f"about {about:,} of 1,000 members exposed beyond strangers ({leak.threat})")
+    if name in ru.incomplete:
+        remarks.append("not fully measured, so it cannot be on the front")
+    for j in ru._dominated[i][:1]:
+        why = responsible(ru, i, j)
+        remarks.append(f"dominated by {ru.releases[j]}" + (f" ({', '.join(why)})" if why else ""))
+    if ru._ties[i]:
+        remarks.append(f"tied with {', '.join(ru.releases[j] for j in ru._ties[i])}: their intervals overlap")
+    if ru.alarms.get(name):
+        remarks.append(
+            f"copy alarm by {', '.join(ru.alarms[name])}: closer to the original than honest synthesis comes"
+        )
+    return f"{name}: {'; '.join(remarks)}."
+
+
 def _weights(ru: RUMap) -> str:
     kinds = {
         "family": "families count alike, measures share their family's weight",
@@ -130,11 +170,16 @@ def _weights(ru: RUMap) -> str:
 
 
 def _scale(ru: RUMap) -> str:
-    return (
-        "min-max over these releases, so every score is relative to them"
-        if ru.scale == "minmax"
-        else "anchored by ghost releases, independent of the candidates"
-    )
+    if ru.scale == "minmax":
+        return "min-max over these releases, so every score is relative to them"
+    if "leak" in ru.kinds.values():
+        return "risk 0 is no difference between members and strangers, 1 a copy of the original of the release's size"
+    if ru.assessments:
+        return (
+            "risk 0 is independent columns, 1 a copy of the original of the release's size; without a holdout the risk "
+            "also holds what anybody can infer about anybody"
+        )
+    return "anchored, independent of the candidates"
 
 
 def block(ru: RUMap) -> str:
@@ -144,23 +189,23 @@ def block(ru: RUMap) -> str:
         f"{len(ru.utility_measures)} utility measures)",
         "",
     ]
-    lines.append(f"  {'release':<{width}}   risk  utility")
+    lines.append(f"  {'release':<{width}}   risk  utility" + ("  verdict" if ru.assessments else ""))
     for i, name in enumerate(ru.releases):
         figures = [_known(ru._composites[s][i]) for s in ("risk", "utility")]
         shown = "  ".join("    –" if f is None else f"{f:5.3f}" for f in figures)
         marks = (
-            ("  * on the front" if ru.front[i] else "")
+            (f"    {ru.verdicts[name].upper():<10}" if name in ru.verdicts else "")
+            + ("  * on the front" if ru.front[i] else "")
             + ("  copy alarm" if ru.alarms.get(name) else "")
             + ("  incomplete" if name in ru.incomplete else "")
         )
         lines.append(f"  {name:<{width}}  {shown}{marks}")
-    return "\n".join([*lines, "", text(ru, 0.5, None)])
+    return "\n".join([*lines, "", text(ru)])
 
 
 def replicate_shares(
     ru: RUMap,
     found: Mapping[str, Sequence[Mapping[str, Result]]],
-    chosen: Mapping[str, Measure],
     random_state: RandomState,
 ) -> dict[str, float]:
     """How often each release is on the front when one replicate of each is drawn at random."""
@@ -171,9 +216,9 @@ def replicate_shares(
         drawn = [own[int(rng.integers(len(own)))] for own in runs]
         points = {}
         for side in ("risk", "utility"):
-            values = [{n: d[n].value for n in ru._sides[side]} for d in drawn]
+            values = [{n: _figure(ru, d[n]) for n in ru._sides[side]} for d in drawn]
             if ru.scale == "anchored":
-                placed = [[ru.anchors[n].place(v[n]) for n in ru._sides[side]] for v in values]
+                placed = [[ru._anchors[n][i].place(v[n]) for n in ru._sides[side]] for i, v in enumerate(values)]
             else:
                 placed = [[v[n] for n in ru._sides[side]] for v in values]
             table = np.array([[np.nan if v is None else v for v in row] for row in placed], float)
@@ -184,3 +229,9 @@ def replicate_shares(
             ru._complete & np.isfinite(points["risk"]) & np.isfinite(points["utility"]),
         )
     return {name: float(w / DRAWS) for name, w in zip(ru.releases, wins, strict=True)}
+
+
+def _figure(ru: RUMap, result: Result) -> float | None:
+    kind: Kind = "leak" if ru.kinds.get(result.name) == "leak" else "value"
+    found = figure(result, kind)
+    return None if found is None else found.value

@@ -8,7 +8,8 @@ import numpy as np
 
 from glasshouse.core.charts import chart
 from glasshouse.core.errors import InputError
-from glasshouse.show.charts.rumap import FRONT, OTHER, RISK, USE, starred
+from glasshouse.show.charts.rumap import FRONT, OTHER, RISK, USE
+from glasshouse.show.charts.rumap_views import starred
 from glasshouse.show.charts.utility import Drawing, data
 
 if TYPE_CHECKING:

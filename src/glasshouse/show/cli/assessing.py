@@ -59,7 +59,7 @@ def assess(
     from glasshouse.judgement.verdict.assess import estimate
 
     check_format(format)
-    _check_audience(audience)
+    check_audience(audience)
     chosen = None if policy is None else Policy.of(policy)
     wanted = {} if chosen is None else {k: v for k, v in chosen.run.items() if k not in ("measures", "seed")}
     pair = o.make_pair(
@@ -77,7 +77,7 @@ def assess(
         row_paired=row_paired,
         wanted=wanted,
     )
-    which = _measures(measures)
+    which = measures_of(measures)
     if sys.stderr.isatty():
         asked = chosen.run.get("measures", which) if chosen is not None and measures is None else which
         err(str(estimate(pair, asked if asked != "named" else (), chosen)), quiet)
@@ -194,7 +194,8 @@ def _write_records(result: Any, path: Path, quiet: bool) -> None:
     err(f"wrote {path}: one line per record; treat it as confidential", quiet)
 
 
-def _measures(measures: str | None) -> Any:
+def measures_of(measures: str | None) -> Any:
+    """A set of measures by its name, or the names given with commas."""
     from glasshouse.judgement.selection import SETS
 
     if measures is None:
@@ -203,7 +204,8 @@ def _measures(measures: str | None) -> Any:
     return names[0] if len(names) == 1 and names[0] in SETS else names
 
 
-def _check_audience(audience: str) -> None:
+def check_audience(audience: str) -> None:
+    """Refuse an audience that does not exist."""
     from glasshouse.core.errors import InputError
     from glasshouse.judgement.content import AUDIENCES
 

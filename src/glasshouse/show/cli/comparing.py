@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from glasshouse.show.cli import options as o
+from glasshouse.show.cli.assessing import AudienceOption, MeasuresOption, PolicyOption, check_audience, measures_of
 from glasshouse.show.cli.terminal import bar, check_format, deliver, out
 
 if TYPE_CHECKING:
@@ -23,32 +24,66 @@ def compare(
     key: o.Key = None,
     target: o.Target = None,
     holdout: o.Holdout = None,
+    policy: PolicyOption = None,
+    measures: MeasuresOption = None,
     output: o.Output = None,
     format: o.Format = None,
+    audience: AudienceOption = "internal",
+    weights: o.Weights = None,
+    cluster: o.Cluster = None,
+    schema: o.Schema = None,
+    exclude: o.Exclude = None,
+    missing: o.Missing = None,
+    row_paired: o.RowPaired = False,
     seed: o.Seed = None,
     jobs: o.Jobs = None,
     quiet: o.Quiet = False,
     no_progress: o.NoProgress = False,
 ) -> int:
-    """Several releases on one map of risk and utility."""
+    """Several releases, each with its verdict, on one map of risk and utility.
+
+    With a policy the exit code is that of the best release: 0 when one of them meets it.
+    """
     import glasshouse as gh
     from glasshouse.core.errors import InputError
+    from glasshouse.judgement.policy.policy import Policy
 
     check_format(format)
+    check_audience(audience)
     if format == "junit":
         raise InputError("a comparison is written as text, json, md or html, not junit")
-    named = _names(releases)
-    roles: dict[str, Any] = {
-        "keys": o.names(keys, key),
-        "target": target,
-        "holdout": None if holdout is None else str(holdout),
-    }
-    given = {k: v for k, v in roles.items() if v is not None}
-    first = seed if seed is not None else 0
+    chosen = None if policy is None else Policy.of(policy)
+    given = o.roles_of(
+        keys=keys,
+        key=key,
+        target=target,
+        holdout=holdout,
+        weights=weights,
+        cluster=cluster,
+        schema=schema,
+        exclude=exclude,
+        missing=missing,
+        row_paired=row_paired,
+    )
+    first = seed if seed is not None else int((chosen.run if chosen is not None else {}).get("seed", 0))
     with bar(quiet, no_progress) as progress:
-        ru = gh.compare(str(original), named, random_state=first, n_jobs=jobs, progress=progress, **given)
-    deliver(output, format, quiet, lambda form: _render(ru, form), lambda: out().print(ru.text()))
-    return 0
+        ru = gh.compare(
+            str(original),
+            _names(releases),
+            policy=chosen,
+            measures=None if measures is None else measures_of(measures),
+            random_state=first,
+            n_jobs=jobs,
+            progress=progress,
+            **given,
+        )
+    deliver(output, format, quiet, lambda form: _render(ru, form, audience), lambda: out().print(_text(ru, audience)))
+    if chosen is None:
+        return 0
+    return min((found.exit_code for found in ru.assessments.values()), key=_BEST_FIRST.index)
+
+
+_BEST_FIRST = (0, 3, 1)  # met, not fully measured, violated
 
 
 def _names(releases: list[Path]) -> dict[str, str]:
@@ -64,15 +99,19 @@ def _names(releases: list[Path]) -> dict[str, str]:
     return named
 
 
-def _render(ru: RUMap, form: str) -> str:
+def _text(ru: RUMap, audience: str) -> str:
+    return "\n".join(ru.content(audience)["text"])
+
+
+def _render(ru: RUMap, form: str, audience: str) -> str:
     if form == "json":
-        return ru.to_json() + "\n"
+        return ru.to_json(audience) + "\n"
     if form == "html":
         from glasshouse.show.report.comparison import render
 
-        return render(ru)
+        return render(ru, audience)
     if form == "md":
         from glasshouse.show.report.comparison import markdown
 
-        return markdown(ru)
-    return ru.text() + "\n"
+        return markdown(ru, audience)
+    return _text(ru, audience) + "\n"

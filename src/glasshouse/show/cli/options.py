@@ -97,6 +97,36 @@ def make_pair(
     """The pair that the options describe; ``wanted`` (a policy's settings) fills what they leave open."""
     from glasshouse.data.pair import Pair
 
+    given = roles_of(
+        keys=keys,
+        key=key,
+        target=target,
+        holdout=holdout,
+        weights=weights,
+        cluster=cluster,
+        schema=schema,
+        exclude=exclude,
+        missing=missing,
+        row_paired=row_paired,
+    )
+    paths: Any = str(released[0]) if len(released) == 1 else [str(path) for path in released]
+    return Pair(str(original), paths, **{**(wanted or {}), **given})
+
+
+def roles_of(
+    *,
+    keys: str | None,
+    key: Sequence[str] | None,
+    target: str | None,
+    holdout: Path | None,
+    weights: str | None,
+    cluster: str | None,
+    schema: Path | None,
+    exclude: str | None,
+    missing: str | None,
+    row_paired: bool,
+) -> dict[str, Any]:
+    """The arguments of a Pair among the options, those given only."""
     given: dict[str, Any] = {
         "keys": names(keys, key),
         "target": target,
@@ -108,9 +138,7 @@ def make_pair(
         "missing": missing,
         "row_paired": row_paired or None,
     }
-    roles = {**(wanted or {}), **{k: v for k, v in given.items() if v is not None}}
-    paths: Any = str(released[0]) if len(released) == 1 else [str(path) for path in released]
-    return Pair(str(original), paths, **roles)
+    return {k: v for k, v in given.items() if v is not None}
 
 
 def read_schema(path: Path) -> dict[str, Any]:

@@ -18,6 +18,7 @@ def markdown(ru_map: RUMap, audience: str = "internal") -> str:
     """The scores as a table, and the same in words."""
     found = map_of(ru_map, audience)
     lines = ["# Risk and utility of the compared releases", ""]
-    lines += ["| release | risk | utility | among the others | copying |", "|---|---|---|---|---|"]
+    lines += ["| release | verdict | risk | utility | among the others | copying | members exposed beyond strangers |"]
+    lines += ["|---|---|---|---|---|---|---|"]
     lines += ["| " + " | ".join(plain_text(cell) for cell in row.values()) + " |" for row in found["rows"]]
     return "\n".join([*lines, "", *(f"- {plain_text(line)}" for line in found["words"])]) + "\n"

@@ -42,7 +42,7 @@ def pictures(content: Content, results: Mapping[str, Result]) -> dict[str, str]:
 
 def map_of(ru_map: RUMap, audience: str = "internal") -> Content:
     """The risk-utility map as a picture, the figures behind it, and what can be said about their order."""
-    svg, problem = safely(lambda: svg_of(ru_map.plot("map").properties(width=560, height=400)))
+    svg, problem = safely(lambda: svg_of(ru_map.plot("map", digits=None if audience == "internal" else 2)))
     content = ru_map.content(audience)
     return {
         "svg": None if svg is None else _markup(svg),
@@ -62,13 +62,22 @@ def _rows(content: Content) -> list[dict[str, str]]:
         shown.append(
             {
                 "release": str(row["release"]),
+                "verdict": str(row.get("verdict") or "–").upper(),
                 "risk": _with_interval(row, "risk"),
                 "utility": _with_interval(row, "utility"),
                 "place": place + (f", tied with {tied}" if tied else ""),
-                "copies": f"alarm by {alarms} measures" if alarms else "no alarm",
+                "copies": "copy alarm" if alarms else "no alarm",
+                "exposed": _exposed(row),
             }
         )
     return shown
+
+
+def _exposed(row: Content) -> str:
+    """Members exposed beyond strangers, where a leak was seen and may be told."""
+    if row.get("exposed") is None:
+        return "–"
+    return f"about {max(round(row['exposed']), 1):,} of 1,000 ({row['exposed_by']})"
 
 
 def _with_interval(row: Content, name: str) -> str:
