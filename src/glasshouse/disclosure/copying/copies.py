@@ -64,7 +64,6 @@ CITE = f"after Raab, Nowok & Dibben (2025), replicated uniques; {DELUSION}"
     alone="fail",
     advice=PEOPLE_COPIED,
     audited=True,
-    alone="fail",
     on_map=True,
 )
 def exact_copies(
@@ -155,7 +154,6 @@ def exact_copies(
     alone="warn",
     advice=PEOPLE_NEARLY_COPIED,
     audited=True,
-    alone="warn",
     on_map=True,
 )
 def near_copies(

@@ -47,7 +47,6 @@ WORK = 4_000_000_000  # cells compared; above it a stated random sample of peopl
     alone="warn",
     advice=PEOPLE_NEARLY_COPIED,
     audited=True,
-    alone="warn",
     on_map=True,
 )
 def rare_agreement(
