@@ -53,32 +53,9 @@ def disclosure_measures() -> list[str]:
 # -- one assessment --------------------------------------------------------------------------------------------------
 
 
-def rejudged(found: Any, preset: str) -> Any:
-    """The same results under another policy, nothing measured again. The one place that knows how a verdict is made."""
-    from glasshouse.catalogue import all_measures
-    from glasshouse.judgement.policy.policy import Policy
-    from glasshouse.judgement.verdict.assess import _under
-    from glasshouse.judgement.verdict.threats import assess_threats, judge, nothing_to_learn
-
-    policy = Policy.of(preset).validated(all_measures())
-    results = {name: _under(policy.rules_for(name), result) for name, result in found.results.items()}
-    judged = [judge(result, policy, found.pair.row_paired) for result in results.values()]
-    unlearnable = nothing_to_learn(found.pair)
-    return replace(
-        found,
-        policy=policy,
-        results=results,
-        judged=tuple(judged),
-        threats=assess_threats(judged, policy, {} if unlearnable is None else {"attribute": unlearnable}),
-        outcomes=policy.evaluate(results),
-        explicit=True,
-        _contents={},
-    )
-
-
 def verdicts(found: Any) -> dict[str, Any]:
     """What the assessment says under its own limits ("declared") and under every preset."""
-    judged = {"declared": found, **{preset: rejudged(found, preset) for preset in PRESETS}}
+    judged = {"declared": found, **{preset: found.under(preset) for preset in PRESETS}}
     return {name: told(one) for name, one in judged.items()}
 
 
@@ -94,12 +71,13 @@ def told(found: Any) -> dict[str, Any]:
 
 
 def _threat(threat: Any) -> dict[str, Any]:
-    shown = {"status": threat.status, "decided_by": getattr(threat, "decided_by", None) or threat.worst}
-    for name in ("p_value", "detection_limit"):
-        shown[name] = _number(getattr(threat, name, None))
-    effect = getattr(threat, "effect", None)
-    shown["effect"] = _number(getattr(effect, "share", effect))
-    return shown
+    return {
+        "status": threat.status,
+        "decided_by": list(threat.decided_by),
+        "p_value": threat.p_value,
+        "detection_limit": threat.detection_limit,
+        "effect": threat.effect,
+    }
 
 
 def _number(value: Any) -> float | None:

@@ -53,7 +53,7 @@ def _verdict(found: Any) -> list[str]:
     decided = [
         "incomplete" if t.status == "not_assessed" and name in required else t.status
         for name, t in found.threats.items()
-        if t.status not in ("not_assessed", "does_not_apply") or name in required
+        if t.status not in ("not_assessed", "not_applicable") or (name in required and t.status == "not_assessed")
     ]
     rules = [o.status for o in found.outcomes.outcomes if o.status in ("warn", "fail")]
     also = [str(s) for s in (getattr(found, "overall", None),) if isinstance(s, str)]
@@ -88,7 +88,7 @@ def _sentences(found: Any) -> list[str]:
             said.append(f"{threat.name} is {threat.status} and says: {threat.sentence}")
         if threat.status == "fail" and not REASON.search(threat.sentence):
             said.append(f"{threat.name} fails without a reason: {threat.sentence}")
-        if threat.status == "not_assessed" and not re.search(r"not assessed|does not apply", threat.sentence, re.I):
+        if threat.status == "not_assessed" and not re.search(r"not assessed|not enough data", threat.sentence, re.I):
             said.append(f"{threat.name} was not assessed and says: {threat.sentence}")
     return said
 

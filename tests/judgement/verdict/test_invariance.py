@@ -78,7 +78,7 @@ CHANGES: dict[str, Callable[[pl.DataFrame, int], pl.DataFrame]] = {
     "row order": _shuffled,
     "column order": lambda table, i: table.select(table.columns[::-1]),
     "labels": _relabelled,
-    "units": lambda table, i: table.with_columns(pl.col("income") / 1024, pl.col("size") * 1000),
+    "units": lambda table, i: table.with_columns(pl.col("income") / 1024, pl.col("size") * 1024),
     "an identifier": lambda table, i: table.with_columns(
         pl.Series("person_id", [f"{'abc'[i]}{j:05d}" for j in range(table.height)])
     ),
@@ -89,7 +89,7 @@ CHANGES: dict[str, Callable[[pl.DataFrame, int], pl.DataFrame]] = {
 SAME_FIGURES = ("row order", "column order", "labels", "units", "an identifier")
 
 
-@pytest.fixture(scope="module", params=[0, 12], ids=["clean", "3 % copied"])
+@pytest.fixture(scope="module", params=[0, 20], ids=["clean", "5 % copied"])
 def base(request: pytest.FixtureRequest) -> tuple[Tables, Any]:
     tables = _tables(request.param)
     found = _assess(tables)
@@ -107,6 +107,9 @@ def test_the_verdict_does_not_flip(base: tuple[Tables, Any], change: str) -> Non
     assert {n: t.status for n, t in after.threats.items()} == {n: t.status for n, t in before.threats.items()}
     for name, result in before.results.items():
         other = after.results[name]
+        # a forest that follows ranger takes labels in their order, so its trees change with them
+        if result.p_value is None or (change == "labels" and all_measures()[name].cost == "attackers"):
+            continue
         assert other.p_value == pytest.approx(result.p_value, abs=1e-9), (change, name)
         if result.value is not None and change != "units":
             assert other.value == pytest.approx(result.value, rel=1e-9), (change, name)

@@ -183,6 +183,8 @@ def test_the_questions_of_a_row_paired_release(only_fakes: object) -> None:
 def test_the_same_results_under_another_policy(only_fakes: object) -> None:
     _four({"membership": 0.004}, {"membership": (60, 20)})
     found = gh.assess(*tables())
+    assert found.content()["policy"]["name"] != "public"
+    assert found.under("public").content()["policy"]["name"] == "public", "what was shown before is not shown again"
     assert found.verdict == "warn" and found.under(_policy(fail=0.05)).verdict == "fail"
     assert found.under("public").policy.name == "public" and found.verdict == "warn"
 

@@ -168,6 +168,7 @@ class Assessment:
             threats=made.threats,
             outcomes=made.outcomes,
             explicit=policy is not None,
+            _contents={},
         )
 
     @property
