@@ -93,6 +93,8 @@ def population(n: int, seed: int) -> pl.DataFrame:
             "illness": illness,
             "height": height.round(1),
             "pay": pay.round(0),
+            # left out by every measure but the one that asks whether people are named
+            "card": [f"card {v:x}" for v in np.random.default_rng([seed, 1]).choice(2**32, n, replace=False)],
         }
     )
 

@@ -18,15 +18,14 @@ from glasshouse.disclosure.attribution.checks import one_way as one_way_check
 from glasshouse.disclosure.attribution.checks import two_way as two_way_check
 from glasshouse.disclosure.attribution.figures import (
     Exclusions,
-    People,
     Shares,
     attribution_figures,
     exclusion_counts,
-    people_figures,
     record_columns,
     with_exclusions,
 )
 from glasshouse.disclosure.attribution.matching import KNOWS, LIMITS, RAAB, funnel, hit, no_match_warning
+from glasshouse.disclosure.attribution.people import People, people_figures
 from glasshouse.disclosure.attribution.table_options import (
     Excluded,
     Level,

@@ -42,6 +42,7 @@ NUMBERED = r"^(\D*)(\d{1,18})(\D*)$"  # a number with the same text around it on
             fail=HANDFUL,
             operator="<=",
             evidence=Evidence(),
+            passes=False,
             why="identifiers of more than a handful of people in the release are no coincidence",
         ),
     ),

@@ -119,7 +119,9 @@ def leak_tests(results: Iterable[Result], row_paired: bool = False) -> list[Leak
         if measure is None or result.status != "ok":
             continue
         if measure.side == "disclosure" and measure.threat is not None and result.p_value is not None:
-            looks = max(len(result.replicates), 1) + (measure.joins and len(result.replicates) > 1)
+            # a measure that sees all releases at once has paid for the choice itself
+            several = len(result.replicates) if measure.replicates == "each" else 1
+            looks = max(several, 1) + (measure.joins and several > 1)
             p = min(1.0, looks * result.p_value)
             tests.append(LeakTest(measure, measure.threat, p, result.exposure, measure.alone))
         elif measure.alarm and result.null is not None and result.null.p_copied is not None:
