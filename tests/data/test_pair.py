@@ -303,3 +303,5 @@ def test_a_cluster_is_in_the_data_or_not() -> None:
     with pytest.raises(gh.InputError, match="1 value of the cluster column 'hh' is in both original and holdout"):
         gh.Pair(table[:2], table, holdout=table[1:], cluster="hh")
     assert gh.Pair(table[:2], table, holdout=table[2:], cluster="hh").cluster == "hh"
+    with pytest.raises(gh.InputError, match="cluster column 'hh' is not in the holdout"):
+        gh.Pair(table[:2], table, holdout=table[2:].drop("hh"), cluster="hh")

@@ -165,8 +165,13 @@ def check_roles(pair: Pair) -> None:
 
 def _check_clusters(pair: Pair) -> None:
     """A person or household cannot be in the data and never in the data at once."""
-    if pair.cluster is None or not pair.has_holdout or pair.cluster not in pair._tables.lazy_columns("holdout"):
+    if pair.cluster is None or not pair.has_holdout:
         return
+    if pair.cluster not in pair._tables.lazy_columns("holdout"):
+        raise InputError(
+            f"the cluster column {pair.cluster!r} is not in the holdout, so its records cannot be told to be one person "
+            "or household; add the column to the holdout, or leave cluster= out if every record is somebody else"
+        )
     codes = pair._tables.codes(pair.cluster)
     shared = np.intersect1d(codes.of("original"), codes.of("holdout"))
     shared = shared[shared >= 0]
