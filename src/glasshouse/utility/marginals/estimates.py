@@ -273,30 +273,30 @@ def _overlap_null(
 ) -> Band | None:
     """Band of the mean overlap over columns."""
     values = [pooled([_known(pair, name, which) for which in POOL]) for name, _ in compared]
-    orders = [np.argsort(v, kind="stable") for v in values]
+    orders = [np.argsort(v, kind="stable")[: int(np.isfinite(v).sum())] for v in values]  # missing ones stand last
+    ranked = [v[order] for v, order in zip(values, orders, strict=True)]
     weights = pooled_weights(pair)
+    size = len(values[0])
+
+    def ends(rows: np.ndarray, weigh: bool) -> np.ndarray:
+        """Ends of the interval [2, columns] in some rows, NaN for a column with fewer than two values there."""
+        times = np.bincount(rows, minlength=size)
+        made = np.full((2, len(compared)), np.nan)
+        for j, (_, interval) in enumerate(compared):
+            own = np.repeat(ranked[j], times[orders[j]])
+            if len(own) >= 2:
+                mass = weights[np.repeat(orders[j], times[orders[j]])] if weigh and weights is not None else None
+                made[:, j] = interval(_weighted_copy(own, mass))
+        return made
+
+    original = ends(np.arange(pair.n("original")), True)
     weigh_y = pair.weight_values("released") is not None
 
-    def ends(j: int, rows: np.ndarray, weigh: bool) -> np.ndarray | None:
-        times = np.bincount(rows, minlength=len(values[j]))[orders[j]]
-        chosen_rows = np.repeat(orders[j], times)
-        chosen_rows = chosen_rows[: int(np.isfinite(values[j][chosen_rows]).sum())]  # missing ones stand last
-        if len(chosen_rows) < 2:
-            return None
-        return compared[j][1](
-            _weighted_copy(values[j][chosen_rows], weights[chosen_rows] if weigh and weights is not None else None)
-        )
-
-    whole = np.arange(pair.n("original"))
-    originals = [ends(j, whole, True) for j in range(len(compared))]
-
     def mean_overlap(rows_x: Rows, rows_y: Rows) -> float | None:
-        found = []
-        for j, original in enumerate(originals):
-            one = original if rows_x is None else ends(j, rows_x, True)
-            other = original if rows_y is None else ends(j, rows_y, weigh_y)
-            if one is not None and other is not None:
-                found.append(float(overlaps(one[0], one[1], other[0], other[1])["karr"]))
-        return float(np.mean(found)) if found else None
+        one = original if rows_x is None else ends(rows_x, True)
+        other = original if rows_y is None else ends(rows_y, weigh_y)
+        known = np.isfinite(one[0]) & np.isfinite(other[0])
+        found = overlaps(one[0, known], one[1, known], other[0, known], other[1, known])["karr"]
+        return float(found.mean()) if found.size else None
 
     return resampled(pair, mean_overlap, replicates=replicates, random_state=random_state)

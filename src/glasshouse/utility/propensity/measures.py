@@ -94,6 +94,12 @@ def pmse(
     name for the ratio; other packages give that name to the z score. The forest is scored out of fold, so its AUC
     falls below one half for near copies. Weights are ignored.
 
+    Band: a fresh sample has the pMSE of labels dealt at random (whole clusters where there are any), for a logit to
+    first order without fitting it again. Copy alarm: ``null.p_copied`` is the chance that an honest synthesis comes as
+    close, the lower tail of (1-c)^2 c / N chi-square(k-1) for a logit. It sees copies and copies with a little noise;
+    not where rare categories meet numbers in two-way terms, which tell noise apart, and it also rings for a synthesis
+    that was calibrated to the original's own margins.
+
     References
     ----------
     Woo, Reiter, Oganian & Karr (2009), Global measures of data utility for microdata masked for disclosure limitation.
