@@ -124,6 +124,44 @@ def exposure(found: Exchange, clusters: tuple[np.ndarray, np.ndarray] | None = N
     return Exposure(found.difference, found.interval, found.counts.control_rate or 0.0, n, m, reach)
 
 
+def exposed_people(
+    members: np.ndarray,
+    strangers: np.ndarray,
+    clusters: tuple[np.ndarray, np.ndarray] | None = None,
+    reachable: np.ndarray | None = None,
+    confidence: float = 0.95,
+) -> Exposure:
+    """Flagged members beyond flagged strangers, in people: a cluster is flagged when one of its records is.
+
+    Parameters
+    ----------
+    members, strangers
+        The outcome of every original and every holdout record: yes or no, or a chance of success.
+    clusters
+        The person or household of every member and stranger (:func:`people_clusters`).
+    reachable
+        Which members could have been flagged at all; everybody by default.
+    confidence
+        Of the interval (Newcombe's, people being independent).
+    """
+    sides = [np.asarray(members, float), np.asarray(strangers, float)]
+    able = None if reachable is None else np.asarray(reachable, float)
+    if clusters is not None:
+        able = None if able is None else _any_of(able, clusters[0])
+        sides = [_any_of(flags, ids) for flags, ids in zip(sides, clusters, strict=True)]
+    (k, n), (j, m) = ((float(flags.sum()), len(flags)) for flags in sides)
+    limits = difference_of_shares(k, n, j, m, confidence)
+    return Exposure(k / n - j / m, limits, j / m, n, m, 1.0 if able is None else float(able.mean()))
+
+
+def _any_of(flags: np.ndarray, clusters: np.ndarray) -> np.ndarray:
+    """The largest outcome in every cluster."""
+    _, own = np.unique(clusters, return_inverse=True)
+    largest = np.zeros(int(own.max(initial=-1)) + 1)
+    np.maximum.at(largest, own.reshape(-1), flags)
+    return largest
+
+
 def detection_limit(seen: Exposure, level: float, power: float = 0.8) -> float | None:
     """The smallest share of members exposed that this test would have seen.
 
@@ -256,10 +294,132 @@ def exchange_scores(
     return Tested(difference, (1 + extreme) / (1 + deals), float(found.std()), deals)
 
 
+def exchange_best(
+    members: Sequence[np.ndarray],
+    strangers: Sequence[np.ndarray],
+    *,
+    clusters: tuple[np.ndarray, np.ndarray] | None = None,
+    random_state: RandomState = 0,
+    name: str = "exchange",
+) -> tuple[float, tuple[float, ...]]:
+    """Several scores of the same people, each made for another leak: one p value for the best of them.
+
+    Parameters
+    ----------
+    members, strangers
+        Per score, its values for every original and every holdout record (as :func:`exchange_scores` takes them).
+    clusters, random_state, name
+        As for :func:`exchange_scores`.
+
+    Returns
+    -------
+    tuple
+        The p value of the smallest p value, and the p value of each score.
+
+    Notes
+    -----
+    All scores see the same deals. The smallest p value over the scores is compared with what it is in every deal, which
+    allows exactly for having looked more than once, however the scores hang together (Westfall & Young 1993).
+    """
+    from glasshouse.engines.exchange_kernel import dealt_differences
+
+    n, m = len(members[0]), len(strangers[0])
+    scores = [np.concatenate(parts).astype(float) for parts in zip(members, strangers, strict=True)]
+    own = np.arange(n + m) if clusters is None else np.unique(np.concatenate(clusters), return_inverse=True)[1]
+    sums = np.stack([np.bincount(own.reshape(-1), weights=score) for score in scores])
+    sizes = np.bincount(own.reshape(-1)).astype(float)
+    units, labelled = len(sizes), len(np.unique(own[:n]))
+    order = np.lexsort((sizes, *sums))
+    if clusters is None:
+        order = order[(sums[:, order] != 0).any(axis=0)]
+    deals = int(np.clip(WORK // max(len(order) * len(scores), 1), FEWEST, DEALS))
+    seed = integer_seed(random_state, name, "labels")
+    tails = []
+    for score, summed in zip(scores, sums, strict=True):
+        dealt = dealt_differences(
+            summed[order], sizes[order], units, labelled, float(score.sum()), float(n + m), seed, deals
+        )
+        seen = float(score[:n].mean() - score[n:].mean())
+        # the assignment seen is one of those that could have been dealt
+        every = np.round(np.append(dealt, seen) / (1e-9 + float(np.abs(score).max(initial=0.0))), 10)
+        tails.append(1 - np.searchsorted(np.sort(every), every, side="left") / len(every))
+    smallest = np.min(tails, axis=0)
+    return float((smallest <= smallest[-1]).mean()), tuple(float(tail[-1]) for tail in tails)
+
+
+FALSE_ALARMS = 0.01  # the rate at which members count as found; one alarm where so few strangers allow no such rate
+
+
+def few_alarms(members: np.ndarray, strangers: np.ndarray) -> tuple[np.ndarray, np.ndarray, float]:
+    """Who is found at few false alarms: members and strangers at or above the score that 1 % of the strangers reach.
+
+    Parameters
+    ----------
+    members, strangers
+        Scores, higher for those who look like members.
+
+    Returns
+    -------
+    tuple
+        Flags of members and of strangers, and the score. Of fewer than 100 strangers one is let through; where ties
+        leave no such score, only members above all strangers are found.
+    """
+    own, other = np.round(members, 9), np.round(strangers, 9)
+    values, counts = np.unique(other, return_counts=True)
+    reached = np.cumsum(counts[::-1])[::-1]
+    few = np.flatnonzero(reached <= max(1, int(FALSE_ALARMS * len(other) + 1e-9)))
+    cut = float(values[few[0]] if len(few) else np.nextafter(values[-1], np.inf))
+    return own >= cut, other >= cut, cut
+
+
+def rank_sum(
+    members: np.ndarray,
+    strangers: np.ndarray,
+    *,
+    clusters: tuple[np.ndarray, np.ndarray] | None = None,
+    random_state: RandomState = 0,
+    name: str = "rank sum",
+) -> tuple[float, float]:
+    """Do members score higher than strangers, by rank? The one-sided p value, and the AUC's spread under exchange.
+
+    Parameters
+    ----------
+    members, strangers, clusters, random_state, name
+        As for :func:`exchange_scores`.
+
+    Returns
+    -------
+    tuple of float
+        p and the standard deviation of the AUC when labels are exchanged.
+
+    Notes
+    -----
+    Without clusters the rank sum has its normal limit with the correction for ties; with clusters the ranks of whole
+    clusters are dealt (Wilcoxon 1945; Rosner, Glynn & Lee 2003 on clusters).
+    """
+    n, m = len(members), len(strangers)
+    scores = np.round(np.concatenate([members, strangers]).astype(float), 9)
+    _, own, ties = np.unique(scores, return_inverse=True, return_counts=True)
+    ranks = (np.cumsum(ties) - (ties - 1) / 2)[own.reshape(-1)]
+    total = n + m
+    if clusters is not None:
+        tested = exchange_scores(ranks[:n], ranks[n:], clusters=clusters, random_state=random_state, name=name)
+        return tested.p, tested.null_sd / total
+    correction = float((ties.astype(float) ** 3 - ties).sum()) / (total * (total - 1)) if total > 1 else 0.0
+    spread = float(np.sqrt(max(total + 1 - correction, 0.0) / (12 * n * m)))
+    auc = (float(ranks[:n].sum()) - n * (n + 1) / 2) / (n * m)
+    return (upper_tail((auc - 0.5) / spread) if spread > 0 else 1.0), spread
+
+
 def people_clusters(pair: Pair) -> tuple[Ints, Ints] | None:
     """The person or household of every original and holdout record; None without clusters."""
     own, other = pair.cluster_codes("original"), pair.cluster_codes("holdout") if pair.has_holdout else None
-    return None if own is None or other is None else (own, other)
+    if own is None or other is None:
+        return None
+    both = np.concatenate([own, other]).astype(np.int64)
+    unknown = np.flatnonzero(both < 0)  # somebody whose cluster is missing is alone in it
+    both[unknown] = both.max(initial=0) + 1 + np.arange(len(unknown))
+    return both[: len(own)], both[len(own) :]
 
 
 def upper_tail(z: float) -> float:

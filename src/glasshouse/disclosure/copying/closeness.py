@@ -7,7 +7,7 @@ anybody (Yao et al. 2025, The DCR Delusion), and no sentence here says so.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
@@ -15,10 +15,11 @@ import numpy as np
 
 from glasshouse.core.errors import InputError, NotApplicable, listed
 from glasshouse.core.intervals import Interval, clopper_pearson, wilson
-from glasshouse.core.limits import Evidence, Limit
+from glasshouse.core.limits import LEAK_LIMIT, Limit
+from glasshouse.core.plain import p_value
 from glasshouse.core.streams import RandomState, generator
 from glasshouse.core.words import HOLDOUT, HOLDOUT_ADVICE, SIMILARITY
-from glasshouse.engines.exchange import upper_tail
+from glasshouse.engines.exchange import Tested, exchange_scores, people_clusters, upper_tail
 from glasshouse.engines.neighbours.encoding import Rows
 from glasshouse.engines.neighbours.search import TOL, Nearest, Space, chosen_columns, gower_space
 
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
 
 DELUSION = "Yao, Krco, Ganev & de Montjoye (2025), The DCR Delusion, arXiv:2505.01524"
 CAVEAT = SIMILARITY
+LEVEL = 0.05  # below it a difference to people never in the data is said to be there
 NO_HOLDOUT = f"no holdout: {HOLDOUT}. {HOLDOUT_ADVICE}"
 
 
@@ -72,7 +74,7 @@ class Closeness:
         return self.space.rows("released", self.rows)
 
     @cached_property
-    def _pooled(self) -> np.ndarray:
+    def pooled(self) -> np.ndarray:
         """Distance to the nearest record, originals and holdout pooled."""
         if self.holdout is None:
             raise NotApplicable(f"originals and holdout cannot be pooled, because there is {NO_HOLDOUT}")
@@ -81,7 +83,7 @@ class Closeness:
     @cached_property
     def _tied(self) -> dict[str, TiedMembers]:
         """Tied nearest records of the two pooled tables."""
-        parts = {table: self.space.tied(self.query, table, self._pooled) for table in ("original", "holdout")}
+        parts = {table: self.space.tied(self.query, table, self.pooled) for table in ("original", "holdout")}
         total = parts["original"].records + parts["holdout"].records
         found = {}
         for table, part in parts.items():
@@ -89,46 +91,73 @@ class Closeness:
             found[table] = TiedMembers(owner, part.row, part.query.counts[owner] / total[owner])
         return found
 
-    def hub_weights(self, table: Literal["original", "holdout"], within: float | None = None) -> np.ndarray:
-        """w_j = sum_i 1[j among the nearest of i] / (number of nearest of i), per distinct record of the table.
+    @cached_property
+    def pooled_ratio(self) -> np.ndarray:
+        """Distance to the nearest over that to the second nearest record, originals and holdout pooled."""
+        if self.holdout is None:
+            raise NotApplicable(f"originals and holdout cannot be pooled, because there is {NO_HOLDOUT}")
+        return distance_ratio(np.sort(np.hstack([self.original.distance, self.holdout.distance]), axis=1)[:, :2])
 
-        ``within`` keeps only release records whose nearest pooled record lies within that distance.
+    def hub_weights(self, table: Literal["original", "holdout"], kept: np.ndarray | None = None) -> np.ndarray:
+        """w_j = sum_i 1[j among the nearest of i] / (number of nearest of i), per record of the table.
+
+        ``kept`` says how much each release record counts; all of them fully by default.
         """
         owner, row, weight = self._tied[table]
-        if within is not None:
-            nearest = self._pooled[self.query.firsts]
-            weight = np.where(nearest[owner] <= within + TOL, weight, 0.0)
-        return np.bincount(row, weights=weight, minlength=self.space.rows(table).size)
+        if kept is not None:
+            weight = weight * kept[self.query.firsts][owner]
+        rows = self.space.rows(table)
+        return np.bincount(row, weights=weight, minlength=rows.size)[rows.inverse]
 
-    def label_test(self, within: float | None = None) -> LabelTest:
-        """Is the nearest pooled record an original more often than by chance?
+    def within(self, distance: float) -> np.ndarray:
+        """Release records whose nearest pooled record lies within that distance."""
+        return self.pooled <= distance + TOL
+
+    def label_test(
+        self, pair: Pair, random_state: RandomState, name: str, kept: np.ndarray | None = None
+    ) -> tuple[LabelTest, Tested]:
+        """Is the nearest pooled record an original more often than by chance? Its null in closed form, and exchanged.
 
         Swapping the labels of original and holdout records moves no distance, so with hub weights w_j, N pooled
         records, q = n_T / N and n = sum_j w_j release records the null has mean q and variance
-        q (1 - q) N / (N - 1) (sum w_j^2 - n^2 / N) / n^2, without any resampling.
+        q (1 - q) N / (N - 1) (sum w_j^2 - n^2 / N) / n^2. The weights of a few hubs are not normal, so the p value
+        comes from dealing the labels.
         """
-        weights = [self.hub_weights("original", within), self.hub_weights("holdout", within)]
-        counts = [self.space.rows("original").counts, self.space.rows("holdout").counts]
-        return label_null(weights, counts)
+        return label_test(
+            (self.hub_weights("original", kept), self.hub_weights("holdout", kept)), pair, random_state, name
+        )
 
 
-def label_null(weights: Sequence[np.ndarray], counts: Sequence[np.ndarray]) -> LabelTest:
-    """Swapped labels: hub weights of original and holdout records, each weight standing for ``counts`` records.
+def label_test(
+    weights: tuple[np.ndarray, np.ndarray], pair: Pair, random_state: RandomState, name: str
+) -> tuple[LabelTest, Tested]:
+    """Hub weights of every original and holdout record: the null of swapped labels, and the labels exchanged.
+
+    With clusters the weights of a cluster are summed, and whole clusters exchanged.
+    """
+    clusters = people_clusters(pair)
+    tested = exchange_scores(*weights, clusters=clusters, random_state=random_state, name=name)
+    return label_null(weights, clusters), tested
+
+
+def label_null(
+    weights: tuple[np.ndarray, np.ndarray], clusters: tuple[np.ndarray, np.ndarray] | None = None
+) -> LabelTest:
+    """Swapped labels in closed form: hub weights of every original and every holdout record.
 
     Where no release record qualifies there is nothing to find: the share is what is expected, with p = 1.
     """
-    n_original, n_holdout = (int(c.sum()) for c in counts)
-    sums = [float(np.dot(w, c)) for w, c in zip(weights, counts, strict=True)]
-    n = sum(sums)
-    total = n_original + n_holdout
-    q = n_original / total
+    n_original, total = len(weights[0]), len(weights[0]) + len(weights[1])
+    pooled = np.concatenate(weights)
+    n, q = float(pooled.sum()), n_original / total
     if n <= 0:
         return LabelTest(q, q, 0.0, None, 1.0, 0.0, 0.0)
-    squares = sum(float(np.dot(w * w, c)) for w, c in zip(weights, counts, strict=True))
-    spread = max(squares - n * n / total, 0.0)
-    variance = q * (1 - q) * total / (total - 1) * spread / (n * n)
-    share = sums[0] / n
-    largest = max(float(w.max(initial=0.0)) for w in weights)
+    own = np.arange(total) if clusters is None else np.unique(np.concatenate(clusters), return_inverse=True)[1]
+    beyond = np.bincount(own.reshape(-1), weights=pooled - n / total)
+    units = len(beyond)
+    variance = q * (1 - q) * units / max(units - 1, 1) * float((beyond**2).sum()) / (n * n)
+    share = float(weights[0].sum()) / n
+    largest = float(pooled.max())
     if variance <= 1e-18:
         return LabelTest(share, q, 0.0, None, 0.0 if share > q + TOL else 1.0, largest, n)
     sd = float(np.sqrt(variance))
@@ -226,19 +255,23 @@ def quantile_curve(values: np.ndarray, points: int = 101) -> list[float]:
     return [float(v) for v in np.quantile(values, np.linspace(0.01, 0.99, points))]
 
 
-SHOWN = Evidence(p=(0.05, 0.01))
+def leak_limit(alone: tuple[float, float], passes: bool = False) -> Limit:
+    """The limit of the copying checks: exchanged labels, and ``alone`` on :func:`surplus` without a holdout.
 
-
-def copying_limit(warn: float = 0.0, alone: tuple[float, float] | None = None) -> Limit:
-    """The limit of the copying checks: a difference to holdout people that is real warns, one that is large fails.
-
-    A fail needs p < 0.01 and a plain difference above 0.05, so that fresh data seldom fail, even as the worst of a few
-    releases; quotients by 1 - baseline do not count, because near a baseline of 1 they magnify sampling error.
-    ``alone`` are the limits of :func:`surplus` without a holdout.
+    Without a holdout coarse values and copies look alike short of a large surplus, so finding none shows nothing
+    unless ``passes``.
     """
-    other = None if alone is None else Limit("surplus", warn=alone[0], fail=alone[1], why="originals among themselves")
-    why = "plain difference to people never in the data"
-    return Limit("difference", warn=warn, fail=0.05, evidence=SHOWN, why=why, without_holdout=other)
+    other = Limit("surplus", warn=alone[0], fail=alone[1], passes=passes, why="originals among themselves")
+    return replace(LEAK_LIMIT, without_holdout=other)
+
+
+def against(p: float) -> str:
+    """How a figure compares with that of people never in the data, in words that agree with the test."""
+    return (
+        f"no more than for people never in the data ({p_value(p)})"
+        if p >= LEVEL
+        else f"more than for people never in the data ({p_value(p)})"
+    )
 
 
 def surplus(hits: int, n: int, baseline: float) -> float:
@@ -247,16 +280,6 @@ def surplus(hits: int, n: int, baseline: float) -> float:
     Exact (Clopper-Pearson) rather than Wilson, whose lower limit for one hit of one is 0.21: one record proves nothing.
     """
     return clopper_pearson(hits, n)[0] - baseline
-
-
-def p_above(gaps: np.ndarray, *clusters: np.ndarray) -> float:
-    """One-sided p of a sum above 0 whose terms are dependent inside clusters: z = sum / sqrt(sum of squared sums).
-
-    Of several ways to form clusters the one with the widest spread counts.
-    """
-    widest = max(float((np.bincount(ids, weights=gaps) ** 2).sum()) for ids in clusters)
-    total = float(gaps.sum())
-    return 1.0 if widest <= TOL**2 else upper_tail(total / float(np.sqrt(widest)))
 
 
 def refuse_infinite(pair: Pair, columns: Sequence[str]) -> None:
@@ -279,6 +302,14 @@ def infinite_values(pair: Pair, columns: Sequence[str]) -> dict[str, int]:
     return {name: count for name, count in counts.items() if count}
 
 
+def distance_ratio(distance: np.ndarray) -> np.ndarray:
+    """d1 / d2 per record; 0 where d1 is 0, 1 where there is no second record."""
+    first, second = distance[:, 0], distance[:, 1]
+    known = (first > TOL) & np.isfinite(second)
+    ratio = np.divide(first, second, out=np.ones_like(first), where=known)
+    return np.where(first <= TOL, 0.0, ratio)
+
+
 def ratio_of(a: float, b: float) -> float | None:
     """a / b; None where b is 0."""
     return float(a / b) if b > 0 else None
@@ -299,5 +330,5 @@ def closest_release(space: Space, n_jobs: int | None, found: Closeness | None = 
     near = space.nearest("original", "released", 1, n_jobs)
     columns = {"distance": near.distance[:, 0], "released_row": near.index, "closeness": 1 - near.distance[:, 0]}
     if found is not None:
-        columns["nearest_of"] = found.hub_weights("original")[space.rows("original").inverse]
+        columns["nearest_of"] = found.hub_weights("original")
     return columns

@@ -10,15 +10,14 @@ import numpy as np
 
 from glasshouse.core.advice import PEOPLE_COPIED, PEOPLE_NEARLY_COPIED
 from glasshouse.core.intervals import wilson
-from glasshouse.core.limits import Evidence, Limit
+from glasshouse.core.limits import LEAK_LIMIT, Evidence, Limit
 from glasshouse.core.measure import measure
-from glasshouse.core.plain import p_value, percent
+from glasshouse.core.plain import percent
 from glasshouse.core.result import Result
 from glasshouse.core.streams import RandomState
 from glasshouse.core.words import HOLDOUT, HOLDOUT_ADVICE, SIMILARITY, plural
-from glasshouse.disclosure.copying.closeness import DELUSION
+from glasshouse.disclosure.copying.closeness import DELUSION, against
 from glasshouse.disclosure.copying.pooled import (
-    COPY_LIMIT,
     Pooled,
     against_strangers,
     exact_scores,
@@ -45,7 +44,7 @@ CITE = f"after Raab, Nowok & Dibben (2025), replicated uniques; {DELUSION}"
     title="Exact copies",
     better="lower",
     limit=replace(
-        COPY_LIMIT,
+        LEAK_LIMIT,
         without_holdout=Limit(
             "chance_p_below",
             warn=0.95,
@@ -62,9 +61,9 @@ CITE = f"after Raab, Nowok & Dibben (2025), replicated uniques; {DELUSION}"
     cost="neighbours",
     tier="fast",
     group="exact copies",
+    alone="fail",
     advice=PEOPLE_COPIED,
     audited=True,
-    alone="fail",
     on_map=True,
 )
 def exact_copies(
@@ -104,10 +103,12 @@ def exact_copies(
 
     Notes
     -----
-    With iso_j the distance of a real person to the nearest other one (original and holdout together) and d_j that to
-    the release, the score of j is (1 + rank share of iso_j)^3 if d_j = 0 and iso_j > 0, else 0: a copy of somebody far
-    from everybody weighs most. Labels of members and strangers (of whole clusters, where the pair has them) are
-    exchanged; the p value is the share of assignments whose difference of mean scores is at least the one seen.
+    Whether somebody is unlike anybody else is asked of original and holdout together, records of one's own cluster not
+    counted. A copied person j has the score log(1 + 0.01 e^(I_j) / m), m released records, with the information
+    I_j = sum over columns of -log(share of real people with j's value): the log-likelihood ratio of "one person in a
+    hundred was copied" against a match by chance, so that a copy of somebody with rare values weighs most. Labels of
+    members and strangers (of whole clusters, where the pair has them) are exchanged; the p value is the share of
+    assignments whose difference of mean scores is at least the one seen.
     Without a holdout, released records that equal an original are compared with originals that equal another one, as
     long as at most one original in five does.
 
@@ -143,16 +144,16 @@ def exact_copies(
     threat="copying",
     title="Near copies",
     better="lower",
-    limit=COPY_LIMIT,
+    limit=LEAK_LIMIT,
     cite=CITE,
     attacker="every column of some people, roughly",
     caveats=SIMILARITY,
     cost="neighbours",
     tier="fast",
     group="near copies",
+    alone="warn",
     advice=PEOPLE_NEARLY_COPIED,
     audited=True,
-    alone="warn",
     on_map=True,
 )
 def near_copies(
@@ -193,7 +194,8 @@ def near_copies(
 
     Notes
     -----
-    With iso_j the distance of a real person to the nearest other one and d_j that to the release, a person counts when
+    With iso_j the distance of a real person to the nearest other one (original and holdout together, records of one's
+    own cluster not counted) and d_j that to the release, a person counts when
     2 d_j < iso_j, and the score exchanged is (1 - 2 d_j / iso_j)+^2 sqrt(iso_j).
 
     References
@@ -234,11 +236,14 @@ def _result(
     alone: float | None = None,
 ) -> Result:
     members, strangers = people.split(flags)
-    shown, tested = against_strangers(pair, (members, strangers), people.split(scores), confidence, random_state, name)
+    reachable = people.split(people.isolation > TOL)[0]
+    shown, exposed, tested = against_strangers(
+        pair, (members, strangers), people.split(scores), reachable, confidence, random_state, name
+    )
     n, hits = len(members), int(members.sum())
     share = hits / n
     reference = "" if tested is None else f", {percent(float(strangers.mean()))} of people never in the data"
-    verdict = "" if tested is None else f" ({p_value(tested.p)})"
+    verdict = "" if tested is None else f": {against(tested.p)}"
     notes = [] if tested is not None else [f"members cannot be compared with strangers, because {NO_STRANGERS}"]
     released = np.where(members > 0, people.row[: people.n], -1)
 
@@ -256,6 +261,7 @@ def _result(
         baseline=shown["holdout"],
         interval=wilson(hits, n, confidence),
         **shown,
+        exposure=exposed,
         figures={"chance_p_below": alone if tested is None else None},
         details={
             "n_copied": hits,

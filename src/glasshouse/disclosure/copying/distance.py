@@ -8,17 +8,18 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from glasshouse.core.advice import TOO_NEAR
+from glasshouse.core.limits import LEAK_LIMIT
 from glasshouse.core.measure import measure
-from glasshouse.core.plain import p_value, percent
+from glasshouse.core.plain import percent
 from glasshouse.core.result import Result
 from glasshouse.core.streams import RandomState
 from glasshouse.disclosure.copying.closeness import (
     CAVEAT,
     DELUSION,
     NO_HOLDOUT,
+    against,
     closeness,
     closest_release,
-    copying_limit,
     effective_interval,
     quantile_curve,
     ratio_of,
@@ -38,7 +39,7 @@ if TYPE_CHECKING:
     better="lower",
     range=(0, 1),
     needs=(),
-    limit=copying_limit(),
+    limit=LEAK_LIMIT,
     cite=f"Platzer & Reutterer (2021), Holdout-based empirical assessment; {DELUSION}",
     attacker="the release; distances to training and holdout records are computed by the custodian",
     caveats=CAVEAT,
@@ -80,7 +81,7 @@ def dcr(
     confidence : float, default 0.95
         Level of the interval.
     random_state : int, Generator or None, default 0
-        Seed of the sample of ``queries``.
+        Seed of the sample of ``queries`` and of the exchange of labels.
     n_jobs : int, optional
         Threads; changes no answer.
 
@@ -103,7 +104,8 @@ def dcr(
     Where the tables differ in size a tie counts by the share of originals among the tied records, which keeps the
     expectation n_T / (n_T + n_H) exact. Swapping labels moves no distance: with hub weights w_j (for how many release
     records the record j is closest, ties shared), N = n_T + n_H, q = n_T / N and n release records the null has mean q
-    and variance q (1 - q) N / (N - 1) (sum_j w_j^2 - n^2 / N) / n^2.
+    and variance q (1 - q) N / (N - 1) (sum_j w_j^2 - n^2 / N) / n^2. A few hubs are not normal, so the p value comes
+    from dealing the labels; with clusters the weights of a cluster are summed and its label goes to the whole of it.
 
     References
     ----------
@@ -138,7 +140,7 @@ def dcr(
     curves["holdout"] = quantile_curve(held)
     strict = float((near < held - TOL).mean())
     tie = float((np.abs(near - held) <= TOL).mean())
-    test = found.label_test()
+    test, tested = found.label_test(pair, random_state, "dcr")
     v, wilcoxon_p = _signed_rank(near, held)
     details |= {
         **_distances("holdout", held),
@@ -156,16 +158,18 @@ def dcr(
         "wilcoxon_p_less": wilcoxon_p,
     }
     share = strict + tie / 2 if found.n_original == found.n_holdout else test.share
+    low, high = effective_interval(share, max(test.effective_n, 1.0), confidence)
     return Result(
         value=share,
         baseline=test.expected,
-        interval=effective_interval(share, max(test.effective_n, 1.0), confidence),
+        interval=(low, high),
         details=details,
         difference=share - test.expected,
-        p_value=test.p,
+        difference_interval=(low - test.expected, high - test.expected),
+        p_value=tested.p,
         sentence=(
             f"{percent(share)} of release records lie closer to an original than to a holdout record; "
-            f"{percent(test.expected)} would if the release favoured nobody ({p_value(test.p)}). {CAVEAT}"
+            f"{percent(test.expected)} would if the release favoured nobody: {against(tested.p)}. {CAVEAT}"
         ),
         warnings=notes,
         plot_data={"curves": curves},

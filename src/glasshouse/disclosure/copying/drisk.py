@@ -11,15 +11,15 @@ import numpy as np
 from glasshouse.core.advice import BRACKETED
 from glasshouse.core.errors import InputError, NotApplicable, listed
 from glasshouse.core.intervals import wilson
-from glasshouse.core.limits import Limit
+from glasshouse.core.limits import LEAK_LIMIT, Limit
 from glasshouse.core.measure import measure
-from glasshouse.core.plain import p_value, percent
+from glasshouse.core.plain import percent
 from glasshouse.core.result import Result
 from glasshouse.core.streams import RandomState
 from glasshouse.disclosure.copying.boxes import BOX_TOL, inside_box, own_share
-from glasshouse.disclosure.copying.closeness import CAVEAT, NO_HOLDOUT, copying_limit, refuse_infinite
+from glasshouse.disclosure.copying.closeness import CAVEAT, NO_HOLDOUT, against, refuse_infinite
 from glasshouse.disclosure.copying.mahalanobis import mahalanobis_shares
-from glasshouse.engines.exchange import exchange_flags
+from glasshouse.engines.exchange import Exchange, exchange, exposed_people, people_clusters
 from glasshouse.engines.neighbours.search import RULES
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ OVERWHELMING = 0.5
     range=(0, 1),
     needs=("numeric",),
     limit=replace(
-        copying_limit(),
+        LEAK_LIMIT,
         # short of this, coarse values and copies cannot be told apart without people outside the data
         without_holdout=Limit(
             "surplus", fail=OVERWHELMING, passes=False, why="beyond what fresh people of the same size would show"
@@ -88,7 +88,7 @@ def drisk(
     confidence : float, default 0.95
         Level of the interval.
     random_state : int, Generator or None, default 0
-        Seed of the robust covariance (minimum covariance determinant).
+        Seed of the robust covariance (minimum covariance determinant) and of the exchange of clusters.
 
     Returns
     -------
@@ -107,8 +107,10 @@ def drisk(
         h_v = outlier_par IQR_T(v) / (2 n_T)^(1/3)
 
     At risk: some release record differs by at most h_v in every numeric column. Mahalanobis share: distance to the
-    nearest release record below sqrt(chi2(1 - alpha, p)), p columns. Without a holdout, q being the chance of having
-    nobody among n_T - 1 others in the box, a release of r (n_T - 1) fresh people leaves a person alone with chance q^r.
+    nearest release record below sqrt(chi2(1 - alpha, p)), p columns. For the p value the interquartile range is that of
+    original and holdout together, and labels are exchanged (of whole clusters, where there are any). Without a
+    holdout, q being the chance of having nobody among n_T - 1 others in the box, a release of r (n_T - 1) fresh people
+    leaves a person alone with chance q^r.
 
     References
     ----------
@@ -133,7 +135,7 @@ def drisk(
         raise NotApplicable("a table has no records to compare")
     tables = {t: _matrix(pair, chosen, t) for t in ("original", "released", *(["holdout"] if pair.has_holdout else []))}
     original = tables["original"]
-    half = outlier_par * _iqr(original) / (2 * len(original)) ** (1 / 3)
+    half = _half_widths(original, len(original), outlier_par)
     at_risk = inside_box(original, tables["released"], half, missing)
     share = float(at_risk.mean())
     details: dict[str, object] = {
@@ -147,14 +149,14 @@ def drisk(
     if flat:
         notes.append(f"columns {listed(flat)} have an interquartile range of 0, so their box is an exact match")
     holdout: float | None = None
-    tested, alone = None, None
+    tested, alone, strangers = None, None, None
     limits = wilson(int(at_risk.sum()), len(at_risk), confidence)
     if "holdout" in tables and len(tables["holdout"]):
         strangers = inside_box(tables["holdout"], tables["released"], half, missing)
         holdout = float(strangers.mean())
-        tested = exchange_flags(at_risk, strangers, confidence)
+        tested = _exchanged(pair, tables, (at_risk, strangers), outlier_par, missing, confidence, random_state)
         details |= tested.figures()
-        compared = f"; {percent(holdout)} of holdout people have one ({p_value(tested.p)})"
+        compared = f"; {percent(holdout)} of holdout people have one: {against(tested.p)}"
     else:
         notes.append(f"there is no reference for people outside the data, because there is {NO_HOLDOUT}")
         own = own_share(original, half, len(tables["released"]))
@@ -178,6 +180,9 @@ def drisk(
         difference_interval=None if tested is None else tested.interval,
         p_value=None if tested is None else tested.p,
         counts=None if tested is None else tested.counts,
+        exposure=None
+        if strangers is None
+        else exposed_people(at_risk, strangers, people_clusters(pair), confidence=confidence),
         figures={"surplus": alone},
         sentence=(
             f"{percent(share)} of original records have a release record within a small box of their numeric values"
@@ -187,6 +192,28 @@ def drisk(
         records=lambda: {"at_risk": at_risk},
         flag="at_risk",
     )
+
+
+def _half_widths(people: np.ndarray, n: int, outlier_par: float) -> np.ndarray:
+    return np.asarray(outlier_par * _iqr(people) / (2 * n) ** (1 / 3))
+
+
+def _exchanged(
+    pair: Pair,
+    tables: dict[str, np.ndarray],
+    flags: tuple[np.ndarray, np.ndarray],
+    outlier_par: float,
+    missing: str,
+    confidence: float,
+    random_state: RandomState,
+) -> Exchange:
+    """Members against strangers; for the p value the boxes are cut by original and holdout together."""
+    clusters = people_clusters(pair)
+    real = [tables["original"], tables["holdout"]]
+    half = _half_widths(np.concatenate(real), len(real[0]), outlier_par)
+    found = exchange(*flags, clusters=clusters, confidence=confidence, random_state=random_state, name="drisk")
+    alike = [inside_box(people, tables["released"], half, missing) for people in real]
+    return found._replace(p=exchange(*alike, clusters=clusters, random_state=random_state, name="drisk").p)
 
 
 def _iqr(table: np.ndarray) -> np.ndarray:

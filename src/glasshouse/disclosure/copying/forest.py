@@ -8,19 +8,21 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from glasshouse.core.advice import TOO_NEAR
+from glasshouse.core.limits import LEAK_LIMIT
 from glasshouse.core.measure import measure
-from glasshouse.core.plain import p_value, percent
+from glasshouse.core.plain import percent
 from glasshouse.core.result import Result
 from glasshouse.core.streams import RandomState, generator, integer_seed
 from glasshouse.disclosure.copying.closeness import (
     CAVEAT,
     NO_HOLDOUT,
+    against,
     answerable_columns,
-    copying_limit,
     effective_interval,
-    label_null,
+    label_test,
     ratio_of,
 )
+from glasshouse.engines.canonical import canonical_designs
 from glasshouse.engines.neighbours.search import TOL, threads
 
 if TYPE_CHECKING:
@@ -35,7 +37,7 @@ if TYPE_CHECKING:
     better="lower",
     range=(0, 1),
     needs=(),
-    limit=copying_limit(),
+    limit=LEAK_LIMIT,
     cite="Breiman (2001) and Shi & Horvath (2006), forest proximity; riskutility rf_privacy",
     attacker="the release; proximities are computed by the custodian",
     caveats=CAVEAT,
@@ -69,7 +71,7 @@ def forest_proximity(
     confidence : float, default 0.95
         Level of the interval.
     random_state : int, Generator or None, default 0
-        Seed of the shuffled records and of the forest.
+        Seed of the shuffled records, of the forest and of the exchange of labels.
     n_jobs : int, optional
         Threads; changes no answer.
 
@@ -89,7 +91,7 @@ def forest_proximity(
 
         share = mean_s [max_T prox > max_H prox] + mean_s [max_T prox = max_H prox] / 2
 
-    and the closed null of swapped labels that ``dcr`` uses.
+    and labels are exchanged as in ``dcr``.
 
     References
     ----------
@@ -102,7 +104,7 @@ def forest_proximity(
     >>> import glasshouse as gh
     >>> found = gh.disclosure.forest_proximity(gh.data.load("case_study").pair("B"), trees=20)
     >>> round(found.value, 3), round(found.baseline, 3)
-    (0.756, 0.667)
+    (0.761, 0.667)
     """
     notes: list[str] = []
     leaves = _leaves(pair, answerable_columns(pair, columns, notes), trees, random_state, n_jobs)
@@ -122,7 +124,7 @@ def forest_proximity(
             warnings=notes,
         )
     weights = _hub_weights(found, n)
-    test = label_null(np.split(weights, [n_original]), np.split(np.ones(n), [n_original]))
+    test, tested = label_test((weights[:n_original], weights[n_original:]), pair, random_state, "forest_proximity")
     mean_original, mean_held = (_mean_proximity(leaves["released"], leaves[t]) for t in ("original", "holdout"))
     share = _share(near, held)
     details |= {
@@ -137,16 +139,18 @@ def forest_proximity(
         "null_p_normal_one_sided": test.p,
     }
     value = share if 2 * n_original == n else test.share
+    low, high = effective_interval(value, max(test.effective_n, 1.0), confidence)
     return Result(
         value=value,
         baseline=test.expected,
-        interval=effective_interval(value, max(test.effective_n, 1.0), confidence),
+        interval=(low, high),
         details=details,
         difference=value - test.expected,
-        p_value=test.p,
+        difference_interval=(low - test.expected, high - test.expected),
+        p_value=tested.p,
         sentence=(
             f"{percent(value)} of release records are most similar to an original in the eyes of a forest; "
-            f"{percent(test.expected)} would be if the release favoured nobody ({p_value(test.p)}). {CAVEAT}"
+            f"{percent(test.expected)} would be if the release favoured nobody: {against(tested.p)}. {CAVEAT}"
         ),
         warnings=notes,
         records=lambda: _records(leaves, n_jobs),
@@ -158,15 +162,15 @@ def _leaves(
     pair: Pair, names: Sequence[str], trees: int, random_state: RandomState, n_jobs: int | None
 ) -> dict[str, np.ndarray]:
     """Leaf numbers [trees, n] of every table in an unsupervised forest."""
-    from glasshouse.engines.models.design import Design, design
+    from glasshouse.engines.models.design import Design
     from glasshouse.engines.models.model import fit
 
     tables = ["original", "released", *(["holdout"] if pair.has_holdout else [])]
-    designs = {t: design(pair, names, t, numeric_key_na="median+flag") for t in tables}
+    designs = canonical_designs(pair, names, tables)
     real = designs["original"].stack(designs["holdout"]) if pair.has_holdout else designs["original"]
     shuffled = [
-        generator(random_state, "forest_proximity", j).permutation(np.sort(real.codes[:, j]))
-        for j in range(real.codes.shape[1])
+        generator(random_state, "forest_proximity", name).permutation(np.sort(real.codes[:, j]))
+        for j, name in enumerate(real.names)
     ]
     noise = np.ascontiguousarray(np.column_stack(shuffled), np.int32)
     both = real.stack(Design(real.names, real.kinds, noise, real.levels))

@@ -11,7 +11,7 @@ from glasshouse.core.advice import VERY_NEAR
 from glasshouse.core.errors import InputError
 from glasshouse.core.intervals import wilson
 from glasshouse.core.measure import measure
-from glasshouse.core.plain import p_value, percent
+from glasshouse.core.plain import percent
 from glasshouse.core.result import Result
 from glasshouse.core.streams import RandomState
 from glasshouse.disclosure.copying.boxes import inside_box
@@ -20,10 +20,11 @@ from glasshouse.disclosure.copying.closeness import (
     DELUSION,
     NO_HOLDOUT,
     Closeness,
+    against,
     closeness,
     closest_release,
-    copying_limit,
     expected_hits,
+    leak_limit,
     sampled_note,
     sizes,
     surplus,
@@ -43,7 +44,7 @@ THRESHOLDS = (0.0, 0.01, 0.02, 0.05, 0.1, 0.15, 0.2, 0.3)
     better="lower",
     range=(0, 1),
     needs=(),
-    limit=copying_limit(alone=(0.05, 0.10)),
+    limit=leak_limit(alone=(0.05, 0.10)),
     figures=("surplus",),
     cite=f"Hittmeir, Mayer & Ekelhart (2020); {DELUSION}",
     attacker="the release; distances are computed by the custodian",
@@ -92,7 +93,7 @@ def hitting_rate(
     confidence : float, default 0.95
         Level of the interval.
     random_state : int, Generator or None, default 0
-        Seed of the sample of ``queries``.
+        Seed of the sample of ``queries`` and of the exchange of labels.
     n_jobs : int, optional
         Threads; changes no answer.
 
@@ -143,7 +144,7 @@ def hitting_rate(
         held = found.holdout.distance[:, 0]
         baseline = float((held <= threshold + TOL).mean())
         adjusted = _equal_size_rate(found, threshold, n_jobs)
-        p = found.label_test(within=threshold).p
+        p = found.label_test(pair, random_state, "hitting_rate", found.within(threshold))[1].p
         difference = adjusted - baseline
         excess = (adjusted - baseline) / (1 - baseline) if baseline < 1 else 0.0
         curves["holdout"] = hit_curve(held)
@@ -153,7 +154,7 @@ def hitting_rate(
             "difference": difference,
             "p_label_swap": p,
         }
-        reference = f"{percent(baseline)} are that near to a holdout record ({p_value(p)})"
+        reference = f"{percent(baseline)} are that near to a holdout record: {against(p)}"
     else:
         own = found.space.nearest("original", "original", 1, n_jobs).distance[:, 0] if pair.n("original") > 1 else None
         baseline = 0.0 if own is None else float((own <= threshold + TOL).mean())

@@ -10,21 +10,22 @@ import numpy as np
 
 from glasshouse.core.advice import COPIES
 from glasshouse.core.errors import InputError, NotApplicable, listed
-from glasshouse.core.evidence import Counts
+from glasshouse.core.evidence import Counts, Exposure
 from glasshouse.core.intervals import difference_of_shares, wilson
 from glasshouse.core.measure import measure
-from glasshouse.core.plain import p_value, percent
+from glasshouse.core.plain import percent
 from glasshouse.core.result import Result
 from glasshouse.core.words import plural
 from glasshouse.disclosure.copying.closeness import (
     CAVEAT,
     NO_HOLDOUT,
-    copying_limit,
+    against,
     hit_chances,
     infinite_values,
-    p_above,
+    leak_limit,
     surplus,
 )
+from glasshouse.engines.exchange import Exchange, exchange, exposed_people, people_clusters
 from glasshouse.engines.neighbours.encoding import row_ids
 from glasshouse.engines.neighbours.search import RULES, TOL, chosen_columns, gower_space
 
@@ -39,7 +40,7 @@ if TYPE_CHECKING:
     better="lower",
     range=(0, 1),
     needs=(),
-    limit=copying_limit(warn=0.01, alone=(0.01, 0.05)),
+    limit=leak_limit(alone=(0.01, 0.05), passes=True),
     figures=("surplus",),
     cite="Raab, Nowok & Dibben (2025), Practical privacy metrics for synthetic data; Platzer & Reutterer (2021)",
     attacker="every column of some people",
@@ -158,16 +159,17 @@ def identical(
             "pct_train_copied": n_unique_copied / n_unique,
         }
     notes: list[str] = []
-    excess, p, alone, difference, limits = None, None, None, None, None
+    excess, p, alone, difference, limits, tested = None, None, None, None, None, None
     if found.holdout is not None:
-        against = found.holdout.released_in_holdout > 0
-        reference = float(against.mean())
+        matched = found.holdout.released_in_holdout > 0
+        reference = float(matched.mean())
         chances = hit_chances(found.released_in_original, n_original, pair.n("holdout"))
         adjusted = float(chances.mean())
-        p = p_above(chances - against, found.released_ids)
+        tested = _people(pair, found.original_in_released, found.holdout.holdout_in_released, confidence)
+        p = tested.p
         excess = (adjusted - reference) / (1 - reference) if reference < 1 else 0.0
         difference = adjusted - reference
-        limits = difference_of_shares(adjusted * n_released, n_released, int(against.sum()), n_released, confidence)
+        limits = difference_of_shares(adjusted * n_released, n_released, int(matched.sum()), n_released, confidence)
         details |= {
             "ims_holdout": reference,
             "ims_at_equal_size": adjusted,
@@ -176,7 +178,7 @@ def identical(
             "holdout_in_original": float((found.holdout.holdout_in_original > 0).mean()),
             "difference_interval": list(limits),
         }
-        compared = f"{percent(reference, 2)} equal a holdout record ({p_value(p)})"
+        compared = f"{percent(reference, 2)} equal a holdout record; people's records are in the release {against(p)}"
     else:
         reference = float((~unique).mean())
         notes.append(f"the reference is twins inside the original, because there is {NO_HOLDOUT}")
@@ -206,7 +208,8 @@ def identical(
         difference=difference,
         difference_interval=limits,
         p_value=p,
-        counts=_people(found),
+        counts=Counts(int(copied.sum()), n_original) if tested is None else tested.counts,
+        exposure=None if found.holdout is None else _exposed(pair, copied, found.holdout, confidence),
         figures={"surplus": alone},
         sentence=f"{records} ({percent(share, 2)}) {'equals' if n_identical == 1 else 'equal'} an original, {uniques}; "
         f"{compared}. {CAVEAT}",
@@ -247,17 +250,16 @@ class Matches:
     original_in_released: np.ndarray
     of_unique: np.ndarray
     twins: np.ndarray
-    released_ids: np.ndarray
     holdout: HoldoutMatches | None
 
 
-def _people(found: Matches) -> Counts:
+def _people(pair: Pair, members: np.ndarray, strangers: np.ndarray, confidence: float) -> Exchange:
     """The simplest membership test: is there a released record equal to this person's?"""
-    members = found.original_in_released > 0
-    if found.holdout is None:
-        return Counts(int(members.sum()), len(members))
-    strangers = found.holdout.holdout_in_released > 0
-    return Counts(int(members.sum()), len(members), int(strangers.sum()), len(strangers))
+    return exchange(members > 0, strangers > 0, clusters=people_clusters(pair), confidence=confidence, name="identical")
+
+
+def _exposed(pair: Pair, copied: np.ndarray, held: HoldoutMatches, confidence: float) -> Exposure:
+    return exposed_people(copied, held.holdout_in_released > 0, people_clusters(pair), confidence=confidence)
 
 
 def _by_identity(pair: Pair, columns: Sequence[str], round_digits: int | None) -> Matches:
@@ -275,7 +277,6 @@ def _by_identity(pair: Pair, columns: Sequence[str], round_digits: int | None) -
         original_in_released=tally["released"][ids["original"]],
         of_unique=tally["original"][ids["released"]] == 1,
         twins=tally["original"][ids["original"]] - 1,
-        released_ids=ids["released"],
         holdout=held,
     )
 
@@ -299,7 +300,6 @@ def _by_distance(pair: Pair, columns: Sequence[str], missing: str, n_jobs: int |
         original_in_released=equals("original", "released"),
         of_unique=(matches == 1) & (twins[near.index] == 0),
         twins=twins,
-        released_ids=space.rows("released").inverse,
         holdout=held,
     )
 

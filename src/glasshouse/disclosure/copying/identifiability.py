@@ -9,13 +9,16 @@ import numpy as np
 
 from glasshouse.core.advice import TOO_NEAR
 from glasshouse.core.errors import InputError, NotApplicable
+from glasshouse.core.evidence import Exposure
 from glasshouse.core.intervals import wilson
+from glasshouse.core.limits import LEAK_LIMIT
 from glasshouse.core.measure import measure
-from glasshouse.core.plain import p_value, percent
+from glasshouse.core.plain import percent
 from glasshouse.core.result import Result
-from glasshouse.disclosure.copying.closeness import CAVEAT, NO_HOLDOUT, copying_limit, refuse_infinite
-from glasshouse.engines.exchange import exchange_flags
-from glasshouse.engines.neighbours.search import TOL, Space, chosen_columns, gower_space
+from glasshouse.disclosure.copying.closeness import CAVEAT, NO_HOLDOUT, against, refuse_infinite
+from glasshouse.engines.exchange import Exchange, exchange, exposed_people, people_clusters
+from glasshouse.engines.neighbours.others import nearest_others
+from glasshouse.engines.neighbours.search import TOL, chosen_columns, gower_space
 
 if TYPE_CHECKING:
     from glasshouse.data.pair import Pair
@@ -28,7 +31,7 @@ if TYPE_CHECKING:
     better="lower",
     range=(0, 1),
     needs=(),
-    limit=copying_limit(),
+    limit=LEAK_LIMIT,
     cite="Yoon, Drumright & van der Schaar (2020), ADS-GAN; Lautrup et al. (2024), SynthEval",
     attacker="every column of some people",
     caveats=CAVEAT,
@@ -75,10 +78,11 @@ def epsilon_identifiability(
     Returns
     -------
     Result
-        ``value``: the share; ``baseline`` and ``holdout``: the same share of holdout people; ``difference``: value
-        minus holdout, with interval and p value of exchanged labels. ``details``: the weights of the columns, mean
-        distances, and the share of release records nearer than ``epsilon`` to an original. ``records``: per original
-        whether it is ``closer`` to the release, both distances and their difference (``gain``).
+        ``value``: the share; ``baseline`` and ``holdout``: the same share of holdout people; ``difference``:
+        members minus strangers asked alike (see Notes), with interval and p value of exchanged labels. ``details``: the
+        weights of the columns, mean distances, and the share of release records nearer than ``epsilon`` to an original.
+        ``records``: per original whether it is ``closer`` to the release, both distances and their difference
+        (``gain``).
 
     Notes
     -----
@@ -88,8 +92,9 @@ def epsilon_identifiability(
         value = mean_i [r'_i < r_i],   weight of column v = 1 / H_v
 
     H_v is the entropy of column v in the original (natural logarithm; numbers in ``bins`` bins, missing as a level);
-    constant columns weigh nothing. People judged by the same release record, or by a chain of nearest originals, widen
-    the test.
+    constant columns weigh nothing. ``difference`` and the p value ask original and holdout people alike: r is then the
+    distance to the nearest other person of both tables together (of another cluster, where there are any), H_v the
+    entropy in both, and labels are exchanged.
 
     References
     ----------
@@ -102,7 +107,7 @@ def epsilon_identifiability(
     >>> import glasshouse as gh
     >>> found = gh.disclosure.epsilon_identifiability(gh.data.load("health").pair())
     >>> round(found.value, 3), round(found.holdout, 3), round(found.difference, 3)
-    (0.651, 0.444, 0.207)
+    (0.651, 0.444, 0.245)
     """
     if not 0 < epsilon < 1:
         raise InputError(f"epsilon must lie between 0 and 1, not {epsilon}")
@@ -121,14 +126,14 @@ def epsilon_identifiability(
     closer = to_release < to_others - TOL
     share = float(closer.mean())
     close = space.nearest("released", "original", 1, n_jobs).distance[:, 0] < epsilon
-    holdout, notes, tested = None, [], None
+    holdout, notes, tested, exposed = None, [], None, None
     if pair.has_holdout and pair.n("holdout"):
         reach = space.nearest("holdout", "released", 1, n_jobs).distance[:, 0]
         people = space.nearest("holdout", "original", 1, n_jobs).distance[:, 0]
         nearer = reach < people - TOL
         holdout = float(nearer.mean())
-        tested = exchange_flags(closer, nearer, confidence, _clusters(space, n_jobs))
-        compared = f"{percent(holdout)} of holdout people do ({p_value(tested.p)})"
+        tested, exposed = _exchanged(pair, chosen, missing, bins, confidence, n_jobs)
+        compared = f"{percent(holdout)} of holdout people do: {against(tested.p)}"
     else:
         notes.append(f"there is no reference for people outside the data, because there is {NO_HOLDOUT}")
         compared = "without a holdout there is nothing to compare this with"
@@ -150,6 +155,7 @@ def epsilon_identifiability(
         difference_interval=None if tested is None else tested.interval,
         p_value=None if tested is None else tested.p,
         counts=None if tested is None else tested.counts,
+        exposure=exposed,
         sentence=(
             f"{percent(share)} of original records lie closer to a release record than to any other original; "
             f"{compared}. {CAVEAT}"
@@ -166,33 +172,33 @@ def epsilon_identifiability(
     )
 
 
-def _clusters(space: Space, n_jobs: int | None) -> list[np.ndarray]:
-    """Original, then holdout people who share a nearest release record, or a chain of nearest originals.
+def _exchanged(
+    pair: Pair, columns: Sequence[str], missing: str, bins: int, confidence: float, n_jobs: int | None
+) -> tuple[Exchange, Exposure]:
+    """Who is closer to the release than to the next real person, original and holdout alike."""
+    weights = {name: _weight(pair, name, bins, ("original", "holdout")) for name in columns}
+    space = gower_space(pair, columns, missing, weights)
+    others = nearest_others(space, pair, 1, n_jobs)
+    members, strangers = (
+        space.nearest(table, "released", 1, n_jobs).distance[:, 0] < others[table][:, 0] - TOL
+        for table in ("original", "holdout")
+    )
+    clusters = people_clusters(pair)
+    found = exchange(members, strangers, clusters=clusters, confidence=confidence, name="epsilon_identifiability")
+    return found, exposed_people(members, strangers, clusters, confidence=confidence)
 
-    Two originals that are each other's nearest have the same r, so their outcomes move together.
-    """
-    from scipy.sparse import coo_array
-    from scipy.sparse.csgraph import connected_components
 
-    by_release = [space.nearest(t, "released", 1, n_jobs).row[:, 0] for t in ("original", "holdout")]
-    near = [space.nearest(t, "original", 1, n_jobs).row[:, 0] for t in ("original", "holdout")]
-    rows = space.rows("original")
-    links = coo_array((np.ones(rows.n), (rows.inverse, near[0])), shape=(rows.size, rows.size))
-    chain = connected_components(links, directed=False)[1]
-    return [np.concatenate(by_release), chain[np.concatenate([rows.inverse, near[1]])]]
-
-
-def _weight(pair: Pair, name: str, bins: int) -> float:
-    """1 / entropy (natural logarithm) of the column in the original, 0 for a constant; missing is a level."""
+def _weight(pair: Pair, name: str, bins: int, tables: Sequence[str] = ("original",)) -> float:
+    """1 / entropy (natural logarithm) of the column in some tables, 0 for a constant; missing is a level."""
     if pair.is_numeric(name):
-        values = pair.values(name, "original")
+        values = np.concatenate([pair.values(name, table) for table in tables])
         known = values[~np.isnan(values)]
         counts = (
             np.histogram(known, bins=bins)[0] if len(known) and known.min() < known.max() else np.array([len(known)])
         )
         counts = np.append(counts, len(values) - len(known))
     else:
-        codes = pair.codes(name).of("original")
+        codes = np.concatenate([pair.codes(name).of(table) for table in tables])
         counts = np.bincount(np.where(codes < 0, pair.codes(name).n_levels, codes))
     p = counts[counts > 0] / counts.sum()
     entropy = float(-(p * np.log(p)).sum())

@@ -12,7 +12,7 @@ from glasshouse.core.advice import TOO_NEAR
 from glasshouse.core.errors import InputError, NotApplicable
 from glasshouse.core.intervals import wilson
 from glasshouse.core.measure import measure
-from glasshouse.core.plain import p_value, percent
+from glasshouse.core.plain import percent
 from glasshouse.core.result import Result
 from glasshouse.core.streams import RandomState
 from glasshouse.disclosure.copying.closeness import (
@@ -20,17 +20,17 @@ from glasshouse.disclosure.copying.closeness import (
     DELUSION,
     NO_HOLDOUT,
     Closeness,
+    against,
     closeness,
     closest_release,
-    copying_limit,
-    p_above,
+    distance_ratio,
+    leak_limit,
     quantile_curve,
     ratio_of,
     sampled_note,
     sizes,
     surplus,
 )
-from glasshouse.engines.neighbours.search import TOL
 
 if TYPE_CHECKING:
     from glasshouse.data.pair import Pair
@@ -52,7 +52,7 @@ def _mean_ratio(result: Result) -> float | None:
     better="lower",
     range=(0, 1),
     needs=(),
-    limit=copying_limit(alone=(0.02, 0.05)),
+    limit=leak_limit(alone=(0.02, 0.05)),
     figures=("surplus",),
     cite=f"Platzer & Reutterer (2021); {DELUSION}",
     attacker="the release; distances are computed by the custodian",
@@ -100,7 +100,7 @@ def nndr(
     confidence : float, default 0.95
         Level of the interval.
     random_state : int, Generator or None, default 0
-        Seed of the sample of ``queries``.
+        Seed of the sample of ``queries`` and of the exchange of labels.
     n_jobs : int, optional
         Threads; changes no answer.
 
@@ -119,9 +119,10 @@ def nndr(
 
         r(i) = d1 / d2,   r(i) = 0 for an exact copy, even of a repeated original
 
-    The p value compares the two tables per release record (exact one-sided McNemar), widened where release records
-    equal each other or share an original. At unequal sizes the flags are replaced by the chance that r < threshold when
-    the larger table is cut at random: the two nearest left have ranks i < j with probability proportional to
+    The p value asks the same of originals and holdout together, without looking at the label: a release record with
+    r < threshold among all of them counts for its nearest one (for each of several equal ones in part), and labels are
+    exchanged. At unequal sizes the flags behind ``difference`` are replaced by the chance that r < threshold when the
+    larger table is cut at random: the two nearest left have ranks i < j with probability proportional to
     C(n - j, m - 2), n records cut to m.
 
     References
@@ -134,7 +135,7 @@ def nndr(
     >>> import glasshouse as gh
     >>> found = gh.disclosure.nndr(gh.data.load("case_study").pair("B"))
     >>> round(found.value, 3), round(found.holdout, 3), round(found.p_value, 3)
-    (0.113, 0.123, 0.197)
+    (0.113, 0.123, 0.0)
     """
     if not 0 < threshold <= 1:
         raise InputError(f"threshold must lie in (0, 1], not {threshold}")
@@ -155,13 +156,11 @@ def nndr(
     if found.holdout is not None and found.n_holdout >= 2:
         held = distance_ratio(found.holdout.distance)
         curves["holdout"] = quantile_curve(held)
-        against = held < threshold
-        baseline = float(against.mean())
-        shares, reference_shares = _at_equal_size(found, threshold, suspicious, against, n_jobs)
+        flagged = held < threshold
+        baseline = float(flagged.mean())
+        shares, reference_shares = _at_equal_size(found, threshold, suspicious, flagged, n_jobs)
         difference = float((shares - reference_shares).mean())
-        # release records that equal each other, or that share an original, are suspicious together
-        together = (found.query.inverse, found.original.row[:, 0], found.holdout.row[:, 0])
-        p = max(_mcnemar(shares, reference_shares), p_above(shares - reference_shares, *together))
+        p = found.label_test(pair, random_state, "nndr", found.pooled_ratio < threshold)[1].p
         excess = difference / (1 - baseline) if baseline < 1 else 0.0
         details |= {
             **_ratios("holdout", held),
@@ -170,7 +169,7 @@ def nndr(
             "difference_at_equal_size": difference,
             "p_difference": p,
         }
-        reference = f"{percent(baseline)} are to holdout records ({p_value(p)})"
+        reference = f"{percent(baseline)} are to holdout records: {against(p)}"
     else:
         own = distance_ratio(found.space.nearest("original", "original", 2, n_jobs).distance)
         baseline = float((own < threshold).mean())
@@ -199,27 +198,6 @@ def nndr(
     )
 
 
-def distance_ratio(distance: np.ndarray) -> np.ndarray:
-    """d1 / d2 per record; 0 where d1 is 0, 1 where there is no second record."""
-    first, second = distance[:, 0], distance[:, 1]
-    known = (first > TOL) & np.isfinite(second)
-    ratio = np.divide(first, second, out=np.ones_like(first), where=known)
-    return np.where(first <= TOL, 0.0, ratio)
-
-
-def _mcnemar(hit: np.ndarray, reference: np.ndarray) -> float:
-    """Exact one-sided McNemar p: are records suspicious against originals but not holdout in the majority?
-
-    Chances (tables cut to equal size) stand for flags; their sums are rounded against a finding.
-    """
-    from scipy.stats import binomtest
-
-    only_original = math.floor(float((hit * (1 - reference)).sum()) + TOL)
-    only_holdout = math.ceil(float((reference * (1 - hit)).sum()) - TOL)
-    discordant = only_original + only_holdout
-    return 1.0 if discordant == 0 else float(binomtest(only_original, discordant, 0.5, alternative="greater").pvalue)
-
-
 def _ratios(name: str, values: np.ndarray) -> dict[str, float]:
     return {
         f"mean_{name}": float(values.mean()),
@@ -229,10 +207,10 @@ def _ratios(name: str, values: np.ndarray) -> dict[str, float]:
 
 
 def _at_equal_size(
-    found: Closeness, threshold: float, suspicious: np.ndarray, against: np.ndarray, n_jobs: int | None
+    found: Closeness, threshold: float, suspicious: np.ndarray, flagged: np.ndarray, n_jobs: int | None
 ) -> tuple[np.ndarray, np.ndarray]:
     """Chance of being suspicious per release record, against tables cut to the same size."""
-    flags = suspicious.astype(float), against.astype(float)
+    flags = suspicious.astype(float), flagged.astype(float)
     if found.n_original == found.n_holdout:
         return flags
     records = {"original": found.n_original, "holdout": found.n_holdout}

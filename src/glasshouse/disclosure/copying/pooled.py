@@ -11,33 +11,30 @@ from dataclasses import dataclass
 import numpy as np
 
 from glasshouse.core.errors import NotApplicable
-from glasshouse.core.evidence import Counts, HeldLeak
-from glasshouse.core.limits import Evidence, Limit
+from glasshouse.core.evidence import Counts, Exposure, HeldLeak
 from glasshouse.core.streams import RandomState
 from glasshouse.data.arrays import Bools, Floats, Ints
 from glasshouse.data.pair import Pair
 from glasshouse.disclosure.copying.closeness import refuse_infinite
-from glasshouse.engines.exchange import Tested, exchange_scores, people_clusters
+from glasshouse.engines.exchange import Tested, exchange, exchange_scores, exposed_people, people_clusters
+from glasshouse.engines.neighbours.others import nearest_others
 from glasshouse.engines.neighbours.search import TOL, chosen_columns, gower_space
-
-# A copy of somebody who is unlike anybody else needs no minimum size to count: one test decides.
-COPY_LIMIT = Limit(
-    "difference",
-    warn=0.0,
-    fail=0.0,
-    evidence=Evidence(p=(0.05, 0.01)),
-    why="no real person's record may be released; shown against people never in the data",
-)
+from glasshouse.engines.pairs.equality import information, weight_of
 
 
 @dataclass(frozen=True)
 class Pooled:
-    """Original then holdout people: distance to the nearest other real person, to the release, and its nearest row."""
+    """Original then holdout people: distance to the nearest other real person, to the release, and its nearest row.
+
+    ``information`` says how surprising a record is, ``released`` how many records the release has.
+    """
 
     isolation: Floats
     reach: Floats
     row: Ints
     n: int
+    information: Floats
+    released: int
 
     def split(self, values: Floats | Bools) -> tuple[Floats, Floats]:
         """Values of original people, and of holdout people."""
@@ -70,32 +67,24 @@ def pooled(pair: Pair, columns: Sequence[str] | None, missing: str, n_jobs: int 
     space = gower_space(pair, chosen, missing)
 
     def compute() -> Pooled:
-        tables = ["original", *(["holdout"] if pair.has_holdout and pair.n("holdout") else [])]
-        isolation, reach, row = [], [], []
-        for table in tables:
-            others = [
-                space.nearest(table, other, 1, n_jobs).distance[:, 0] for other in tables if _has(pair, table, other)
-            ]
-            isolation.append(np.min(others, axis=0))
-            near = space.nearest(table, "released", 1, n_jobs)
-            reach.append(near.distance[:, 0])
-            row.append(np.asarray(near.index))
-        return Pooled(np.concatenate(isolation), np.concatenate(reach), np.concatenate(row), pair.n("original"))
+        others = nearest_others(space, pair, 1, n_jobs)
+        near = [space.nearest(table, "released", 1, n_jobs) for table in others]
+        return Pooled(
+            np.concatenate([found[:, 0] for found in others.values()]),
+            np.concatenate([found.distance[:, 0] for found in near]),
+            np.concatenate([np.asarray(found.index) for found in near]),
+            pair.n("original"),
+            information(pair, chosen)[: sum(pair.n(table) for table in others)],
+            pair.n("released"),
+        )
 
     return pair.memo(("pooled people", id(space)), compute)
 
 
-def _has(pair: Pair, table: str, other: str) -> bool:
-    """Whether there is another record to be near to."""
-    return table != other or pair.n(table) > 1
-
-
 def exact_scores(people: Pooled) -> Floats:
-    """(1 + rank share of the isolation)^3 where somebody unlike anybody else equals a released record, else 0."""
-    alone = people.isolation > TOL
-    # equal isolation, equal score, whatever the order of the rows
-    ranks = np.searchsorted(np.sort(people.isolation), people.isolation, side="right") / len(people.isolation)
-    return np.where(alone & (people.reach <= TOL), (1 + ranks) ** 3, 0.0)
+    """How surprising it is that somebody unlike anybody else equals a released record; 0 where nobody does."""
+    alone = (people.isolation > TOL) & (people.reach <= TOL)
+    return np.where(alone, weight_of(people.information, people.released), 0.0)
 
 
 def near_scores(people: Pooled) -> Floats:
@@ -109,25 +98,25 @@ def against_strangers(
     pair: Pair,
     flags: tuple[Floats, Floats],
     scores: tuple[Floats, Floats],
+    reachable: Floats,
     confidence: float,
     seed: RandomState,
     name: str,
-) -> tuple[HeldLeak, Tested | None]:
-    """The share of flagged people in original and holdout, and the exchange test of their scores."""
+) -> tuple[HeldLeak, Exposure | None, Tested | None]:
+    """The share of flagged people in original and holdout, how many are exposed, and the exchange of their scores."""
     members, strangers = flags
     if not len(strangers):
         counts = Counts(float(members.sum()), len(members))
-        return HeldLeak(holdout=None, difference=None, difference_interval=None, p_value=None, counts=counts), None
-    counts = Counts(float(members.sum()), len(members), float(strangers.sum()), len(strangers))
-    gap = counts.difference(confidence)
-    tested = exchange_scores(*scores, clusters=people_clusters(pair), random_state=seed, name=name)
-    return (
-        HeldLeak(
-            holdout=counts.control_rate,
-            difference=None if gap is None else gap[0],
-            difference_interval=None if gap is None else gap[1],
-            p_value=tested.p,
-            counts=counts,
-        ),
-        tested,
+        leak = HeldLeak(holdout=None, difference=None, difference_interval=None, p_value=None, counts=counts)
+        return leak, None, None
+    clusters = people_clusters(pair)
+    found = exchange(members, strangers, clusters=clusters, confidence=confidence, random_state=seed, name=name)
+    tested = exchange_scores(*scores, clusters=clusters, random_state=seed, name=name)
+    leak = HeldLeak(
+        holdout=found.counts.control_rate,
+        difference=found.difference,
+        difference_interval=found.interval,
+        p_value=tested.p,
+        counts=found.counts,
     )
+    return leak, exposed_people(members, strangers, clusters, reachable, confidence), tested

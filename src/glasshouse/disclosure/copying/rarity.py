@@ -9,25 +9,25 @@ import numpy as np
 
 from glasshouse.core.advice import PEOPLE_NEARLY_COPIED
 from glasshouse.core.errors import InputError
-from glasshouse.core.evidence import Counts
 from glasshouse.core.intervals import wilson
+from glasshouse.core.limits import LEAK_LIMIT
 from glasshouse.core.measure import measure
-from glasshouse.core.plain import p_value, percent
+from glasshouse.core.plain import percent
 from glasshouse.core.result import Result
 from glasshouse.core.streams import RandomState, generator
 from glasshouse.core.words import SIMILARITY
-from glasshouse.disclosure.copying.pooled import COPY_LIMIT
-from glasshouse.engines.exchange import exchange_scores, people_clusters
+from glasshouse.disclosure.copying.closeness import against
+from glasshouse.engines.canonical import canonical
+from glasshouse.engines.exchange import exchange, exchange_best, exposed_people, few_alarms, people_clusters
 from glasshouse.engines.neighbours.search import chosen_columns
 from glasshouse.engines.pairs.agreement import rarity_agreement
+from glasshouse.engines.pairs.equality import CERTAIN, EXPECTED, equals, weight_of
 
 if TYPE_CHECKING:
-    from glasshouse.data.arrays import Ints
+    from glasshouse.data.arrays import Floats, Ints
     from glasshouse.data.pair import Pair
 
 WORK = 4_000_000_000  # cells compared; above it a stated random sample of people is asked
-STANDS_OUT = 0.99
-HIGHEST = 30.0  # exp of more is the same certainty and only drowns the rest
 
 
 @measure(
@@ -37,16 +37,16 @@ HIGHEST = 30.0  # exp of more is the same certainty and only drowns the rest
     title="Rare agreement",
     better="lower",
     needs=("holdout",),
-    limit=COPY_LIMIT,
+    limit=LEAK_LIMIT,
     cite="after Fellegi & Sunter (1969), a theory for record linkage: agreement weighed by the rarity of the value",
     attacker="every column of some people, some of them wrong",
     caveats=SIMILARITY,
     cost="pairs",
     tier="default",
     group="rare agreement",
+    alone="warn",
     advice=PEOPLE_NEARLY_COPIED,
     audited=True,
-    alone="warn",
     on_map=True,
 )
 def rare_agreement(
@@ -79,15 +79,23 @@ def rare_agreement(
     Returns
     -------
     Result
-        ``value`` is the share of original people whose gap lies above the 99 % point of all real people's, ``holdout``
-        the same of holdout people, ``difference`` the leak and ``p_value`` the exchange test. ``records`` gives each
-        original the released row that fits best.
+        ``value`` is the share of original people with a score that at most 1 % of holdout people reach, ``holdout``
+        that share of holdout people, ``difference`` the leak and ``p_value`` the exchange test. ``records`` gives each
+        original its score, its gap and the released row that fits best.
 
     Notes
     -----
     For a real person j and a released record i, agreement is the sum over columns of -log(share of real people who
-    agree with j at least as closely). The gap is the best agreement minus the second best over the release, and the
-    score exchanged is exp(gap) - 1: it approximates the likelihood ratio of "copied" against "independent".
+    agree with j at least as closely), and g_j the best agreement minus the second best over the release. Where a
+    released record equals j in all columns but at most one, and no other real person does, e_j is the agreement in
+    those columns; with clusters, another person is one of another cluster. Two scores are exchanged together,
+
+        log(1 + 0.01 (e^(g_j) - 1))   and   log(1 + 0.01 e^(e_j) / m),   m released records,
+
+    both approximations of the log-likelihood ratio of "one person in a hundred was copied" against "nobody was", and
+    the p value is that of the smaller p value of the two. One redrawn cell, or a column of pure noise, costs e_j one
+    column; noise in many columns costs g_j little. A person's ``score`` is the share of people below, by the better of
+    the two.
 
     References
     ----------
@@ -101,70 +109,96 @@ def rare_agreement(
     """
     chosen = chosen_columns(pair, columns)
     n, m = pair.n("original"), pair.n("holdout")
-    asked, notes = _asked(pair, people, len(chosen), random_state)
-    found = rarity_agreement(pair, chosen, asked)
-    gap = np.minimum(found.gap, HIGHEST)
+    asked, notes = _asked(pair, people, chosen, random_state)
+    found, alike = rarity_agreement(pair, chosen, asked), equals(pair, chosen)
     members = asked < n
-    score = np.expm1(gap)
+    fit = weight_of(alike.partial[asked], pair.n("released"))
+    parts = (_ratio(found.gap), fit)
+    score = np.max([_tail(part) for part in parts], axis=0)
     clusters = people_clusters(pair)
     if clusters is not None:
         pooled = np.concatenate(clusters)[asked]
         clusters = pooled[members], pooled[~members]
-    tested = exchange_scores(
-        score[members], score[~members], clusters=clusters, random_state=random_state, name="rare_agreement"
+    p, each = exchange_best(
+        [part[members] for part in parts],
+        [part[~members] for part in parts],
+        clusters=clusters,
+        random_state=random_state,
+        name="rare_agreement",
     )
-    cut = float(np.quantile(gap, STANDS_OUT, method="higher"))
-    flags = (gap >= cut) & (gap > 0)
-    counts = _counts(flags, members)
-    interval = counts.difference(confidence)
-    rate = counts.rate
+    flags, strangers, cut = few_alarms(score[members], score[~members])
+    shown = exchange(
+        flags, strangers, clusters=clusters, confidence=confidence, random_state=random_state, name="rare_agreement"
+    )
+    # the score a verbatim copy would have
+    information = alike.information[asked]
+    equal = np.where(alike.alone[asked], weight_of(information, pair.n("released")), 0.0)
+    possible = np.maximum(_tail(parts[0], _ratio(information - found.best)), _tail(fit, equal))
+    rate, control = shown.counts.rate, shown.counts.control_rate or 0.0
 
     def records() -> Mapping[str, np.ndarray]:
         own = asked[members]
-        made = {"stands_out": flags[members], "gap": gap[members], "released_row": found.row[members]}
+        row = np.where(fit > 0, alike.row[asked], found.row)
+        made = {
+            "stands_out": flags,
+            "score": score[members],
+            "gap": found.gap[members],
+            "released_row": np.ma.MaskedArray(row[members], ~flags),
+        }
         return {name: _full(values, own, n) for name, values in made.items()}
 
     return Result(
         value=rate,
-        baseline=counts.control_rate,
-        holdout=counts.control_rate,
-        interval=wilson(counts.successes, counts.attempts, confidence),
-        difference=None if interval is None else interval[0],
-        difference_interval=None if interval is None else interval[1],
-        p_value=tested.p,
-        counts=counts,
+        baseline=control,
+        holdout=control,
+        interval=wilson(shown.counts.successes, shown.counts.attempts, confidence),
+        difference=shown.difference,
+        difference_interval=shown.interval,
+        p_value=p,
+        counts=shown.counts,
+        exposure=exposed_people(flags, strangers, clusters, possible[members] >= cut, confidence),
         details={
             "n_asked": len(asked),
             "n_people": n + m,
-            "gap_cut": cut,
-            "mean_score": float(score[members].mean()),
-            "mean_score_holdout": float(score[~members].mean()),
-            "null_sd": tested.null_sd,
-            "deals": tested.deals,
+            "n_stand_out": int(flags.sum()),
+            "n_equal_but_one_column": int((fit[members] > 0).sum()),
+            "score_cut": cut,
+            "p_gap": each[0],
+            "p_equal_but_one_column": each[1],
         },
         sentence=f"{percent(rate)} of original people are fitted by one released record far better than by any other, "
-        f"{percent(counts.control_rate or 0.0)} of people never in the data ({p_value(tested.p)}). {SIMILARITY}",
+        f"{percent(control)} of people never in the data: {against(p)}. {SIMILARITY}",
         warnings=notes,
         records=records,
         flag="stands_out",
-        rank="gap",
+        rank="score",
     )
 
 
-def _asked(pair: Pair, people: int | None, columns: int, random_state: RandomState) -> tuple[Ints, list[str]]:
+def _ratio(gap: Floats) -> Floats:
+    """log(1 + 0.01 (e^gap - 1)), 0 where nothing stands out."""
+    return np.asarray(np.log1p(EXPECTED * np.expm1(np.clip(gap, 0.0, CERTAIN))))
+
+
+def _tail(scores: Floats, asked: Floats | None = None) -> Floats:
+    """Share of people with a lower score, 0 for no score: what two scores have in common."""
+    asked = scores if asked is None else asked
+    below = np.searchsorted(np.sort(np.round(scores, 9)), np.round(asked, 9), side="left") / len(scores)
+    return np.where(asked > 0, below, 0.0)
+
+
+def _asked(pair: Pair, people: int | None, columns: Sequence[str], random_state: RandomState) -> tuple[Ints, list[str]]:
     """Positions in original and holdout laid end to end, and the note when they are not all."""
     size = pair.n("original") + pair.n("holdout")
     if people is not None and people < 2:
         raise InputError(f"people must be at least 2, not {people}")
-    most = max(2_000, WORK // max(pair.n("released") * columns, 1)) if people is None else people
+    most = max(2_000, WORK // max(pair.n("released") * len(columns), 1)) if people is None else people
     if most >= size:
         return np.arange(size), []
-    chosen = np.sort(generator(random_state, "rare_agreement", "people").choice(size, most, replace=False))
+    drawn = generator(random_state, "rare_agreement", "people").choice(size, most, replace=False)
+    # the same people whatever the order of the rows
+    chosen = np.sort(canonical(pair, columns).order("original", "holdout")[drawn])
     return chosen, [f"asked about {most:,} of {size:,} real people, drawn at random; people={size} asks about all"]
-
-
-def _counts(flags: np.ndarray, members: np.ndarray) -> Counts:
-    return Counts(int(flags[members].sum()), int(members.sum()), int(flags[~members].sum()), int((~members).sum()))
 
 
 def _full(values: np.ndarray, at: Ints, n: int) -> np.ndarray:
@@ -172,7 +206,7 @@ def _full(values: np.ndarray, at: Ints, n: int) -> np.ndarray:
     if len(at) == n:
         return values
     placed = np.zeros(n, values.dtype)
-    placed[at] = values
+    placed[at] = np.ma.getdata(values)
     hidden = np.ones(n, bool)
-    hidden[at] = False
+    hidden[at] = np.ma.getmaskarray(values)
     return np.ma.MaskedArray(placed, hidden)

@@ -9,12 +9,15 @@ import numpy as np
 
 from glasshouse.core.advice import LINKED
 from glasshouse.core.errors import InputError, NotApplicable, listed
+from glasshouse.core.evidence import Exposure
 from glasshouse.core.measure import measure
 from glasshouse.core.result import Result
 from glasshouse.core.streams import RandomState, generator
 from glasshouse.data.pair import Pair
 from glasshouse.disclosure.gdpr.links import Spaces, linked
-from glasshouse.disclosure.gdpr.statistics import CITE, LIMIT, Attack, Side, difference_interval, report, sample
+from glasshouse.disclosure.gdpr.statistics import CITE, LEAK, Attack, Side, difference_interval, report, sample
+from glasshouse.engines.canonical import canonical
+from glasshouse.engines.exchange import exchange, exposed_people, people_clusters
 from glasshouse.engines.neighbours.encoding import encode_pair
 from glasshouse.engines.neighbours.search import RULES, Space
 
@@ -31,7 +34,7 @@ Split: TypeAlias = tuple[tuple[str, ...], tuple[str, ...]]  # what each side kno
     threat="identity",
     better="lower",
     range=(0, 1),
-    limit=LIMIT,
+    limit=LEAK,
     figures=("over_naive",),
     audited=True,
     cost="neighbours",
@@ -107,8 +110,10 @@ def linkability(
         |M0 n M1| / (|M0| |M1|)
 
     Baseline: two random k-subsets of n records meet with probability 1 - C(n - k, k) / C(n, k). Each person is asked on
-    their own, so the bridge needs no equal sizes; in the release direction the larger of original and holdout is
-    thinned to the size of the smaller.
+    their own, so the bridge needs no equal sizes: for the p value members and strangers are looked up on one scale and
+    their labels, of whole clusters, exchanged. A released record is no person: in the release direction the larger of
+    original and holdout is thinned to the size of the smaller, and the p value comes from the interval of the
+    difference.
 
     References
     ----------
@@ -120,7 +125,7 @@ def linkability(
     >>> import glasshouse as gh
     >>> found = gh.disclosure.linkability(gh.data.load("health").pair(), n_splits=3)
     >>> round(found.value, 3), round(found.baseline, 3), round(found.difference, 3)
-    (0.027, 0.001, 0.025)
+    (0.034, 0.001, 0.032)
     """
     if direction not in DIRECTIONS:
         raise InputError(f"direction must be one of {listed(DIRECTIONS)}, not {direction!r}")
@@ -129,14 +134,17 @@ def linkability(
     splits = _splits(pair, columns, n_splits, generator(random_state, "linkability", "splits"))
     searched = "released" if direction == "bridge" else "original"
     queried = "original" if direction == "bridge" else "released"
-    targets = sample(pair.n(queried), n_attacks, generator(random_state, "linkability", queried))
+    targets = _drawn(pair, queried, n_attacks, random_state)
 
-    def two_sides(split: Split, people: str) -> Spaces:
+    def two_sides(split: Split, people: str | None) -> Spaces:
         # random cuts are not kept on the pair: they would only fill its memory
         first, second = (attack_space(pair, side, missing, people, keep=columns is not None) for side in split)
         return first, second
 
-    spaces = [two_sides(split, "original") for split in splits]
+    # an attacker who names the columns scales them by the people attacked, as the published method does; random cuts
+    # are on one scale for members and strangers
+    own, other = ("original", "holdout") if columns is not None else (None, None)
+    spaces = [two_sides(split, own) for split in splits]
     attacked = [linked(two, queried, targets, searched, None, k, n_jobs) for two in spaces]
     probability = np.mean([a.probability for a in attacked], axis=0)
     n = len(probability)
@@ -151,7 +159,14 @@ def linkability(
     if len(splits) > 1:
         rates = [float(a.probability.mean()) for a in attacked]
         details |= {"split_min": min(rates), "split_max": max(rates), "split_sd": float(np.std(rates, ddof=1))}
-    strangers = [two_sides(split, "holdout") for split in splits] if pair.has_holdout else []
+    strangers: list[Spaces] = []
+    exchanged: tuple[float, Exposure] | None = None
+    if pair.has_holdout:
+        strangers = spaces if other is None else [two_sides(split, other) for split in splits]
+    if pair.has_holdout and direction == "bridge":
+        alike = spaces if other is None else [two_sides(split, None) for split in splits]
+        asked = (targets, _drawn(pair, "holdout", n_attacks, random_state))
+        exchanged = _exchanged(pair, alike, asked, k, confidence, random_state, n_jobs)
     whole = _control(
         pair,
         spaces,
@@ -183,7 +198,36 @@ def linkability(
         records=records if direction == "bridge" else None,
         flag="linked" if direction == "bridge" else None,
         decisive=pair.n(searched) >= ENOUGH_TO_TELL,
+        exchanged=exchanged,
     )
+
+
+def _drawn(pair: Pair, table: str, wanted: int | None, random_state: RandomState) -> np.ndarray | None:
+    """Record numbers to attack, the same people whatever the order of the rows; None for all of them."""
+    chosen = sample(pair.n(table), wanted, generator(random_state, "linkability", table))
+    return None if chosen is None else np.sort(canonical(pair, pair.columns).order(table)[chosen])
+
+
+def _exchanged(
+    pair: Pair,
+    spaces: list[Spaces],
+    asked: tuple[np.ndarray | None, np.ndarray | None],
+    k: int,
+    confidence: float,
+    random_state: RandomState,
+    n_jobs: int | None,
+) -> tuple[float, Exposure]:
+    """Members and strangers looked up on one scale: the p value of exchanged labels, and the people exposed."""
+    members, strangers = (
+        np.mean([linked(two, table, targets, "released", None, k, n_jobs).probability for two in spaces], axis=0)
+        for table, targets in zip(("original", "holdout"), asked, strict=True)
+    )
+    clusters = people_clusters(pair)
+    if clusters is not None:
+        own, other = (ids if at is None else ids[at] for ids, at in zip(clusters, asked, strict=True))
+        clusters = own, other
+    p = exchange(members, strangers, clusters=clusters, random_state=random_state, name="linkability").p
+    return p, exposed_people(members, strangers, clusters, confidence=confidence)
 
 
 def _control(
@@ -204,7 +248,7 @@ def _control(
     if not pair.has_holdout:
         return Attack(attack, baseline, None)
     if direction == "bridge":
-        chosen = sample(pair.n("holdout"), n_attacks, generator(random_state, "linkability", "holdout"))
+        chosen = _drawn(pair, "holdout", n_attacks, random_state)
         fresh = [linked(two, "holdout", chosen, "released", None, k, n_jobs) for two in strangers]
         details["control"] = fresh[0].counts(len(spaces))
         rate = np.mean([f.probability for f in fresh], axis=0)
@@ -255,7 +299,7 @@ def _splits(
     pair: Pair, columns: Sequence[Sequence[str]] | None, n_splits: int, rng: np.random.Generator
 ) -> list[Split]:
     if columns is None:
-        names = pair.columns
+        names = sorted(pair.columns)
         if len(names) < 2:
             raise NotApplicable(
                 "linkability needs two columns in common, one for each side of the link; release more columns"
@@ -280,11 +324,11 @@ def _splits(
     return [(first, second)]
 
 
-def attack_space(pair: Pair, columns: Sequence[str], missing: str, people: str, keep: bool = True) -> Space:
+def attack_space(pair: Pair, columns: Sequence[str], missing: str, people: str | None, keep: bool = True) -> Space:
     """Release and attacked people under one scaling: what an attacker with these targets and the release would compute.
 
-    Each side of the comparison is scaled by its own targets and the release, so original and holdout people are
-    treated alike.
+    ``people`` names the table attacked; None puts all tables on one scale, so that members and strangers are asked in
+    exactly the same way.
     """
     chosen = tuple(columns)
     unknown = [name for name in chosen if name not in pair.columns]
@@ -297,6 +341,6 @@ def attack_space(pair: Pair, columns: Sequence[str], missing: str, people: str, 
         raise InputError(f"missing must be one of {listed(RULES)}, not {missing!r}")
 
     def build() -> Space:
-        return Space(encode_pair(pair, chosen, missing, None, ("released", people)))
+        return Space(encode_pair(pair, chosen, missing, None, None if people is None else ("released", people)))
 
     return pair.memo(("attack_space", chosen, missing, people), build) if keep else build()

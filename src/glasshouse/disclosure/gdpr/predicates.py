@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, TypeAlias
 import numpy as np
 
 from glasshouse.core.errors import InputError, listed
+from glasshouse.engines.canonical import canonical
 
 if TYPE_CHECKING:
     from glasshouse.data.pair import Pair
@@ -70,7 +71,8 @@ class Board:
         self._codes = [pair.codes(c) for c in columns]
         self.numeric = np.array([pair.is_numeric(c) for c in columns])
         self.levels = np.array([c.n_levels for c in self._codes], np.int32)
-        self.released = self.table("released")
+        # drawn from in an order that depends on neither rows nor labels
+        self.released = self.table("released")[canonical(pair, columns).order("released")]
         self._sorted: dict[str, Sorted] = {}
 
     @cached_property
@@ -96,7 +98,10 @@ class Board:
         return self._sorted[table]
 
     def univariate(self, rows: np.ndarray) -> Predicates:
-        """Every condition on one column that exactly one of ``rows`` meets, by the four forms of the attack."""
+        """Every condition on one column that exactly one of ``rows`` meets, by the four forms of the attack.
+
+        In the order of the rows they fit, which is that of no label.
+        """
         parts = []
         for v, codes in enumerate(rows.T):
             occurs = np.bincount(codes + 1, minlength=1)
@@ -114,7 +119,11 @@ class Board:
             if bounds:
                 low, high = np.array(bounds, np.int32).T
                 parts.append(_single(np.full(len(low), v, np.int32), low, high))
-        return Predicates.join(parts) if parts else _single(*(np.empty(0, np.int32),) * 3)
+        if not parts:
+            return _single(*(np.empty(0, np.int32),) * 3)
+        made = Predicates.join(parts)
+        fitted = Sorted(rows, self.levels).count(made)[1][:, 0]
+        return made.take(np.lexsort((made.high[:, 0], made.low[:, 0], made.column[:, 0], fitted)))
 
     def multivariate(
         self, rows: np.ndarray, wanted: int, width: int, rng: np.random.Generator, most: int

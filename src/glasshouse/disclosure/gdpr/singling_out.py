@@ -8,13 +8,15 @@ import numpy as np
 
 from glasshouse.core.advice import SINGLED_OUT
 from glasshouse.core.errors import InputError, NotApplicable, listed
+from glasshouse.core.evidence import Exposure
 from glasshouse.core.intervals import normal_quantile
 from glasshouse.core.measure import measure
 from glasshouse.core.result import Result
 from glasshouse.core.streams import RandomState, generator
 from glasshouse.data.pair import Pair
 from glasshouse.disclosure.gdpr.predicates import Board, Description, Predicates
-from glasshouse.disclosure.gdpr.statistics import CITE, LIMIT, Attack, Side, difference_interval, phi, report
+from glasshouse.disclosure.gdpr.statistics import CITE, LEAK, Attack, Side, difference_interval, phi, report
+from glasshouse.engines.exchange import exchange_scores, exposed_people, people_clusters
 
 MODES = ("multivariate", "univariate")
 LISTED, EXCHANGES = 40, 400
@@ -26,7 +28,7 @@ LISTED, EXCHANGES = 40, 400
     threat="identity",
     better="lower",
     range=(0, 1),
-    limit=LIMIT,
+    limit=LEAK,
     figures=("over_naive",),
     audited=True,
     cost="cells",
@@ -106,7 +108,9 @@ def singling_out(
 
     has mean zero without extrapolating to a size nobody observed, and ``holdout`` is the attack rate less this
     difference. One unusual person meets many descriptions, so the interval of the difference comes from exchanging
-    original and holdout people at random, not from the number of descriptions.
+    original and holdout people at random, not from the number of descriptions. The p value asks who is singled out
+    among original and holdout together (with clusters: all who fit belong to one), scores a person by log(1 +
+    descriptions that do so), and exchanges the labels; ``exposure`` counts those people.
 
     References
     ----------
@@ -119,7 +123,7 @@ def singling_out(
     >>> import glasshouse as gh
     >>> found = gh.disclosure.singling_out(gh.data.load("health").pair(), n_attacks=500)
     >>> round(found.value, 3), round(found.baseline, 3), round(found.difference, 3)
-    (0.32, 0.064, 0.102)
+    (0.314, 0.048, 0.088)
     """
     if mode not in MODES:
         raise InputError(f"mode must be one of {listed(MODES)}, not {mode!r}")
@@ -142,6 +146,7 @@ def singling_out(
     naive = board.random(n, width, generator(random_state, "singling_out", "baseline"))
     naive_hits = int((board.count("original", naive, stop_at=2)[0] == 1).sum())
     attack = _compare(pair, board, made, matches, first, naive_hits, confidence, random_state)
+    exchanged = _exchanged(pair, board, made, confidence, random_state) if pair.has_holdout else None
     successes = made.take(np.flatnonzero(hit)[:20])
     said = (
         []
@@ -174,11 +179,33 @@ def singling_out(
         warnings=said,
         decisive=True,
         aims=pair.n("original"),
+        exchanged=exchanged,
     )
 
 
+def _exchanged(
+    pair: Pair, board: Board, made: Predicates, confidence: float, random_state: RandomState
+) -> tuple[float, Exposure]:
+    """People singled out among original and holdout together: the p value of exchanged labels, and those exposed."""
+    clusters = people_clusters(pair)
+    n, size = pair.n("original"), pair.n("original") + pair.n("holdout")
+    kin = np.arange(size) if clusters is None else np.concatenate(clusters)
+    lists = [board.sorted(table).count(made, room=LISTED) for table in ("original", "holdout")]
+    matches = lists[0][0] + lists[1][0]
+    who = np.hstack([lists[0][1], np.where(lists[1][1] >= 0, lists[1][1] + n, -1)])
+    known = who >= 0
+    of = kin[np.maximum(who, 0)]
+    # all who fit are records of one person
+    single = np.where(known, of, size + kin.max()).min(axis=1) == np.where(known, of, -1).max(axis=1)
+    single &= (matches > 0) & (known.sum(axis=1) == matches)
+    fits = np.bincount(who[single][known[single]], minlength=size)
+    score, flags = np.log1p(fits), fits > 0
+    p = exchange_scores(score[:n], score[n:], clusters=clusters, random_state=random_state, name="singling_out").p
+    return p, exposed_people(flags[:n], flags[n:], clusters, confidence=confidence)
+
+
 def _columns(pair: Pair, columns: Sequence[str] | None) -> tuple[str, ...]:
-    chosen = tuple(pair.columns if columns is None else dict.fromkeys(columns))
+    chosen = tuple(sorted(pair.columns if columns is None else set(columns)))  # columns are drawn in one order
     unknown = [c for c in chosen if c not in pair.columns]
     if unknown:
         raise InputError(

@@ -13,15 +13,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TypedDict
 
 import numpy as np
 
-from glasshouse.core.evidence import Counts
+from glasshouse.core.evidence import Counts, Exposure
 from glasshouse.core.intervals import Interval, normal_quantile, wilson
-from glasshouse.core.limits import Limit
-from glasshouse.core.plain import percent, points
+from glasshouse.core.limits import LEAK_LIMIT, Limit
+from glasshouse.core.plain import p_value, percent, points
 from glasshouse.core.result import Result
 from glasshouse.engines.exchange import upper_tail
 
@@ -39,6 +39,9 @@ LIMIT = Limit(
         "over_naive", fail=OVERWHELMING, passes=False, why="more than knowledge about the population explains"
     ),
 )
+# The same without a holdout; with one, members and strangers are exchanged.
+LEAK = replace(LEAK_LIMIT, without_holdout=LIMIT.without_holdout)
+LEVEL = 0.05
 _ONE_SD = 0.6826894921370859  # the confidence whose interval reaches one standard deviation to either side
 NO_CONTROL = (
     "No holdout: the attack and its naive baseline are given, but part of any success is knowledge about the "
@@ -228,8 +231,12 @@ def report(
     decisive: bool = False,
     compared_with: str = "people never in the data",
     aims: int = 1,
+    exchanged: tuple[float, Exposure] | None = None,
 ) -> Result:
     """The common shape of an attack's result. ``guess`` and ``success`` are the words of its sentence.
+
+    ``exchanged`` has the p value of members and strangers exchanged, and the people exposed, where the attack asks both
+    alike; without it the p value comes from the interval of the difference.
 
     ``decisive``: without a control, a rate whose lower limit is more than 0.5 above the naive one fails. Only for
     attacks that knowledge about the population alone cannot carry that far.
@@ -253,6 +260,7 @@ def report(
         **compat(attack, confidence),
         "compat": compat(attack, confidence),
     }
+    p, exposed = exchanged or (attack.p_value(), None)
     rate, naive = attack.attack.rate, None if attack.baseline is None else attack.baseline.rate
     over_naive = None
     if gap is None or control is None:
@@ -269,6 +277,8 @@ def report(
     else:
         low, high = gap[1]
         meaning = "more than chance explains" if low > 0 else "less, not more" if high < 0 else "no clear difference"
+        if exchanged is not None and p is not None:
+            meaning = f"{'no more' if p >= LEVEL else 'more'} than for people never in the data, {p_value(p)}"
         limits = f"{percent(confidence, 0)} interval {100 * low:+.1f} to {points(high)}"
         held = percent(control.rate)
         compared = f", {held} for {compared_with}: {meaning} (difference {points(gap[0])}, {limits})"
@@ -290,8 +300,9 @@ def report(
         excess_interval=None if surplus is None else surplus[1],
         difference=None if gap is None else gap[0],
         difference_interval=None if gap is None else gap[1],
-        p_value=attack.p_value(),
+        p_value=p,
         counts=attack.counts(aims),
+        exposure=exposed,
         figures={"over_naive": over_naive if decisive else None},
         details=figures,
         sentence=(

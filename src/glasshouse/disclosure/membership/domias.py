@@ -9,17 +9,21 @@ import numpy as np
 
 from glasshouse.core.advice import MEMBERSHIP
 from glasshouse.core.errors import InputError
+from glasshouse.core.limits import LEAK_LIMIT
 from glasshouse.core.measure import measure
 from glasshouse.core.result import Result
 from glasshouse.core.streams import RandomState, generator
 from glasshouse.disclosure.membership.scores import (
-    AUC_LIMITS,
+    Alike,
     Separation,
     attack_result,
     check_holdout,
     placement_auc,
     separate,
 )
+from glasshouse.engines.canonical import canonical
+from glasshouse.engines.exchange import people_clusters
+from glasshouse.engines.neighbours.others import nearest_others
 from glasshouse.engines.neighbours.search import Space, gower_space
 
 if TYPE_CHECKING:
@@ -30,6 +34,7 @@ _KERNEL_NEIGHBOURS = 50
 RADII = (0.05, 0.1, 0.2)
 COUNTED_PEOPLE = 20_000
 DENSITIES = ("knn", "kde", "count")
+PEOPLE = ("original", "holdout")
 Halves: TypeAlias = tuple[np.ndarray, np.ndarray]
 Score: TypeAlias = Callable[[np.ndarray, np.ndarray], np.ndarray]
 Lists: TypeAlias = dict[str, np.ndarray]
@@ -42,7 +47,7 @@ Lists: TypeAlias = dict[str, np.ndarray]
     better="lower",
     range=(0, 1),
     needs=("holdout",),
-    limit=AUC_LIMITS,
+    limit=LEAK_LIMIT,
     cite="van Breugel, Sun, Qian & van der Schaar (2023), Membership inference attacks against synthetic data, AISTATS",
     attacker="every column of the person, the release, and a sample of the population without that person",
     caveats="Sees local overfitting and copies; a leak elsewhere in the distribution escapes it.",
@@ -71,7 +76,7 @@ def domias(
 
     A person is likely a member where released records are dense although other people of the population are not. One
     half of the holdout serves as the sample of the population while the other half is tested as non-members, then they
-    swap, and the AUCs are averaged.
+    swap, and the AUCs are averaged. The test asks everybody alike: against all other real people.
 
     Parameters
     ----------
@@ -95,7 +100,7 @@ def domias(
     confidence : float, default 0.95
         Level of the intervals.
     random_state : int, Generator or None, default 0
-        Seed of the halves of the holdout.
+        Seed of the halves of the holdout and of the exchange of clusters.
     n_jobs : int, optional
         Threads; changes no answer.
 
@@ -103,11 +108,11 @@ def domias(
     -------
     Result
         ``value``: AUC, the share of comparisons of a member with a non-member the attacker gets right (0.5 without a
-        leak); ``baseline``: 0.5. ``difference``: members minus holdout people above the score that 1 % of holdout
-        people exceed, with interval; ``p_value``: that of swapped labels; ``counts`` and ``operating``: hits and false
-        alarms at a few thresholds. ``details``: interval and advantage (largest TPR - FPR), TPR at 1 % and 0.1 % false
-        alarms, the least AUC this holdout could have detected, the AUC with five neighbours.
-        ``records``: per original its ``score`` and whether it is ``exposed``.
+        leak); ``baseline``: 0.5. ``difference``: members minus holdout people at or above the score that 1 % of holdout
+        people reach (one of them, if 1 % are fewer), with interval; ``p_value``: that of exchanged labels; ``counts``
+        and ``operating``: hits and false alarms at a few thresholds. ``details``: interval and advantage (largest TPR -
+        FPR), TPR at 1 % and 0.1 % false alarms, the least AUC this holdout could have detected, the AUC with five
+        neighbours. ``records``: per original its ``score`` and whether it is ``exposed``.
 
     Notes
     -----
@@ -121,7 +126,9 @@ def domias(
                 column, cut after the 50 nearest records
         count   records within the radius, one added, each per record of its table
 
-    The interval of the AUC is DeLong's, widened for people judged by the same release record.
+    The interval of the AUC is DeLong's, widened for people judged by the same release record. For ``difference``, the
+    p value and ``records`` everybody is asked alike: R is original and holdout together without the person asked (and
+    without their cluster, for "knn" and "kde"), and the labels, of whole clusters, are exchanged.
 
     References
     ----------
@@ -134,7 +141,7 @@ def domias(
     >>> import glasshouse as gh
     >>> found = gh.disclosure.domias(gh.data.load("health").pair())
     >>> round(found.value, 3), round(found.p_value, 3)
-    (0.667, 0.0)
+    (0.674, 0.0)
     """
     if density not in DENSITIES:
         raise InputError(f"density must be one of {', '.join(DENSITIES)}, not {density!r}")
@@ -142,20 +149,26 @@ def domias(
         raise InputError(f"k must be a positive number of neighbours, not {k}")
     check_holdout(pair, columns, at_least=4)
     space = gower_space(pair, columns, missing)
-    halves = holdout_halves(space, pair.n("holdout"), random_state)
+    halves = holdout_halves(canonical(pair, space.columns).records["holdout"], random_state)
     most = min(pair.n("released"), len(halves[0]), len(halves[1]))
     neighbours = min(k, most)
     details: dict[str, object] = {"density": density, "k": neighbours}
     if density == "knn":
         lists = _neighbour_lists(space, halves, min(max(k, 5), most), n_jobs)
         scores = _knn_scores(lists, neighbours)
-        details["auc_k5"] = _swapped(_knn_scores(lists, min(5, most)), halves, confidence)[0].auc
+        details["auc_k5"] = _swapped(_knn_scores(lists, min(5, most)), halves, confidence).auc
+        real = nearest_others(space, pair, neighbours, n_jobs)
+        asked = [_log_ratio(real[t][:, neighbours - 1], lists[t][:, neighbours - 1]) for t in PEOPLE]
     elif density == "kde":
         scores = _kde_scores(space, halves, n_jobs)
+        asked = _kde_alike(space, pair, n_jobs)
     else:
-        scores = _count_scores(space, halves, _radius(space, radius, n_jobs), n_jobs)
-    members, others = (space.nearest(t, "released", 1, n_jobs).row[:, 0] for t in ("original", "holdout"))
-    found, member_scores = _swapped(scores, halves, confidence, (members, others))
+        within = _radius(space, radius, n_jobs)
+        scores = _count_scores(space, halves, within, n_jobs)
+        asked = [np.log(ratio) for ratio in _count_ratios(space, within, n_jobs).values()]
+    judged_by = tuple(space.nearest(t, "released", 1, n_jobs).row[:, 0] for t in PEOPLE)
+    alike = Alike(asked[0], asked[1], people_clusters(pair))
+    found = _swapped(scores, halves, confidence, (judged_by[0], judged_by[1]), alike, random_state)
     if counts or (counts is None and pair.n("original") + pair.n("holdout") <= COUNTED_PEOPLE):
         chosen = _radius(space, radius, n_jobs)
         radii = sorted({*RADII, round(chosen, 6)}) if density == "count" else RADII
@@ -163,28 +176,25 @@ def domias(
         details |= {"domias_count": counted, **counted}
     return attack_result(
         found,
-        member_scores,
+        alike.members,
         attacker="An attacker who compares densities",
         details=details,
         n_others=pair.n("holdout"),
+        confidence=confidence,
     )
 
 
-def holdout_halves(space: Space, n: int, random_state: RandomState) -> Halves:
+def holdout_halves(content: np.ndarray, random_state: RandomState) -> Halves:
     """A random half of the holdout and the rest; the same people whatever the order of the rows."""
-    ordered = np.argsort(space.encoded.ids["holdout"], kind="stable")
-    shuffled = ordered[generator(random_state, "holdout halves").permutation(n)]
+    n = len(content)
+    shuffled = np.argsort(content, kind="stable")[generator(random_state, "holdout halves").permutation(n)]
     return np.sort(shuffled[: n // 2]), np.sort(shuffled[n // 2 :])
 
 
 def counting(space: Space, radius: float, n_holdout: int, n_jobs: int | None) -> dict[str, float | int | None]:
     """riskutility's counting attack: (c_S + 1) / (c_R + 1), the reference being everybody else in both real tables."""
-    in_release = {t: space.count_within(t, "released", radius, n_jobs) for t in ("original", "holdout")}
-    around = {
-        t: space.count_within(t, "original", radius, n_jobs) + space.count_within(t, "holdout", radius, n_jobs)
-        for t in ("original", "holdout")
-    }
-    ratio = {t: (in_release[t] + 1) / (around[t] + 1) for t in in_release}
+    in_release, around = _counts(space, radius, n_jobs)
+    ratio = _count_ratios(space, radius, n_jobs)
     # A reference that holds nobody who is tested: the second half of the holdout as given, the first half being tested.
     reference = space.rows("holdout", np.arange(n_holdout // 2, n_holdout))
     clean = {t: space.count_between(space.rows(t), reference, radius, n_jobs) for t in ("original", "holdout")}
@@ -205,12 +215,26 @@ def counting(space: Space, radius: float, n_holdout: int, n_jobs: int | None) ->
     }
 
 
+def _counts(space: Space, radius: float, n_jobs: int | None) -> tuple[Lists, Lists]:
+    """Release records, and other real people, within the radius of every person."""
+    in_release = {t: space.count_within(t, "released", radius, n_jobs) for t in PEOPLE}
+    around = {t: np.sum([space.count_within(t, other, radius, n_jobs) for other in PEOPLE], axis=0) for t in PEOPLE}
+    return in_release, around
+
+
+def _count_ratios(space: Space, radius: float, n_jobs: int | None) -> Lists:
+    in_release, around = _counts(space, radius, n_jobs)
+    return {t: (in_release[t] + 1) / (around[t] + 1) for t in PEOPLE}
+
+
 def _swapped(
     scores: Score,
     halves: Halves,
     confidence: float,
-    clusters: tuple[np.ndarray, np.ndarray] | None = None,
-) -> tuple[Separation, np.ndarray]:
+    judged_by: tuple[np.ndarray, np.ndarray] | None = None,
+    alike: Alike | None = None,
+    random_state: RandomState = 0,
+) -> Separation:
     """Score with each half as reference in turn; DeLong components averaged per member and kept per non-member."""
     n_holdout = len(halves[0]) + len(halves[1])
     lost = np.empty(n_holdout)
@@ -224,15 +248,16 @@ def _swapped(
         lost[tested] = beaten
         others[tested] = other
         members.append(member)
-    found = separate(
+    return separate(
         np.concatenate(members),
         others,
         confidence,
         placements=(np.mean(won, axis=0), lost),
         member_versions=2,
-        clusters=clusters,
+        judged_by=judged_by,
+        alike=alike,
+        random_state=random_state,
     )
-    return found, np.mean(members, axis=0)
 
 
 def _neighbour_lists(space: Space, halves: Halves, k: int, n_jobs: int | None) -> Lists:
@@ -252,37 +277,56 @@ def _knn_scores(lists: Lists, k: int) -> Score:
 
     def score(tested: np.ndarray, reference: np.ndarray) -> np.ndarray:
         release = np.concatenate([lists["original"][:, k - 1], lists["holdout"][tested, k - 1]])
-        return np.asarray(np.log((lists[f"reference {reference[0]}"][:, k - 1] + _FLOOR) / (release + _FLOOR)))
+        return _log_ratio(lists[f"reference {reference[0]}"][:, k - 1], release)
 
     return score
+
+
+def _log_ratio(people: np.ndarray, release: np.ndarray) -> np.ndarray:
+    return np.asarray(np.log((people + _FLOOR) / (release + _FLOOR)))
 
 
 def _kde_scores(space: Space, halves: Halves, n_jobs: int | None) -> Score:
     """Difference of log kernel densities; the kernel is exp(-d / h), cut after the 50 nearest records."""
     # A kernel of equal width in every column reaches p times that width in all of them together.
     bandwidth = _radius(space, "auto", n_jobs) / len(space.columns)
-
-    def log_density(near: np.ndarray, size: int) -> np.ndarray:
-        first = near[:, :1]
-        weight = np.where(np.isfinite(near), np.exp(-(near - first) / bandwidth), 0.0)
-        return np.asarray(-first[:, 0] / bandwidth + np.log(weight.sum(axis=1) / size))
-
-    n_released = space.rows("released").n
-    k = min(_KERNEL_NEIGHBOURS, n_released)
-    release = {
-        t: log_density(space.nearest(t, "released", k, n_jobs).distance, n_released) for t in ("original", "holdout")
-    }
+    release = _release_density(space, bandwidth, n_jobs)
 
     def score(tested: np.ndarray, reference: np.ndarray) -> np.ndarray:
         people = space.rows("holdout", reference)
         few = min(_KERNEL_NEIGHBOURS, len(reference))
         parts = [space.rows("original"), space.rows("holdout", tested)]
-        population = [log_density(space.search(p, people, few, n_jobs=n_jobs).distance, len(reference)) for p in parts]
+        population = [
+            _log_density(space.search(p, people, few, n_jobs=n_jobs).distance, len(reference), bandwidth) for p in parts
+        ]
         return np.asarray(
             np.concatenate([release["original"], release["holdout"][tested]]) - np.concatenate(population)
         )
 
     return score
+
+
+def _release_density(space: Space, bandwidth: float, n_jobs: int | None) -> Lists:
+    n = space.rows("released").n
+    k = min(_KERNEL_NEIGHBOURS, n)
+    return {t: _log_density(space.nearest(t, "released", k, n_jobs).distance, n, bandwidth) for t in PEOPLE}
+
+
+def _kde_alike(space: Space, pair: Pair, n_jobs: int | None) -> list[np.ndarray]:
+    """Difference of log kernel densities of the release and of all other real people."""
+    # the bandwidth must not look at the label either
+    k = min(5, sum(pair.n(t) for t in PEOPLE) - 1)
+    real = nearest_others(space, pair, max(k, min(_KERNEL_NEIGHBOURS, min(pair.n(t) for t in PEOPLE) - 1)), n_jobs)
+    fifth = np.concatenate([real[t][:, k - 1] for t in PEOPLE])
+    bandwidth = max(float(np.median(fifth[np.isfinite(fifth)])), _FLOOR) / len(space.columns)
+    release = _release_density(space, bandwidth, n_jobs)
+    return [release[t] - _log_density(real[t], 1, bandwidth) for t in PEOPLE]
+
+
+def _log_density(near: np.ndarray, size: int, bandwidth: float) -> np.ndarray:
+    first = near[:, :1]
+    weight = np.where(np.isfinite(near), np.exp(-(near - first) / bandwidth), 0.0)
+    return np.asarray(-first[:, 0] / bandwidth + np.log(weight.sum(axis=1) / size))
 
 
 def _count_scores(space: Space, halves: Halves, radius: float, n_jobs: int | None) -> Score:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -11,22 +11,26 @@ import numpy as np
 
 from glasshouse.core.advice import MEMBERSHIP
 from glasshouse.core.intervals import normal_quantile
-from glasshouse.core.limits import Evidence, Limit
+from glasshouse.core.limits import LEAK_LIMIT
 from glasshouse.core.measure import measure
 from glasshouse.core.plain import points
 from glasshouse.core.result import Result
 from glasshouse.core.streams import RandomState, generator
+from glasshouse.disclosure.copying.closeness import closeness
 from glasshouse.disclosure.membership.scores import (
-    FEW_EXPOSED,
+    Alike,
     check_holdout,
     cluster_variance,
     drawn,
     figures,
     leak,
     separate,
+    suspected,
 )
-from glasshouse.engines.exchange import upper_tail
+from glasshouse.engines.canonical import canonical
+from glasshouse.engines.exchange import exchange_scores, people_clusters, upper_tail
 from glasshouse.engines.neighbours.encoding import Rows
+from glasshouse.engines.neighbours.others import nearest_others
 from glasshouse.engines.neighbours.search import TOL, Space, gower_space
 
 if TYPE_CHECKING:
@@ -80,10 +84,7 @@ class Side:
     better="lower",
     range=(-1, 1),
     needs=("holdout",),
-    limit=(
-        Limit("value", warn=0.0, fail=0.05, evidence=Evidence(p=(0.05, 0.05)), why="privacy loss that is real"),
-        FEW_EXPOSED,
-    ),
+    limit=LEAK_LIMIT,
     cite="Yale, Dash, Dutta, Guyon, Pavao & Bennett (2020), Privacy preserving synthetic health data, Neurocomputing",
     attacker="every column of the person, the release, and a sample of the population",
     caveats="An average over all people: a few exposed ones hardly move it; read the true-positive rates as well.",
@@ -125,15 +126,16 @@ def nnaa(
     confidence : float, default 0.95
         Level of the intervals.
     random_state : int, Generator or None, default 0
-        Seed of the random subsets.
+        Seed of the random subsets and of the exchange of labels.
     n_jobs : int, optional
         Threads; changes no answer.
 
     Returns
     -------
     Result
-        ``value``: the privacy loss, 0 without memorisation, from -1 to 1; ``baseline``: 0; ``p_value``: that of the
-        loss. ``difference``: members minus holdout people above the score that 1 % of holdout people exceed.
+        ``value``: the privacy loss, 0 without memorisation, from -1 to 1; ``baseline``: 0; ``p_value``: that of
+        exchanged labels. ``difference``: members minus holdout people at or above the score that 1 % of holdout people
+        reach.
         ``details``: both accuracies with their parts (``train``, ``holdout``), the loss without ties
         (``privacy_loss``), and the figures of the attack (AUC, advantage, TPR at low rates of false alarms).
         ``records``: per original its ``score``, whether it is ``exposed``, and its part of the accuracy (``left``).
@@ -147,6 +149,9 @@ def nnaa(
 
     T being the originals and H the holdout. Tables of unequal size are compared at the size of the smaller one: the
     expectation over random subsets comes from neighbour lists. The release is never thinned, which would hide copies.
+    For the p value originals and holdout people are asked alike: who is nearer to the release than to the next person
+    of both tables together (of another cluster), and for how many release records that are nearer to people than to
+    each other a person is the nearest; labels, of whole clusters, are exchanged.
     The attack scores x by the log of its distance to the nearest other person over its distance to the release.
 
     References
@@ -170,7 +175,8 @@ def nnaa(
         own, held = (_expected_side(space, t, smallest, n_jobs) for t in ("original", "holdout"))
         spread = None
     else:
-        own, held, spread = _drawn_sides(space, smallest, draws, random_state, n_jobs)
+        content = canonical(pair, space.columns).records
+        own, held, spread = _drawn_sides(space, content, smallest, draws, random_state, n_jobs)
         notes.append(
             f"mean of {draws} random subsets of {smallest:,} records, because a table is far larger than another"
         )
@@ -183,15 +189,21 @@ def nnaa(
     nearest_person = space.nearest("released", "original", 1, n_jobs).row[:, 0]
     sd = math.sqrt(_variance(own, held, [members, others, space.rows("released").inverse], nearest_person))
     half = normal_quantile(confidence) * sd
-    p = upper_tail(loss / sd) if sd > 0 else (0.0 if loss > TOL else 1.0)
-    scores = {t: _score(space, t, n_jobs) for t in ("original", "holdout")}
-    found = separate(scores["original"], scores["holdout"], confidence, clusters=(members, others))
+    p_normal = upper_tail(loss / sd) if sd > 0 else (0.0 if loss > TOL else 1.0)
+    alone = {t: near[:, 0] for t, near in nearest_others(space, pair, 1, n_jobs).items()}
+    scores = {t: _score(space, t, alone[t], n_jobs) for t in ("original", "holdout")}
+    alike = Alike(scores["original"], scores["holdout"], people_clusters(pair))
+    found = separate(
+        alike.members, alike.others, confidence, judged_by=(members, others), alike=alike, random_state=random_state
+    )
+    parts = _parts(pair, space, alone, columns, missing, n_jobs)
+    p = exchange_scores(*parts, clusters=alike.clusters, random_state=random_state, name="nnaa").p
     details: dict[str, object] = {
         "train": own.figures(),
         "holdout": held.figures(),
         "privacy_loss": held.aa - own.aa,
         "privacy_loss_mid": loss,
-        "p_loss": p,
+        "p_loss": p_normal,
         "size": smallest,
         **figures(found, sizes["original"], sizes["holdout"]),
     }
@@ -202,17 +214,18 @@ def nnaa(
         baseline=0.0,
         interval=(max(-1.0, loss - half), min(1.0, loss + half)),
         details=details,
-        **leak(found, sizes["original"], sizes["holdout"], p),
+        **leak(found, confidence, p),
         sentence=(
             f"The release is told apart from holdout people {points(abs(loss)).lstrip('+')} "
             f"{'less' if loss < 0 else 'more'} often than from its originals "
-            f"(0 without memorisation); an attacker using these distances reaches an AUC of {found.auc:.3f}."
+            f"(0 without memorisation); {suspected(p)}; an attacker using these distances reaches an AUC of "
+            f"{found.auc:.3f}."
         ),
         warnings=notes,
         plot_data=drawn(found, sizes["holdout"]),
         records=lambda: {
             "score": scores["original"],
-            "exposed": found.exposed(scores["original"]),
+            "exposed": alike.flags[0],
             "left": own.people,
         },
         flag="exposed",
@@ -262,7 +275,12 @@ def _farther(first: Ranked, second: Ranked) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _drawn_sides(
-    space: Space, smallest: int, draws: int, random_state: RandomState, n_jobs: int | None
+    space: Space,
+    content: Mapping[str, np.ndarray],
+    smallest: int,
+    draws: int,
+    random_state: RandomState,
+    n_jobs: int | None,
 ) -> tuple[Side, Side, float]:
     """Mean over random subsets of equal size; the per-record values are those of the last draw."""
     sides: dict[str, list[Side]] = {"original": [], "holdout": []}
@@ -270,7 +288,7 @@ def _drawn_sides(
     within = space.nearest("released", "released", 1, n_jobs).distance[:, 0]
     for draw in range(draws):
         for table, found in sides.items():
-            ordered = np.argsort(space.encoded.ids[table], kind="stable")
+            ordered = np.argsort(content[table], kind="stable")
             chosen = generator(random_state, "nnaa", table, draw).choice(len(ordered), smallest, replace=False)
             people = space.rows(table, np.sort(ordered[chosen]))
             found.append(_side(space, people, released, within, n_jobs))
@@ -311,11 +329,35 @@ def _variance(own: Side, held: Side, judged: Sequence[np.ndarray], nearest_perso
     return max(independent, by_release, by_person) / 4
 
 
-def _score(space: Space, table: str, n_jobs: int | None) -> np.ndarray:
+def _score(space: Space, table: str, alone: np.ndarray, n_jobs: int | None) -> np.ndarray:
     """Log distance to the nearest other person, original or holdout, over the distance to the release."""
-    people = np.minimum(
-        space.nearest(table, "original", 1, n_jobs).distance[:, 0],
-        space.nearest(table, "holdout", 1, n_jobs).distance[:, 0],
-    )
     release = space.nearest(table, "released", 1, n_jobs).distance[:, 0]
-    return np.asarray(np.log((people + _FLOOR) / (release + _FLOOR)))
+    return np.asarray(np.log((alone + _FLOOR) / (release + _FLOOR)))
+
+
+def _parts(
+    pair: Pair,
+    space: Space,
+    alone: Mapping[str, np.ndarray],
+    columns: Sequence[str] | None,
+    missing: str,
+    n_jobs: int | None,
+) -> tuple[np.ndarray, np.ndarray]:
+    """Each person's part of the loss, originals and holdout people asked alike.
+
+    A person counts who is nearer to the release than to the next person (ties half), and so does, for its nearest
+    person, each release record that is nearer to people than to the rest of the release.
+    """
+    found = closeness(pair, columns, missing, 2, None, 0, n_jobs)
+    among = space.nearest("released", "released", 1, n_jobs).distance[:, 0]
+    sits = _nearer(found.pooled, among)
+    scale = sum(pair.n(t) for t in alone) / (2 * pair.n("released"))  # both halves of the accuracy weigh the same
+    near = {t: space.nearest(t, "released", 1, n_jobs).distance[:, 0] for t in alone}
+    own = _nearer(near["original"], alone["original"]) + scale * found.hub_weights("original", sits)
+    other = _nearer(near["holdout"], alone["holdout"]) + scale * found.hub_weights("holdout", sits)
+    return own, other
+
+
+def _nearer(first: np.ndarray, second: np.ndarray) -> np.ndarray:
+    """1 where the first distance is smaller, a half where both are equal."""
+    return np.asarray((first < second - TOL) + (np.abs(first - second) <= TOL) / 2)

@@ -1,25 +1,27 @@
 """What every membership attack reports: how well its scores tell members from non-members.
 
 Scores are "more like a member when higher". Under "no leak" members and non-members are exchangeable given the release,
-so permuting the labels of the scores is the exact null, and the rank-sum statistic has its distribution in closed form.
+so permuting the labels of the scores (of whole clusters, where there are any) is the exact null; without clusters the
+rank-sum statistic has its distribution in closed form.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple, TypedDict
 
 import numpy as np
 
 from glasshouse.core.errors import NotApplicable
-from glasshouse.core.evidence import Counts, Leak
+from glasshouse.core.evidence import Counts, Exposure, Leak
 from glasshouse.core.intervals import Interval, normal_quantile, wilson
-from glasshouse.core.limits import Limit
-from glasshouse.core.plain import percent
+from glasshouse.core.plain import p_value, percent
 from glasshouse.core.result import Result
-from glasshouse.engines.exchange import upper_tail
+from glasshouse.core.streams import RandomState
+from glasshouse.engines.exchange import Exchange, exchange, exposed_people, few_alarms, rank_sum
 from glasshouse.engines.neighbours.encoding import row_ids
 from glasshouse.engines.neighbours.search import chosen_columns
 
@@ -31,6 +33,7 @@ if TYPE_CHECKING:
 LOW_RATES = {0.01: "tpr_at_fpr_1pct", 0.001: "tpr_at_fpr_0_1pct"}
 _ONE_SIDED = 1.6448536269514722
 _POWER = 0.8416212335729143
+LEVEL = 0.05
 
 
 class AtRate(NamedTuple):
@@ -50,6 +53,33 @@ class Curve(TypedDict):
 
 
 @dataclass(frozen=True)
+class Alike:
+    """Scores that ask members and non-members in exactly the same way, and who is found at few false alarms.
+
+    Parameters
+    ----------
+    members, others
+        Scores that do not look at the label.
+    clusters
+        The person or household of each; labels then go to whole clusters.
+    """
+
+    members: np.ndarray
+    others: np.ndarray
+    clusters: tuple[np.ndarray, np.ndarray] | None = None
+
+    @cached_property
+    def flags(self) -> tuple[np.ndarray, np.ndarray]:
+        """Members and non-members at or above the score that 1 % of the non-members reach."""
+        return few_alarms(self.members, self.others)[:2]
+
+    def leak(self, confidence: float) -> tuple[Exchange, Exposure]:
+        """Members exposed beyond non-members at few false alarms: as records, and as people."""
+        found = exchange(*self.flags, clusters=self.clusters, confidence=confidence, name="membership")
+        return found, exposed_people(*self.flags, self.clusters, confidence=confidence)
+
+
+@dataclass(frozen=True)
 class Separation:
     """How well scores separate members from non-members.
 
@@ -63,29 +93,30 @@ class Separation:
     at: dict[float, AtRate | None]
     detectable_auc: float
     curve: Curve
-
-    def exposed(self, scores: np.ndarray) -> np.ndarray:
-        """Members above the score that 1 % of the non-members exceed; nobody where that score is unknown."""
-        found = self.at[0.01]
-        return np.zeros(len(scores), bool) if found is None else np.round(scores, 9) > found.threshold
+    alike: Alike
 
 
 def separate(
     members: np.ndarray,
     others: np.ndarray,
     confidence: float,
+    *,
     placements: tuple[np.ndarray, np.ndarray] | None = None,
     member_versions: int = 1,
-    clusters: tuple[np.ndarray, np.ndarray] | None = None,
+    judged_by: tuple[np.ndarray, np.ndarray] | None = None,
+    alike: Alike | None = None,
+    random_state: RandomState = 0,
 ) -> Separation:
     """AUC (ties half) with DeLong's interval, rank-sum p, advantage, TPR at low FPR and the least detectable leak.
 
     ``members`` may hold several versions of each member's score, one block after the other (``member_versions``).
     ``placements`` gives DeLong's components directly when members were compared with parts of the non-members.
-    ``clusters`` numbers the release record each member and non-member was judged by: people who share one are not
-    independent, and the interval allows for that.
+    ``judged_by`` numbers the release record each member and non-member was judged by: people who share one are not
+    independent, and the interval allows for that. ``alike`` are the scores the p value rests on, where ``members`` and
+    ``others`` were not asked in the same way.
     """
     members, others = np.round(members, 9), np.round(others, 9)
+    alike = Alike(members, others) if alike is None else alike
     if placements is None:
         won, lost = _placement(members, others), 1 - _placement(others, members)
         won = won.reshape(member_versions, -1).mean(axis=0)
@@ -94,15 +125,17 @@ def separate(
     n, m = len(won), len(others)
     auc = float(won.mean())
     variance = (won.var(ddof=1) / n if n > 1 else 0.0) + (lost.var(ddof=1) / m if m > 1 else 0.0)
-    if clusters is not None:
-        influence = np.concatenate([(won - auc) / n, (lost - auc) / m])
-        variance = max(variance, cluster_variance(influence, np.concatenate(clusters)))
+    influence = np.concatenate([(won - auc) / n, (lost - auc) / m])
+    for tied in (judged_by, alike.clusters):
+        if tied is not None:
+            variance = max(variance, cluster_variance(influence, np.concatenate(tied)))
     half = normal_quantile(confidence) * math.sqrt(variance)
     interval = (max(0.0, auc - half), min(1.0, auc + half))
     if variance == 0:
         interval = wilson(auc * min(n, m), min(n, m), confidence)
-    null_sd = _null_sd(np.concatenate([members[:n], others]), n, m)
-    p = upper_tail((auc - 0.5) / null_sd) if null_sd > 0 else 1.0
+    p, null_sd = rank_sum(
+        alike.members, alike.others, clusters=alike.clusters, random_state=random_state, name="membership"
+    )
     curve = roc(members, others)
     advantage = float(np.max(np.asarray(curve["tpr"]) - np.asarray(curve["fpr"])))
     at: dict[float, AtRate | None] = {}
@@ -113,7 +146,7 @@ def separate(
         cut = _threshold(others, rate)
         tpr = float((members > cut).mean())
         at[rate] = AtRate(cut, tpr, wilson(tpr * n, n, confidence), int((others > cut).sum()))
-    return Separation(auc, interval, p, advantage, at, 0.5 + (_ONE_SIDED + _POWER) * null_sd, curve)
+    return Separation(auc, interval, p, advantage, at, 0.5 + (_ONE_SIDED + _POWER) * null_sd, curve, alike)
 
 
 def roc(members: np.ndarray, others: np.ndarray, points: int = 400) -> Curve:
@@ -174,9 +207,6 @@ def drawn(found: Separation, n_others: int) -> Drawn:
     return Drawn(roc=found.curve, auc=found.auc, n_nonmembers=n_others, found_at=points)
 
 
-# A mean over everybody hides the few who are exposed almost for sure; they are found at 1 % false alarms.
-FEW_EXPOSED = Limit("difference_lower", fail=0.05, why="members above strangers at 1 % false alarms")
-AUC_LIMITS = (Limit("lower", warn=0.5, fail=0.6, why="lower end of the AUC"), FEW_EXPOSED)
 RATES = (0.001, 0.01, 0.05, 0.1, 0.25, 0.5)
 
 
@@ -196,31 +226,30 @@ def operating_points(curve: Curve, members: int, others: int) -> tuple[Counts, .
     return tuple(points.values())
 
 
-def exposed(found: Separation, members: int, others: int) -> Counts | None:
-    """Members and holdout people above the score that 1 % of holdout people exceed; None when those are too few."""
-    here = found.at[0.01]
-    if here is None:
-        return None
-    return Counts(here.tpr * members, members, here.alarms, others, "with at most 1 % false alarms")
-
-
 class MembershipLeak(Leak):
-    """The same for a membership attack, with the counts at its other operating points."""
+    """The same for a membership attack, with people exposed and the counts at its other operating points."""
 
+    exposure: Exposure | None
     operating: tuple[Counts, ...]
 
 
-def leak(found: Separation, members: int, others: int, p: float | None = None) -> MembershipLeak:
-    """Members exposed beyond holdout people at 1 % false alarms, and the p value of swapped labels."""
-    counts = exposed(found, members, others)
-    gap = None if counts is None else counts.difference()
+def leak(found: Separation, confidence: float, p: float | None = None) -> MembershipLeak:
+    """Members exposed beyond holdout people at few false alarms, and the p value of exchanged labels."""
+    exchanged, people = found.alike.leak(confidence)
+    n, m = len(found.alike.members), len(found.alike.others)
     return MembershipLeak(
-        difference=None if gap is None else gap[0],
-        difference_interval=None if gap is None else gap[1],
+        difference=exchanged.difference,
+        difference_interval=exchanged.interval,
         p_value=found.p if p is None else p,
-        counts=counts,
-        operating=operating_points(found.curve, members, others),
+        counts=replace(exchanged.counts, label="at 1 % false alarms, or one"),
+        exposure=people,
+        operating=operating_points(found.curve, n, m),
     )
+
+
+def suspected(p: float) -> str:
+    """How members compare with people never in the data, in words that agree with the test."""
+    return f"members are suspected {'no more' if p >= LEVEL else 'more'} than people never in the data ({p_value(p)})"
 
 
 def attack_result(
@@ -230,6 +259,7 @@ def attack_result(
     attacker: str,
     details: Mapping[str, object],
     n_others: int,
+    confidence: float,
     notes: Sequence[str] = (),
 ) -> Result:
     """The Result of an attack whose headline is its AUC."""
@@ -247,15 +277,16 @@ def attack_result(
         baseline=0.5,
         interval=found.interval,
         details={**figures(found, len(scores), n_others), **details},
-        **leak(found, len(scores), n_others),
+        **leak(found, confidence),
         sentence=(
             f"{attacker} tells a member from a non-member in {percent(found.auc)} of comparisons (chance 50 %)"
-            f"{at_low}; a leak exposing less than {percent(min(1.0, 2 * (found.detectable_auc - 0.5)))} of members "
+            f"{at_low}; {suspected(found.p)}; a leak exposing less than "
+            f"{percent(min(1.0, 2 * (found.detectable_auc - 0.5)))} of members "
             "could have gone unseen."
         ),
         warnings=warnings,
         plot_data=drawn(found, n_others),
-        records=lambda: {"score": scores, "exposed": found.exposed(scores)},
+        records=lambda: {"score": scores, "exposed": found.alike.flags[0]},
         flag="exposed",
         rank="score",
     )
@@ -298,14 +329,6 @@ def _placement(asked: np.ndarray, reference: np.ndarray) -> np.ndarray:
     below = np.searchsorted(ordered, asked, side="left")
     upto = np.searchsorted(ordered, asked, side="right")
     return (below + upto) / (2 * len(ordered))
-
-
-def _null_sd(scores: np.ndarray, n: int, m: int) -> float:
-    """Standard deviation of the AUC when labels are swapped, with the correction for ties."""
-    total = n + m
-    _, ties = np.unique(scores, return_counts=True)
-    correction = float((ties.astype(float) ** 3 - ties).sum()) / (total * (total - 1)) if total > 1 else 0.0
-    return math.sqrt(max(total + 1 - correction, 0.0) / (12 * n * m))
 
 
 def _threshold(others: np.ndarray, rate: float) -> float:

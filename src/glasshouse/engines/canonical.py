@@ -1,0 +1,152 @@
+"""One order of records and of categories for all draws: it depends on neither rows, columns, units nor labels.
+
+Whatever is drawn at random (folds, halves, samples, trees) is drawn from records in some order. If that order came from
+the table, or from the alphabet, a reshuffled or translated table would give another answer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from glasshouse.data.arrays import Ints
+
+if TYPE_CHECKING:
+    from glasshouse.data.pair import Pair
+    from glasshouse.engines.models.design import Design
+
+ROUNDS = 3
+
+
+@dataclass(frozen=True)
+class Canonical:
+    """Fingerprints of the content of records, and the order of categories that follows from them.
+
+    Attributes
+    ----------
+    columns : tuple of str
+        The columns, by name.
+    records : dict of str to array of uint64
+        Per table, a fingerprint per record: equal for equal records.
+    levels : dict of str to array of int
+        Per categorical column, the position of each level in the order.
+    """
+
+    columns: tuple[str, ...]
+    records: dict[str, np.ndarray]
+    levels: dict[str, Ints]
+
+    def order(self, *tables: str) -> Ints:
+        """Records of the tables, laid end to end, in the order of their fingerprints."""
+        return np.argsort(np.concatenate([self.records[t] for t in tables]), kind="stable")
+
+
+def canonical(pair: Pair, columns: Sequence[str]) -> Canonical:
+    """Fingerprints that renamed categories, other units and other orders of rows and columns leave alone.
+
+    Parameters
+    ----------
+    pair : Pair
+        The tables.
+    columns : sequence of str
+        The columns that count.
+
+    Returns
+    -------
+    Canonical
+
+    Notes
+    -----
+    A number is known by its rank, a category by how often it occurs among real people and in the release; a record by
+    the sum of what its values are known by; a category then anew by the sum over its records, and so on for three
+    rounds (colour refinement, Weisfeiler & Leman 1968). Categories that even that cannot tell apart play the same part.
+    """
+    names = tuple(sorted(columns))
+    return pair.memo(("canonical", names), lambda: _refined(pair, names))
+
+
+def canonical_designs(pair: Pair, columns: Sequence[str], tables: Sequence[str]) -> dict[str, Design]:
+    """Coded columns for a model, columns by name and categories in the order of :func:`canonical`.
+
+    Parameters
+    ----------
+    pair : Pair
+        The tables.
+    columns : sequence of str
+        The columns the model knows; missing numbers become the median of the release plus a yes/no column.
+    tables : sequence of str
+        The tables asked for.
+
+    Returns
+    -------
+    dict of str to Design
+    """
+    from glasshouse.engines.models.design import design
+
+    found = canonical(pair, columns)
+    return {t: _recoded(design(pair, found.columns, t, numeric_key_na="median+flag"), found) for t in tables}
+
+
+def _recoded(table: Design, found: Canonical) -> Design:
+    codes, levels = table.codes.copy(), list(table.levels)
+    for j, name in enumerate(table.names):
+        if name not in found.levels or table.kinds[j] != "categorical":
+            continue
+        place = found.levels[name]
+        if len(levels[j]) > len(place):  # missing is a level of its own, last
+            place = np.append(place, len(place))
+        codes[:, j] = place[codes[:, j]]
+        levels[j] = [levels[j][at] for at in np.argsort(place)]
+    return replace(table, codes=codes, levels=tuple(levels))
+
+
+def _refined(pair: Pair, names: tuple[str, ...]) -> Canonical:
+    tables = ["original", "released", *(["holdout"] if pair.has_holdout else [])]
+    edges = np.cumsum([0, *(pair.n(t) for t in tables)])
+    # real or released; original and holdout people must not be told apart, else draws would look at the label
+    home = np.repeat(np.array([t == "released" for t in tables], np.uint64), np.diff(edges))
+    coded, known, labelled = [], [], []
+    for name in names:
+        codes = pair.codes(name)
+        own = np.concatenate([codes.of(t) for t in tables]).astype(np.int64) + 1  # 0: missing
+        coded.append(own)
+        ordered = pair.is_numeric(name) or codes.ordered
+        labelled.append(not ordered)
+        levels = np.arange(codes.n_levels + 1, dtype=np.uint64)
+        # the missing value is known by name, everything else by what it does
+        known.append(_mixed(levels) if ordered else _summed(own, _mixed(home), codes.n_levels + 1))
+    salts = _mixed(np.arange(1, len(names) + 1, dtype=np.uint64))
+    records = np.zeros(int(edges[-1]), np.uint64)
+    for _ in range(ROUNDS):
+        records = np.zeros(int(edges[-1]), np.uint64)
+        for own, by, salt in zip(coded, known, salts, strict=True):
+            records += _mixed(by[own] + salt)
+        seen = _mixed(records ^ _mixed(home))
+        for c, free in enumerate(labelled):
+            if free:
+                known[c] = _mixed(_summed(coded[c], seen, len(known[c])))
+                known[c][0] = np.uint64(0)
+    places: dict[str, Ints] = {
+        name: np.argsort(np.argsort(known[c][1:], kind="stable"), kind="stable")
+        for c, name in enumerate(names)
+        if labelled[c]
+    }
+    return Canonical(names, {t: records[edges[i] : edges[i + 1]] for i, t in enumerate(tables)}, places)
+
+
+def _summed(at: Ints, what: np.ndarray, size: int) -> np.ndarray:
+    """Sums of fingerprints per level, modulo 2^64, so that their order does not matter."""
+    total = np.zeros(size, np.uint64)
+    np.add.at(total, at, what)
+    return total
+
+
+def _mixed(x: np.ndarray) -> np.ndarray:
+    """The output function of splitmix64 (Steele, Lea & Flood 2014)."""
+    z = x.astype(np.uint64) + np.uint64(0x9E3779B97F4A7C15)
+    z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return np.asarray(z ^ (z >> np.uint64(31)))

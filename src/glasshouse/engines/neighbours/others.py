@@ -1,0 +1,69 @@
+"""The nearest other person, original and holdout together: how alone somebody is, without looking at who was in the
+data."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from glasshouse.core.errors import NotApplicable
+from glasshouse.data.arrays import Floats
+from glasshouse.data.pair import Pair
+from glasshouse.engines.neighbours.search import Space
+
+KIN = 64  # records of one's own cluster looked past at most; a larger cluster is judged by the distance reached there
+
+
+def nearest_others(space: Space, pair: Pair, k: int = 1, n_jobs: int | None = None) -> dict[str, Floats]:
+    """Distances of every real person to the k nearest records of other people, original and holdout together.
+
+    Parameters
+    ----------
+    space : Space
+        The pair's records as points.
+    pair : Pair
+        The tables. With clusters, records of one's own cluster are no other people: somebody's second record must not
+        make them look ordinary.
+    k : int, default 1
+        How many.
+    n_jobs : int, optional
+        Threads; no answer depends on it. Default: all.
+
+    Returns
+    -------
+    dict of str to array of float
+        Per real table (n, k), sorted; infinite where there are fewer.
+
+    Raises
+    ------
+    NotApplicable
+        When there is no other person.
+    """
+    tables = ["original", *(["holdout"] if pair.has_holdout and pair.n("holdout") else [])]
+    found = {}
+    for table in tables:
+        lists = [_among_own(space, pair, table, k, n_jobs)]
+        lists += [space.nearest(table, other, k, n_jobs).distance for other in tables if other != table]
+        found[table] = np.sort(np.concatenate(lists, axis=1), axis=1)[:, :k]
+        if not np.isfinite(found[table][:, 0]).all():
+            raise NotApplicable("there is no other person to compare with: all records belong to one cluster")
+    return found
+
+
+def _among_own(space: Space, pair: Pair, table: str, k: int, n_jobs: int | None) -> Floats:
+    """Distances to the nearest other people of the same table."""
+    n = pair.n(table)
+    if n < 2:
+        return np.full((n, k), np.inf)
+    clusters = pair.cluster_codes(table)
+    if clusters is None:
+        return space.nearest(table, table, k, n_jobs).distance
+    largest = int(np.unique(clusters, return_counts=True)[1].max())
+    near = space.nearest(table, table, min(k + min(largest - 1, KIN), n - 1), n_jobs)
+    # a record whose cluster is not known has no kin
+    kin = (near.indices >= 0) & (clusters[near.indices] == clusters[:, None]) & (clusters[:, None] >= 0)
+    distance = np.where(kin, np.inf, near.distance)
+    if largest - 1 > KIN:  # only kin so far: whoever comes next is at least that far
+        distance[:, -1] = near.distance[:, -1]
+    if distance.shape[1] < k:
+        distance = np.pad(distance, ((0, 0), (0, k - distance.shape[1])), constant_values=np.inf)
+    return np.sort(distance, axis=1)[:, :k]

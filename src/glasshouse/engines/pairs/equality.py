@@ -1,0 +1,158 @@
+"""Records equal in every column, or in all columns but one, and how surprising that is. Linear in the records."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from glasshouse.core.streams import generator
+from glasshouse.data.arrays import Bools, Floats, Ints
+from glasshouse.data.pair import Pair
+from glasshouse.engines.exchange import people_clusters
+
+EXPECTED = 0.01  # the share of members copied that the weights are made for
+CERTAIN = 30.0  # a surprise beyond this is certainty, and would only drown the rest
+
+
+@dataclass(frozen=True)
+class Equals:
+    """Original, then holdout people: who equals a released record and nobody else, in all columns but at most one.
+
+    Attributes
+    ----------
+    information : array of float
+        How surprising the whole record is: the sum over columns of -log(share of real people with that value).
+    whole : array of bool
+        Whether a released record equals it, and no other real person does.
+    partial : array of float
+        The information in the columns that agree, where a released record equals the person in all columns but one and
+        no other real person does; the largest over the columns left out, 0 where there is none.
+    row : array of int
+        The first such released record; -1 for none.
+    alone : array of bool
+        Whether no other real person equals the record in all columns but some one: who could be found at all.
+    """
+
+    information: Floats
+    whole: Bools
+    partial: Floats
+    row: Ints
+    alone: Bools
+
+
+def weight_of(information: Floats, released: int) -> Floats:
+    """log(1 + 0.01 e^information / m): the log-likelihood ratio of "one in a hundred was copied" against chance.
+
+    Parameters
+    ----------
+    information : array of float
+        How surprising the agreement with a released record is; 0 where there is none.
+    released : int
+        m, the number of released records: that many chances to agree by luck.
+
+    Returns
+    -------
+    array of float
+    """
+    surprise = np.minimum(information - np.log(max(released, 1)), CERTAIN)
+    return np.where(information > 0, np.log1p(EXPECTED * np.exp(surprise)), 0.0)
+
+
+def information(pair: Pair, columns: Sequence[str]) -> Floats:
+    """How surprising each real person's record is, if columns were independent.
+
+    Parameters
+    ----------
+    pair : Pair
+        The tables.
+    columns : sequence of str
+        The columns compared.
+
+    Returns
+    -------
+    array of float
+        Original, then holdout people: the sum over columns of -log(share of real people with that value).
+    """
+    return np.asarray(sum(_rarity(_codes(pair, name)[0]) for name in columns))
+
+
+def equals(pair: Pair, columns: Sequence[str]) -> Equals:
+    """Who equals a released record in every column, and in all columns but one.
+
+    Parameters
+    ----------
+    pair : Pair
+        The tables. With clusters, records of one cluster are one person.
+    columns : sequence of str
+        The columns compared; missing is a value of its own.
+
+    Returns
+    -------
+    Equals
+
+    Notes
+    -----
+    Every value gets a random number of 64 bits, every record their sum, so that leaving a column out is a subtraction;
+    two different records share a sum with a chance of 2^-64. Leaving one column out finds copies with one cell redrawn,
+    and copies beside a column of pure noise.
+    """
+    chosen = tuple(columns)
+    return pair.memo(("equals", chosen), lambda: _equals(pair, chosen))
+
+
+def _equals(pair: Pair, columns: tuple[str, ...]) -> Equals:
+    coded = [_codes(pair, name) for name in columns]
+    rarity = [_rarity(people) for people, _ in coded]
+    full = np.asarray(sum(rarity))
+    hashed = [_hashed(people, released, name) for name, (people, released) in zip(columns, coded, strict=True)]
+    total = tuple(np.asarray(sum(parts[side] for parts in hashed)) for side in (0, 1))
+    clusters = people_clusters(pair)
+    kin = None if clusters is None else np.concatenate(clusters)
+    lonely, row = _matched(total[0], total[1], kin)
+    whole = row >= 0
+    best, at, alone = np.zeros(len(full)), row.copy(), lonely.copy()
+    best[whole] = full[whole]
+    if len(columns) > 1:
+        alone[:] = False
+        for own, (people, released) in zip(rarity, hashed, strict=True):
+            single, found = _matched(total[0] - people, total[1] - released, kin)
+            alone |= single
+            better = (found >= 0) & (full - own > np.where(at >= 0, best, -1.0))
+            best[better], at[better] = (full - own)[better], found[better]
+        alone |= lonely
+    return Equals(full, whole, np.maximum(best, 0.0), at, alone)
+
+
+def _codes(pair: Pair, name: str) -> tuple[Ints, Ints]:
+    """Codes of a column for real people and for the release, 0 for missing."""
+    codes = pair.codes(name)
+    tables = ["original", *(["holdout"] if pair.has_holdout else [])]
+    people = np.concatenate([codes.of(t) for t in tables]).astype(np.int64) + 1
+    return people, codes.of("released").astype(np.int64) + 1
+
+
+def _rarity(people: Ints) -> Floats:
+    """-log(share of real people with the same value)."""
+    return np.asarray(-np.log(np.bincount(people)[people] / len(people)))
+
+
+def _hashed(people: Ints, released: Ints, name: str) -> tuple[np.ndarray, np.ndarray]:
+    size = 1 + int(max(people.max(initial=0), released.max(initial=0)))
+    numbers = generator(0, "equality", name).integers(0, 2**64, size, dtype=np.uint64)
+    return numbers[people], numbers[released]
+
+
+def _matched(people: np.ndarray, released: np.ndarray, kin: Ints | None) -> tuple[Bools, Ints]:
+    """Who has a value no other person has, and the first released record with it; -1 for none."""
+    distinct, own, counts = np.unique(people, return_inverse=True, return_counts=True)
+    own = own.reshape(-1)
+    if kin is not None:  # several records of one person are one person
+        pairs = np.unique(np.column_stack([own, kin]), axis=0)[:, 0]
+        counts = np.bincount(pairs, minlength=len(distinct))
+    lonely = counts[own] == 1
+    values, first = np.unique(released, return_index=True)
+    place = np.minimum(np.searchsorted(values, distinct), len(values) - 1)
+    row = np.where(values[place] == distinct, first[place], -1)[own]
+    return lonely, np.where(lonely, row, -1)
