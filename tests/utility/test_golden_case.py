@@ -98,7 +98,7 @@ BANDS = {
     "hellinger_mean": ("hellinger", {}, lambda d: (d["null_low"], d["null_high"])),
     "contingency_mean_tv": ("contingency_fidelity", {}, lambda d: (1 - d["null_high"], 1 - d["null_low"])),
     "ks_income": ("kolmogorov_smirnov", {}, lambda d: (d["null_low"], d["null_high"])),
-    "wass_over_iqr": ("wasserstein", {}, lambda d: (d["null_low"], d["null_high"])),
+    "wass_over_iqr": ("wasserstein", {"replicates": 999}, lambda d: (d["null_low"], d["null_high"])),
     "twoway_S_pMSE_max": ("table_utility", {}, lambda d: (d["null_low"], d["null_high"])),
     "twoway_S_pMSE_median": ("table_utility", {}, lambda d: (d["median_null_low"], d["median_null_high"])),
     "reg_overlap": (

@@ -16,7 +16,7 @@ from glasshouse.core.measure import registered
 DEFAULT_UTILITY = tuple(n for n, m in all_measures().items() if m.side == "utility" and m.on_map)
 
 ROLES = {"keys": ["g", "h"], "target": "y"}
-QUICK = {"permutations": 39, "replicates": 40, "n_perm": 10}
+QUICK = {"permutations": 39, "replicates": 40, "n_perm": 19}
 # measures in which an exact copy is told from an honest synthesis; the others have a band that reaches their best value
 ALARM = (
     "pmse",

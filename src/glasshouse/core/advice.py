@@ -20,6 +20,10 @@ PREDICTS = (
     "users do not need a relation this strong, weaken or drop {top_keys}; otherwise treat it as a fact about the "
     "population, and document it."
 )
+NAMES_PEOPLE = (
+    "{value} of people have their own identifier in the release{strangers}. Drop that column, or replace its values by "
+    "new ones, before anything is released."
+)
 STANDS_ALONE = (
     "Some released records stand alone or nearly so on {keys} ({title}: {figure}). For perturbed or partially "
     "synthetic data: recode or suppress {top_keys}. For fully synthetic data read this together with the "

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from glasshouse.core.errors import InputError, NotApplicable, closest, listed
@@ -191,10 +190,9 @@ def combine_releases(results: Sequence[Result], measure: Measure[R]) -> Result:
             sentence=f"Worst of {len(results)} releases: {worst.sentence}",
         )
     scores = [r.utility for _, r in usable if r.utility is not None]
-    nulls = [r.null for _, r in usable if r.null is not None]
-    lost, copied = any(null.lost for null in nulls), any(null.copied for null in nulls)
+    others = [r.null for _, r in usable if r.null is not None and r is not worst]
     return worst._copy(
-        null=None if worst.null is None else replace(worst.null, lost=lost, copied=copied),
+        null=None if worst.null is None else worst.null.among(others),
         value=spread["release_mean"],
         utility=sum(scores) / len(scores) if scores else None,
         interval=None,

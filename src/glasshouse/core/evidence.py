@@ -3,12 +3,14 @@ error and cannot change a verdict."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias, TypedDict
 
 from glasshouse.core.intervals import Interval, difference_of_shares
 
 Better: TypeAlias = Literal["lower", "higher"]
+NULL_LEVEL = 0.05  # share of honest syntheses that leave their band on one side
 
 
 @dataclass(frozen=True)
@@ -112,6 +114,12 @@ class HeldLeak(Leak):
     holdout: float | None
 
 
+class ToldLeak(HeldLeak):
+    """The same, with the members exposed beyond strangers where the counts alone do not tell them."""
+
+    exposure: Exposure | None
+
+
 @dataclass(frozen=True)
 class Null:
     """What a perfect synthesiser would score at these sizes, and how a value compares with it.
@@ -125,11 +133,15 @@ class Null:
     how
         How it was found, in words.
     lost
-        Whether the value lies beyond the band on the worse side.
+        Whether the value lies beyond the band on the worse side: ``p_lost`` is at most 0.05.
     copied
-        Whether it lies beyond the band on the better side, where no honest synthesis comes.
+        Whether it lies beyond the band on the better side, where no honest synthesis comes: ``p_copied`` is at most
+        0.05.
+    p_lost
+        Chance that a fresh sample of the population scores at least as badly; None where no law is known. At the level
+        of this measure alone: :func:`glasshouse.utility.family.utility_family` adjusts over many.
     p_copied
-        p value of a value so far on the better side; None where the band has no tail of its own.
+        Chance that an honest synthesis comes at least as close; None where a copy does not stand out.
     """
 
     low: float | None
@@ -138,7 +150,26 @@ class Null:
     how: str
     lost: bool = False
     copied: bool = False
+    p_lost: float | None = None
     p_copied: float | None = None
+
+    def among(self, others: Sequence[Null]) -> Null:
+        """The same band read for several releases at once: the worst of them, its p values times their number."""
+        every = (self, *others)
+        p_lost, p_copied = (_least(ps) for ps in ([n.p_lost for n in every], [n.p_copied for n in every]))
+        return replace(
+            self,
+            p_lost=p_lost,
+            p_copied=p_copied,
+            lost=any(n.lost for n in every) if p_lost is None else p_lost <= NULL_LEVEL,
+            copied=any(n.copied for n in every) if p_copied is None else p_copied <= NULL_LEVEL,
+        )
+
+
+def _least(ps: Sequence[float | None]) -> float | None:
+    """The smallest of some p values times their number (Bonferroni); None where none is known."""
+    known = [p for p in ps if p is not None]
+    return min(1.0, len(known) * min(known)) if known else None
 
 
 @dataclass(frozen=True)

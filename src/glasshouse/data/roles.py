@@ -10,6 +10,7 @@ import numpy as np
 
 from glasshouse.core.errors import InputError, closest, listed
 from glasshouse.core.measure import ALIASES, FOREIGN_NAMES
+from glasshouse.data.schema import family
 from glasshouse.data.tables import Tables
 
 if TYPE_CHECKING:
@@ -92,6 +93,29 @@ def require_column(tables: Tables, column: str, role: str = "column") -> None:
     if column in adopted:
         raise InputError(f"{role} {column!r} is left out by exclude=; take it out of exclude or choose another {role}")
     raise InputError(f"{role} {column!r} is not in the original{closest(column, adopted)}; it has: {listed(adopted)}")
+
+
+def with_excluded(pair: Pair) -> Pair:
+    """The pair with excluded columns taken back in, for a look at columns that no measure of content should see.
+
+    Parameters
+    ----------
+    pair : Pair
+        The pair as given.
+
+    Returns
+    -------
+    Pair
+        With every excluded column that original and release both have and that holds whole numbers or text.
+    """
+    tables = pair._tables
+    schemas = [a.lazy.collect_schema() for a in tables.adopted.values()] if tables.exclude else []
+    back = [
+        c
+        for c in tables.exclude
+        if c in schemas[0] and c in schemas[1] and all(family(s[c]) in ("int", "text") for s in schemas if c in s)
+    ]
+    return pair.replace(exclude=[c for c in tables.exclude if c not in back]) if back else pair
 
 
 def check_roles(pair: Pair) -> None:

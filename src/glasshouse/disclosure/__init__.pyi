@@ -22,6 +22,7 @@ from .identity.anonymity import k_anonymity as k_anonymity
 from .identity.attackers import attacker_risk as attacker_risk
 from .identity.closeness import t_closeness as t_closeness
 from .identity.diversity import l_diversity as l_diversity
+from .identity.identifiers import shared_identifiers as shared_identifiers
 from .identity.individual_risk import individual_risk as individual_risk
 from .identity.population import population_uniqueness as population_uniqueness
 from .identity.presence import delta_presence as delta_presence

@@ -279,7 +279,8 @@ def exchange_scores(
         sums, sizes, labelled = scores, np.ones(n + m), n
     else:
         _, own = np.unique(np.concatenate(clusters), return_inverse=True)
-        sums, sizes = np.bincount(own, weights=scores), np.bincount(own).astype(float)
+        added = np.argsort(scores, kind="stable")  # sums of a unit to the last digit, whatever the order of its records
+        sums, sizes = np.bincount(own[added], weights=scores[added]), np.bincount(own).astype(float)
         labelled = len(np.unique(own[:n]))
     units, total, count = len(sums), float(scores.sum()), float(n + m)
     # in one order whatever the order of the records; a unit without a score matters only through its size

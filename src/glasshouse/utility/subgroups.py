@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import polars as pl
 
 from glasshouse.core.errors import InputError, closest
-from glasshouse.core.evidence import Null
+from glasshouse.core.evidence import NULL_LEVEL, Null
 from glasshouse.core.measure import Measure, measure, registered
 from glasshouse.core.plain import number
 from glasshouse.core.result import Result
 from glasshouse.core.words import plural
 from glasshouse.data.pair import Pair
+from glasshouse.data.tables import Codes
+from glasshouse.utility.deals import POOL
 from glasshouse.utility.figures import chosen
 
 SMALL = 30
@@ -43,7 +45,8 @@ class Group:
             "value": self.value,
             "reason": self.reason,
         }
-        return found if self.band is None else found | {"copy_alarm": self.band.copied, "lost": self.band.lost}
+        band = self.band or Null(None, None, None, "no band")
+        return found if self.value is None else found | {"copy_alarm": band.copied, "lost": band.lost}
 
 
 @measure(
@@ -82,7 +85,7 @@ def subgroup_utility(
     measure : str or Measure, default "table_utility"
         The utility measure to ask inside each group; its score from 0 to 1 (``result.utility``) is compared.
     options : dict, optional
-        Options of that measure; default for ``table_utility``: one-way tables, 20 replicates.
+        Options of that measure; default for ``table_utility``: one-way tables, 39 replicates.
     min_group : int, default 5
         Groups of fewer original records are listed but not scored.
 
@@ -91,14 +94,15 @@ def subgroup_utility(
     Result
         ``value``: score of the worst group, 0 to 1. ``details`` has the score of all records (``overall``), the worst
         over it (``ratio``), the mean, the numbers of groups scored and lost, and all ``groups``. ``lost`` and
-        ``copy_alarm`` say whether more groups leave their own null band on that side than chance explains. ``to_frame``
-        has one row per group.
+        ``copy_alarm`` say whether any group leaves its own null band on that side, allowing for their number.
+        ``to_frame`` has one row per group.
 
     Notes
     -----
     value = min over groups g of utility(original restricted to g, release restricted to g), the grouping column left
-    out. Bands are left by 5 % of honest groups on each side; more count as beyond chance where the binomial tail is
-    below 5 %.
+    out. The p value of loss is the smallest of the groups' own times their number (Bonferroni); that of a group the
+    release has lost is the chance that so few of its records fall to the release when the pooled ones are dealt at
+    random (hypergeometric; whole clusters where there are any).
 
     References
     ----------
@@ -113,7 +117,7 @@ def subgroup_utility(
     {'low': 0.6, 'medium': 0.81, 'high': 1.0}
     """
     asked = _asked(measure)
-    default: Mapping[str, object] = {"order": 1, "replicates": 20} if asked.name == "table_utility" else {}
+    default: Mapping[str, object] = {"order": 1, "replicates": 39} if asked.name == "table_utility" else {}
     given = dict(options or default)
     name = by or next((c for c in pair.keys if not pair.is_numeric(c)), None) or next(iter(pair.categorical), "")
     chosen(pair, [name] if name else [], [], "categorical")
@@ -141,9 +145,7 @@ def subgroup_utility(
         warnings.append(
             f"{small} of {len(scored)} groups have fewer than {SMALL} original records; their scores are noisy"
         )
-    bands = [group.band for _, group in scored]
-    lost_alarm = bool(lost) or _more_than_chance([band is not None and band.lost for band in bands])
-    copy_alarm = _more_than_chance([band is not None and band.copied for band in bands])
+    null = _over_groups([group for _, group in scored])
     return Result(
         worst,
         details={
@@ -157,8 +159,8 @@ def subgroup_utility(
             "n_groups": len(groups),
             "n_scored": len(scored),
             "n_lost": lost,
-            "lost": lost_alarm,
-            "copy_alarm": copy_alarm,
+            "lost": null.lost,
+            "copy_alarm": null.copied,
             "groups": rows,
             "per_group": {g.label: {"n_x": g.n_x, "n_y": g.n_y, "utility": g.utility} for g in groups},
         },
@@ -175,7 +177,7 @@ def subgroup_utility(
             ],
         },
         utility=worst,
-        null=Null(None, None, None, "groups outside their own bands", lost=lost_alarm, copied=copy_alarm),
+        null=null,
     )
 
 
@@ -190,20 +192,35 @@ def _groups(pair: Pair, name: str, asked: Measure, options: Mapping[str, object]
             if n_x or n_y:
                 made.append(Group(label, n_x, n_y, None, reason="fewer than min_group records"))
         elif n_y == 0 or n_y < min(min_group, 2):
-            made.append(Group(label, n_x, n_y, 0.0, reason=LOST))
+            p_lost = _p_fewer(pair, codes, k)
+            band = Null(None, None, None, "records of the group", lost=p_lost <= NULL_LEVEL, p_lost=p_lost)
+            made.append(Group(label, n_x, n_y, 0.0, reason=LOST, band=band))
         else:
             found = asked.run(_inside(pair, name, k), **options)
             score = found.utility if found.status == "ok" else None
-            band = found.null or Null(None, None, None, "no band")
-            made.append(Group(label, n_x, n_y, score, found.value, found.reason, band))
+            made.append(Group(label, n_x, n_y, score, found.value, found.reason, found.null))
     return made
 
 
-def _more_than_chance(flags: list[bool], rate: float = 0.05) -> bool:
-    """Are more groups flagged than a rate of 5 % makes plausible (binomial tail below 5 %)?"""
-    from scipy.stats import binom
+def _p_fewer(pair: Pair, codes: Codes, level: int) -> float:
+    """Chance that so few of a group's records (with clusters: of its clusters) fall to the release when the pooled ones
+    are dealt at random.
+    """
+    from scipy.stats import hypergeom
 
-    return bool(flags) and sum(flags) > 0 and float(binom.sf(sum(flags) - 1, len(flags), rate)) < 0.05
+    units, members = [], []
+    for table in POOL:
+        inside, cluster = codes.of(table) == level, pair.cluster_codes(table)
+        units.append(pair.n(table) if cluster is None else len(np.unique(cluster)))
+        members.append(int(inside.sum()) if cluster is None else len(np.unique(cluster[inside])))
+    return float(hypergeom.cdf(members[1], sum(units), sum(members), units[1]))
+
+
+def _over_groups(groups: Sequence[Group]) -> Null:
+    """All groups read together: the smallest of their p values times their number."""
+    bands = [group.band for group in groups if group.band is not None]
+    how = "groups outside their own bands"
+    return Null(None, None, None, how).among(bands)
 
 
 def _asked(measure: str | Measure) -> Measure:
@@ -246,5 +263,6 @@ def _inside(pair: Pair, name: str, level: int) -> Pair:
         missing=pair.missing if pair.missing_given else None,
         keys=[c for c in pair.keys if c != name],
         target=None if pair.target == name else pair.target,
+        cluster=pair.cluster,
         special_codes={c: v for c, v in pair.special_codes.items() if c != name} or None,
     )

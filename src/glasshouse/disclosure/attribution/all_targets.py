@@ -7,11 +7,12 @@ from typing import Literal, TypeAlias, get_args
 
 from glasshouse.core.advice import READS_OFF
 from glasshouse.core.errors import InputError, closest
+from glasshouse.core.limits import LEAK_LIMIT
 from glasshouse.core.measure import measure
 from glasshouse.core.result import Result
 from glasshouse.data.pair import Pair
-from glasshouse.disclosure.attribution.figures import Shares, attribution_figures
-from glasshouse.disclosure.attribution.matching import EXCESS_LIMIT, KNOWS, LIMITS, RAAB, plain_cells
+from glasshouse.disclosure.attribution.figures import Shares
+from glasshouse.disclosure.attribution.matching import KNOWS, LIMITS, RAAB
 from glasshouse.disclosure.attribution.table import Looked, look_up, over_releases
 from glasshouse.disclosure.attribution.table_options import (
     Excluded,
@@ -21,7 +22,8 @@ from glasshouse.disclosure.attribution.table_options import (
     per_key,
     table_options,
 )
-from glasshouse.disclosure.roles import Groups, KeyGroups
+from glasshouse.disclosure.roles import Groups, KeyGroups, grouped_note
+from glasshouse.engines.cells.grouping import AUTO, Grouping
 
 Shown: TypeAlias = Literal["UiO", "repU", "Dorig", "DiSCO", "DiSDiO", "CAPd", "DCAP", "TCAP", "baseCAPd", "iS"]
 SHOWN: tuple[Shown, ...] = get_args(Shown)
@@ -34,7 +36,8 @@ COMPARED: tuple[Shown, ...] = ("DiSCO", "DCAP")
     threat="attribute",
     better="lower",
     needs=("keys",),
-    limit=EXCESS_LIMIT,
+    limit=LEAK_LIMIT,
+    population=True,
     cite=RAAB,
     attacker=KNOWS,
     caveats=LIMITS,
@@ -53,8 +56,8 @@ def attribution_all(
     missing_keys: MissingKeys = True,
     exclude_pairs: Mapping[str, Sequence[Excluded]] | None = None,
     denominator_limit: int | None = None,
-    target_groups: KeyGroups = None,
-    key_groups: KeyGroups = None,
+    target_groups: KeyGroups = "auto",
+    key_groups: KeyGroups = "auto",
     one_way: Threshold = (50, 0.90),
     two_way: Threshold = (4, 0.80),
 ) -> Result:
@@ -76,10 +79,12 @@ def attribution_all(
         {target: cells left out}, a cell being (key, key level, target level).
     denominator_limit : int or None, default None
         Leaves out cells with more original records than that, because many people share them. None keeps all.
-    target_groups : int, sequence of float, mapping or None, default None
-        Groups of numeric targets: one wish for all of them, or {target: number of groups or breaks}.
-    key_groups : int, sequence of float, mapping or None, default None
-        Groups of numeric keys: one wish for all of them, or {key: number of groups or breaks}.
+    target_groups : int, sequence of float, mapping, "auto" or None, default "auto"
+        Groups of numeric targets: a number of quantile groups, the breaks, "auto" for deciles of the real people where
+        a column has more than 20 values and fewer than 5 people share one, or None for exact values; one wish for all
+        of them, or {target: wish}.
+    key_groups : int, sequence of float, mapping, "auto" or None, default "auto"
+        The same for numeric keys.
     one_way : tuple of float, default (50, 0.90)
         The one-way check names a target level that more than this many, and above this share, of the disclosive
         records have.
@@ -91,15 +96,16 @@ def attribution_all(
     -------
     Result
         Value, baseline, interval and the comparison with holdout people are those of the target with the largest
-        excess over luck. ``to_frame()`` has one row per target, sorted by DiSCO: UiO repU Dorig DiSCO DiSDiO CAPd DCAP
-        TCAP baseCAPd iS, the excess, how many findings both checks have, and with a holdout DiSCO and DCAP of holdout
-        people (``*_control``) and the part that being in the data adds (``*_R``). ``details`` hold the same rows by
-        target and ``worst_target``. There are no records.
+        excess over luck among all real people, members and strangers together. ``to_frame()`` has one row per target,
+        sorted by DiSCO: UiO repU Dorig DiSCO DiSDiO CAPd DCAP TCAP baseCAPd iS, the excess, how many findings both
+        checks have, and with a holdout DiSCO and DCAP of holdout people (``*_control``) and the part that being in the
+        data adds (``*_R``). ``details`` hold the same rows by target and ``worst_target``. There are no records.
 
     Notes
     -----
     The formulas are those of ``attribution``. With the figure r of original and r_h of holdout people,
-    R = (r - r_h) / (1 - r_h).
+    R = (r - r_h) / (1 - r_h). The headline's target is chosen without looking at who was in the data, so that its p
+    value stands although several targets were looked at.
 
     References
     ----------
@@ -125,9 +131,12 @@ def attribution_all(
     rows: list[dict[str, object]] = []
     shown: dict[str, float] = {}
     results: dict[str, Result] = {}
+    beyond: dict[str, float] = {}
+    grouped: dict[str, Grouping] = {}
+    warnings: list[str] = []
     for target in chosen:
         own = pair.replace(target=target) if pair.target != target else pair
-        groups: Groups = per_key(target_groups, target, None)
+        groups: Groups = per_key(target_groups, target, AUTO)
         options = table_options(
             own,
             exclude_levels=(exclude_levels or {}).get(target, ()),
@@ -144,8 +153,12 @@ def attribution_all(
         results[target] = over_releases(own, looked)
         rows.append(_row(own, target, looked))
         shown[target] = _mean([one.shares["DiSCO"] for one in looked]) or 0.0
+        beyond[target] = _mean([one.people.excess for one in looked]) or 0.0
+        grouped |= options.automatic
+        said = grouped_note(options.automatic)
+        warnings += [f"{target}: {w}" for w in results[target].warnings if w not in said]
     rows.sort(key=lambda row: shown[str(row["target"])])
-    worst = max(results, key=lambda t: -1.0 if results[t].excess is None else float(results[t].excess or 0.0))
+    worst = max(beyond, key=lambda t: beyond[t])
     top = results[worst]
     return Result(
         value=top.value,
@@ -156,13 +169,14 @@ def attribution_all(
         difference_interval=top.difference_interval,
         p_value=top.p_value,
         counts=top.counts,
+        exposure=top.exposure,
         details={
             "worst_target": worst,
             "targets": len(rows),
             **{str(row["target"]): {k: v for k, v in row.items() if k != "target"} for row in rows},
         },
         sentence=f"Of {len(rows)} targets, {worst} is given away most beyond luck: {top.sentence}",
-        warnings=[f"{target}: {w}" for target, r in results.items() for w in r.warnings],
+        warnings=[*grouped_note(grouped), *warnings],
         table=rows,
         plot_data={"targets": rows},
     )
@@ -179,8 +193,10 @@ def _row(pair: Pair, target: str, looked: Sequence[Looked]) -> dict[str, object]
         "two_way_checks": max(len(one.two_way) for one in looked),
     }
     if pair.has_holdout:
-        cells = [plain_cells(pair.release(i), people="holdout") for i in range(pair.m)]
-        held = _means([attribution_figures(counted).shares for counted in cells])
+        held = {
+            "DiSCO": _mean([one.people.strangers_disco for one in looked]),
+            "DCAP": _mean([one.people.strangers_dcap for one in looked]),
+        }
         for name in COMPARED:
             row[f"{name}_control"] = held[name]
             row[f"{name}_R"] = _added(means[name], held[name])

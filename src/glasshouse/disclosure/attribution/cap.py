@@ -8,33 +8,37 @@ import narwhals as nw
 
 from glasshouse.core.advice import READS_OFF
 from glasshouse.core.errors import InputError, NotApplicable
-from glasshouse.core.intervals import Interval, difference_interval, normal_quantile, wilson
+from glasshouse.core.intervals import Interval, normal_quantile, wilson
+from glasshouse.core.limits import LEAK_LIMIT
 from glasshouse.core.measure import measure
 from glasshouse.core.plain import percent
 from glasshouse.core.result import Result
 from glasshouse.data.pair import Pair
 from glasshouse.disclosure.attribution.figures import (
     CORRECT,
+    FOUND,
     ORIGINAL_UNANIMOUS,
-    Figures,
+    RELEASED_UNANIMOUS,
+    S,
     Sums,
     attribution_figures,
+    ratio,
     record_columns,
     within,
 )
 from glasshouse.disclosure.attribution.matching import (
-    EXCESS_LIMIT,
     KNOWS,
     LIMITS,
     funnel,
-    held_out,
-    leak_of_counts,
+    hit,
     no_match_warning,
     plain_cells,
     target_warnings,
 )
-from glasshouse.disclosure.roles import Groups, spoken_keys
+from glasshouse.disclosure.roles import Groups, KeyGroups, spoken_keys
+from glasshouse.disclosure.wording import beside_strangers, population_fact
 from glasshouse.engines.cells.counting import Cells
+from glasshouse.engines.cells.strangers import exchange_cells, told
 
 TAUB = "Taub, Elliot, Pampaka and Smith (2018), Differential correct attribution probability for synthetic data"
 LITTLE = "Taub and Elliot (2019), The synthetic data challenge; Little, Allmendinger and Elliot (2025)"
@@ -47,7 +51,8 @@ VARIANTS = ("matched", "conditional", "certain")
     threat="attribute",
     better="lower",
     needs=("keys", "target"),
-    limit=EXCESS_LIMIT,
+    limit=LEAK_LIMIT,
+    population=True,
     cite=TAUB,
     attacker=KNOWS,
     caveats=LIMITS,
@@ -57,7 +62,14 @@ VARIANTS = ("matched", "conditional", "certain")
     advice=READS_OFF,
     riskutility=("CAP", lambda r: {"cap": r.value, "baseline": r.baseline}),
 )
-def cap(pair: Pair, *, average: str = "all", bins: Groups = None, confidence: float = 0.95) -> Result:
+def cap(
+    pair: Pair,
+    *,
+    average: str = "all",
+    bins: Groups = "auto",
+    key_groups: KeyGroups = "auto",
+    confidence: float = 0.95,
+) -> Result:
     """Mean probability that a guess drawn from the released records with a person's keys is right (correct
     attribution probability).
 
@@ -67,9 +79,12 @@ def cap(pair: Pair, *, average: str = "all", bins: Groups = None, confidence: fl
         The tables with keys and one target. A missing value is a level of its own; "drop" leaves such records out.
     average : {"all", "matched"}, default "all"
         "all" counts people whose keys are not in the release as 0; "matched" averages over those found.
-    bins : int, sequence of float or None, default None
-        Groups of a numeric target: a number of quantile groups (breaks pooled over both tables) or the breaks. None
-        compares values exactly.
+    bins : int, sequence of float, "auto" or None, default "auto"
+        Groups of a numeric target: a number of quantile groups (breaks pooled over original and release), the breaks,
+        "auto" for deciles of the real people where a column has more than 20 values and fewer than 5 people share one,
+        or None for exact values.
+    key_groups : int, sequence of float, mapping, "auto" or None, default "auto"
+        The same for numeric keys: one wish for all of them, or {key: wish}.
     confidence : float, default 0.95
         Level of the intervals.
 
@@ -77,8 +92,8 @@ def cap(pair: Pair, *, average: str = "all", bins: Groups = None, confidence: fl
     -------
     Result
         ``value`` is the mean with a normal interval; ``baseline`` a guess drawn from the target's own distribution;
-        ``holdout`` and ``difference`` compare with holdout people. ``details`` hold both averages, the same inside
-        the original (``CAPd``) and inside the release (``CAPs``), other baselines and the people found.
+        ``holdout``, ``difference`` and ``p_value`` compare with holdout people. ``details`` hold both averages, the
+        same inside the original (``CAPd``) and inside the release (``CAPs``), other baselines and the people found.
         ``records`` give ``at_risk``, ``found``, ``released_disclosive`` and ``original_disclosive`` (groups with one
         target value), ``cap`` = s_tq/s_q, and the sizes of the record's group and cell in both tables.
 
@@ -91,6 +106,9 @@ def cap(pair: Pair, *, average: str = "all", bins: Groups = None, confidence: fl
         matched  = all / iS                            iS = share of people whose q is in the release
         baseline = sum_t (d_t / Nd)^2                  (baseCAPd) for "all"
                    sum_t (d_t / Nd) (s_t / Ns)         (base_cross) for "matched"
+
+    The p value deals the labels of members and people never in the data anew (of whole clusters, where the pair has
+    them) and compares the difference of the means of cap_i; who is not found counts 0 on both sides under "all".
 
     References
     ----------
@@ -106,7 +124,11 @@ def cap(pair: Pair, *, average: str = "all", bins: Groups = None, confidence: fl
     """
     if average not in ("all", "matched"):
         raise InputError(f"average={average!r}: choose 'all' (unmatched people count 0) or 'matched'")
-    cells = plain_cells(pair, bins)
+
+    def count(in_memory: bool = False) -> Cells:
+        return plain_cells(pair, bins, key_groups, in_memory)
+
+    cells = count()
     shares, sums = attribution_figures(cells)
     value = shares["DCAP"] if average == "all" else shares["cap_matched"]
     if value is None:
@@ -115,15 +137,25 @@ def cap(pair: Pair, *, average: str = "all", bins: Groups = None, confidence: fl
             "average='all' gives 0"
         )
     base = shares["baseCAPd"] if average == "all" else shares["base_cross"]
-    limits = _cap_interval(value, sums, average, confidence)
-    held = held_out(pair, bins, lambda f: _held_cap(f, average, confidence))
+    of = sums["n"] if average == "all" else sums["found_left"]
+    leak = told(
+        exchange_cells(
+            pair,
+            cells,
+            lambda: count(True),
+            ratio(S, nw.col("sq")),
+            among=None if average == "all" else FOUND,
+            confidence=confidence,
+            name="cap",
+        ),
+        value * of,
+        of,
+    )
     return Result(
         value=value,
         baseline=base,
-        holdout=None if held is None else held[0],
-        interval=limits,
-        difference=None if held is None else value - held[0],
-        difference_interval=None if held is None else difference_interval(value, limits, *held),
+        interval=_cap_interval(value, sums, average, confidence),
+        **leak,
         details={
             "cap_all": shares["DCAP"],
             "cap_matched": shares["cap_matched"],
@@ -143,11 +175,12 @@ def cap(pair: Pair, *, average: str = "all", bins: Groups = None, confidence: fl
             "n_unmatched": sums["n"] - int(sums["found"]),
             "n_dropped": cells.dropped,
         },
-        sentence=f"Guessing {pair.target} from released records with the same {spoken_keys(pair)} is right "
-        f"{percent(value)} of the time{'' if average == 'all' else ' among people who are found'}; guessing from "
-        f"the overall distribution, {percent(base)}.",
-        warnings=[*target_warnings(pair, bins), *no_match_warning(shares)],
-        records=lambda: record_columns(plain_cells(pair, bins, in_memory=True)),
+        sentence=f"Guessing {pair.target} from released records with the same {spoken_keys(pair)} is right for "
+        f"{percent(value)} of people{'' if average == 'all' else ' who are found'}"
+        f"{beside_strangers(leak['holdout'], leak['p_value'])}."
+        + population_fact(f"guessing from the overall distribution is right for {percent(base)}"),
+        warnings=[*target_warnings(pair, bins, key_groups), *no_match_warning(shares)],
+        records=lambda: record_columns(count(True)),
         flag="cap",
     )
 
@@ -158,18 +191,14 @@ def _cap_interval(value: float, sums: Sums, average: str, confidence: float) -> 
     return max(0.0, value - half), min(1.0, value + half)
 
 
-def _held_cap(figures: Figures, average: str, confidence: float) -> tuple[float, Interval] | None:
-    value = figures.shares["DCAP"] if average == "all" else figures.shares["cap_matched"]
-    return None if value is None else (value, _cap_interval(value, figures.sums, average, confidence))
-
-
 @measure(
     side="disclosure",
     family="attribution",
     threat="attribute",
     better="lower",
     needs=("keys", "target"),
-    limit=EXCESS_LIMIT,
+    limit=LEAK_LIMIT,
+    population=True,
     cite=LITTLE,
     attacker=KNOWS,
     caveats=LIMITS,
@@ -180,7 +209,14 @@ def _held_cap(figures: Figures, average: str, confidence: float) -> tuple[float,
     advice=READS_OFF,
     riskutility=("TCAP", lambda r: {"cap": r.value, "baseline": r.baseline}),
 )
-def tcap(pair: Pair, *, variant: str = "matched", bins: Groups = None, confidence: float = 0.95) -> Result:
+def tcap(
+    pair: Pair,
+    *,
+    variant: str = "matched",
+    bins: Groups = "auto",
+    key_groups: KeyGroups = "auto",
+    confidence: float = 0.95,
+) -> Result:
     """Targeted correct attribution probability: how often a guess the release makes with certainty is right.
 
     Parameters
@@ -191,9 +227,12 @@ def tcap(pair: Pair, *, variant: str = "matched", bins: Groups = None, confidenc
         "matched" (synthpop) divides by all people found in the release, "conditional" (Little et al.) by those in
         groups that agree on one value; "certain" (riskutility) asks for groups that agree in both files, over all
         found.
-    bins : int, sequence of float or None, default None
-        Groups of a numeric target: a number of quantile groups (breaks pooled over both tables) or the breaks. None
-        compares values exactly.
+    bins : int, sequence of float, "auto" or None, default "auto"
+        Groups of a numeric target: a number of quantile groups (breaks pooled over original and release), the breaks,
+        "auto" for deciles of the real people where a column has more than 20 values and fewer than 5 people share one,
+        or None for exact values.
+    key_groups : int, sequence of float, mapping, "auto" or None, default "auto"
+        The same for numeric keys: one wish for all of them, or {key: wish}.
     confidence : float, default 0.95
         Level of the intervals.
 
@@ -218,6 +257,10 @@ def tcap(pair: Pair, *, variant: str = "matched", bins: Groups = None, confidenc
     so that certain <= matched <= conditional. The baseline puts d_q d_t / Nd in place of the people that the unanimous
     value of a group gets right.
 
+    Members are exchanged with people never in the data among those found (or in unanimous groups), as in ``disco``;
+    "certain" then asks for groups that agree among all real people, because agreement among the originals alone would
+    tell members from strangers.
+
     References
     ----------
     .. [1] Taub, J. and Elliot, M. (2019), The synthetic data challenge. Joint UNECE/Eurostat Work Session on
@@ -233,7 +276,11 @@ def tcap(pair: Pair, *, variant: str = "matched", bins: Groups = None, confidenc
     """
     if variant not in VARIANTS:
         raise InputError(f"variant={variant!r}: choose 'certain', 'matched' or 'conditional'")
-    cells = plain_cells(pair, bins)
+
+    def count(in_memory: bool = False) -> Cells:
+        return plain_cells(pair, bins, key_groups, in_memory)
+
+    cells = count()
     shares, sums = attribution_figures(cells)
     above, below = _tested(sums, variant)
     if not below:
@@ -249,11 +296,27 @@ def tcap(pair: Pair, *, variant: str = "matched", bins: Groups = None, confidenc
         "in released groups that agree on one value" if variant == "conditional" else "whose keys are in the release"
     )
     value = above / below
+    right = hit(cells)
+    if variant == "certain" and cells.n_strangers:
+        right = right & (nw.col("nr") == 1)
+    leak = told(
+        exchange_cells(
+            pair,
+            cells,
+            lambda: count(True),
+            right,
+            among=RELEASED_UNANIMOUS if variant == "conditional" else FOUND,
+            confidence=confidence,
+            name="tcap",
+        ),
+        above,
+        below,
+    )
     lucky = (_lucky_certain(cells) if variant == "certain" else shares["chance"] * sums["n"]) / below
     return Result(
         value=value,
         baseline=lucky,
-        **leak_of_counts(above, below, held_out(pair, bins, lambda f: _tested(f.sums, variant)), confidence),
+        **leak,
         interval=wilson(above, below, confidence),
         details={
             "tcap_certain": shares["tcap_certain"],
@@ -268,9 +331,10 @@ def tcap(pair: Pair, *, variant: str = "matched", bins: Groups = None, confidenc
             "n_dropped": cells.dropped,
         },
         sentence=f"Of {int(below):,} people {of_whom}, {percent(value)} have their {pair.target} given away "
-        f"with certainty; luck alone would give {percent(lucky)}.",
-        warnings=[*target_warnings(pair, bins), *no_match_warning(shares)],
-        records=lambda: record_columns(plain_cells(pair, bins, in_memory=True)),
+        f"with certainty{beside_strangers(leak['holdout'], leak['p_value'])}."
+        + population_fact(f"luck alone would give {percent(lucky)}"),
+        warnings=[*target_warnings(pair, bins, key_groups), *no_match_warning(shares)],
+        records=lambda: record_columns(count(True)),
         flag="at_risk",
         rank="cap",
         plot_data={"funnel": funnel(shares)},

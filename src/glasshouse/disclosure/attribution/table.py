@@ -8,6 +8,7 @@ from typing import NamedTuple
 from glasshouse.core.advice import READS_OFF
 from glasshouse.core.calling import bound, combine_releases
 from glasshouse.core.intervals import wilson
+from glasshouse.core.limits import LEAK_LIMIT
 from glasshouse.core.measure import measure
 from glasshouse.core.plain import percent
 from glasshouse.core.result import Result
@@ -17,21 +18,15 @@ from glasshouse.disclosure.attribution.checks import one_way as one_way_check
 from glasshouse.disclosure.attribution.checks import two_way as two_way_check
 from glasshouse.disclosure.attribution.figures import (
     Exclusions,
+    People,
     Shares,
     attribution_figures,
     exclusion_counts,
+    people_figures,
     record_columns,
     with_exclusions,
 )
-from glasshouse.disclosure.attribution.matching import (
-    EXCESS_LIMIT,
-    KNOWS,
-    LIMITS,
-    RAAB,
-    funnel,
-    leak_of_counts,
-    no_match_warning,
-)
+from glasshouse.disclosure.attribution.matching import KNOWS, LIMITS, RAAB, funnel, hit, no_match_warning
 from glasshouse.disclosure.attribution.table_options import (
     Excluded,
     Level,
@@ -40,17 +35,21 @@ from glasshouse.disclosure.attribution.table_options import (
     Threshold,
     table_options,
 )
-from glasshouse.disclosure.roles import Groups, KeyGroups
+from glasshouse.disclosure.roles import Groups, KeyGroups, grouped_note, spoken_keys
+from glasshouse.disclosure.wording import beside_strangers, population_fact
 from glasshouse.engines.cells.counting import Cells, count_cells
+from glasshouse.engines.cells.strangers import exchange_cells, told
 
 
 class Looked(NamedTuple):
-    """One release looked up for one target: its result, its shares, and what the checks found."""
+    """One release looked up for one target: its result, its shares, what the checks found, and how real people of
+    either side fare."""
 
     result: Result
     shares: Shares
     one_way: list[OneWay]
     two_way: list[TwoWay]
+    people: People
 
 
 @measure(
@@ -59,7 +58,8 @@ class Looked(NamedTuple):
     threat="attribute",
     better="lower",
     needs=("keys", "target"),
-    limit=EXCESS_LIMIT,
+    limit=LEAK_LIMIT,
+    population=True,
     cite=RAAB,
     attacker=KNOWS,
     caveats=LIMITS,
@@ -77,8 +77,8 @@ def attribution(
     missing_keys: MissingKeys = True,
     exclude_pairs: Sequence[Excluded] = (),
     denominator_limit: int | None = None,
-    target_groups: Groups = None,
-    key_groups: KeyGroups = None,
+    target_groups: Groups = "auto",
+    key_groups: KeyGroups = "auto",
     one_way: Threshold = (50, 0.90),
     two_way: Threshold = (4, 0.80),
     confidence: float = 0.95,
@@ -102,11 +102,12 @@ def attribution(
         Cells left out: (key, key level, target level).
     denominator_limit : int or None, default None
         Leaves out cells with more original records than that, because many people share them. None keeps all.
-    target_groups : int, sequence of float or None, default None
-        Groups of a numeric target: a number of quantile groups or the breaks, pooled over the original and every
-        release.
-    key_groups : int, sequence of float, mapping or None, default None
-        Groups of numeric keys: one wish for all of them, or {key: number of groups or breaks}.
+    target_groups : int, sequence of float, "auto" or None, default "auto"
+        Groups of a numeric target: a number of quantile groups (breaks pooled over the original and every release),
+        the breaks, "auto" for deciles of the real people where a column has more than 20 values and fewer than 5
+        people share one, or None for exact values.
+    key_groups : int, sequence of float, mapping, "auto" or None, default "auto"
+        The same for numeric keys: one wish for all of them, or {key: wish}.
     one_way : tuple of float, default (50, 0.90)
         The one-way check names a target level that more than this many, and above this share, of the disclosive
         records have.
@@ -139,7 +140,8 @@ def attribution(
         TCAP   = sum DiSCO cells / sum_q d'_q [s'_q > 0]
 
     Whether a cell is disclosive is decided on the full counts; exclusions take counts away afterwards and never change
-    a denominator.
+    a denominator. Members are exchanged with people never in the data as in ``disco``; of several releases the worst
+    is told, its p value times their number.
 
     References
     ----------
@@ -186,7 +188,11 @@ def over_releases(pair: Pair, looked: Sequence[Looked]) -> Result:
     Result
     """
     made = [bound(one.result, attribution, pair.release(i), {}) for i, one in enumerate(looked)]
-    return made[0] if len(made) == 1 else combine_releases(made, attribution)
+    if len(made) == 1:
+        return made[0]
+    worst = combine_releases(made, attribution)
+    # the smallest of several p values is small too often; so many times as large, it is not
+    return worst._copy(p_value=None if worst.p_value is None else min(1.0, worst.p_value * len(made)))
 
 
 def look_up(pair: Pair, options: TableOptions, confidence: float = 0.95) -> Looked:
@@ -207,11 +213,11 @@ def look_up(pair: Pair, options: TableOptions, confidence: float = 0.95) -> Look
     """
     target = pair.require_target()
 
-    def table(people: str = "original", in_memory: bool = False) -> tuple[Cells, Exclusions]:
+    def table(in_memory: bool = False) -> tuple[Cells, Exclusions]:
         cells = count_cells(
             pair,
             target=target,
-            people=people,
+            strangers=True,
             key_groups=options.key_groups,
             target_group=options.target_group,
             in_memory=in_memory,
@@ -222,8 +228,19 @@ def look_up(pair: Pair, options: TableOptions, confidence: float = 0.95) -> Look
     cells, exclusions = table()
     shares, sums = attribution_figures(cells, options.denominator_limit)
     singles, doubles = one_way_check(cells, *options.one_way), two_way_check(cells, *options.two_way)
-    held = attribution_figures(table("holdout")[0]).sums if pair.has_holdout else None
-    warnings = no_match_warning(shares)
+    leak = told(
+        exchange_cells(
+            pair,
+            cells,
+            lambda: table(in_memory=True)[0],
+            hit(cells, options.denominator_limit),
+            confidence=confidence,
+            name="attribution",
+        ),
+        sums["disco"],
+        sums["n"],
+    )
+    warnings = [*grouped_note(options.automatic), *no_match_warning(shares)]
     if singles:
         warnings.append(
             f"one-way check: {percent(singles[0]['PctLevelDis'])} of the disclosive records have the same {target}; "
@@ -237,7 +254,7 @@ def look_up(pair: Pair, options: TableOptions, confidence: float = 0.95) -> Look
     result = Result(
         value=shares["DiSCO"],
         baseline=shares["chance"],
-        **leak_of_counts(sums["disco"], sums["n"], None if held is None else (held["disco"], held["n"]), confidence),
+        **leak,
         interval=wilson(sums["disco"], sums["n"], confidence),
         details={
             **shares,
@@ -250,12 +267,15 @@ def look_up(pair: Pair, options: TableOptions, confidence: float = 0.95) -> Look
             "two_way": doubles,
             "n_dropped": cells.dropped,
         },
-        sentence=f"The release gives the right {target} away with certainty for {percent(shares['DiSCO'])} of "
-        f"people; in the original itself the keys would do so for {percent(shares['Dorig'])}.",
+        sentence=f"Knowing {spoken_keys(pair)}, the release gives the right {target} away with certainty for "
+        f"{percent(shares['DiSCO'])} of people{beside_strangers(leak['holdout'], leak['p_value'])}."
+        + population_fact(
+            f"luck alone would give {percent(shares['chance'])}, the original itself {percent(shares['Dorig'])}"
+        ),
         warnings=warnings,
         records=lambda: record_columns(table(in_memory=True)[0]),
         flag="at_risk",
         rank="cap",
         plot_data={"funnel": funnel(shares)},
     )
-    return Looked(result, shares, singles, doubles)
+    return Looked(result, shares, singles, doubles, people_figures(cells))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import reduce
 from operator import or_
 from typing import TypeAlias, TypeVar
@@ -13,7 +13,7 @@ import narwhals as nw
 from glasshouse.core.errors import InputError, closest
 from glasshouse.data.pair import Pair
 from glasshouse.disclosure.attribution.figures import Exclusions
-from glasshouse.disclosure.roles import Groups, KeyGroups, target_part
+from glasshouse.disclosure.roles import Groups, KeyGroups, automatic, key_groupings, target_part
 from glasshouse.engines.cells.counting import Cells, Part, count_cells
 from glasshouse.engines.cells.grouping import Grouping, as_grouping
 
@@ -37,6 +37,7 @@ class TableOptions:
     target_group: Grouping | None
     one_way: Threshold
     two_way: Threshold
+    automatic: Mapping[str, Grouping] = field(default_factory=dict)
 
     def exclusions(self, pair: Pair, cells: Cells) -> Exclusions:
         """The four conditions on cells and the limit, in synthpop's order."""
@@ -110,32 +111,21 @@ def table_options(
     -------
     TableOptions
     """
-    _check_options(pair, missing_keys, denominator_limit, one_way, two_way, key_groups)
+    _check_options(pair, missing_keys, denominator_limit, one_way, two_way)
     options = TableOptions(
         tuple([exclude_levels] if isinstance(exclude_levels, str) else exclude_levels),
         missing_target,
         missing_keys,
         tuple(exclude_pairs),
         denominator_limit,
-        _key_groupings(pair, key_groups),
+        key_groupings(pair, key_groups),
         as_grouping(pair, pair.require_target(), target_groups),
         one_way,
         two_way,
+        automatic(pair, key_groups, target_groups),
     )
     _check_levels(pair, options)
     return options
-
-
-def _key_groupings(pair: Pair, wish: KeyGroups) -> dict[str, Grouping]:
-    """Groupings per key; a number given once is meant for the numeric keys only."""
-    found = {}
-    for key in pair.keys:
-        own: Groups = per_key(wish, key, None)
-        if own and (pair.is_numeric(key) or isinstance(wish, Mapping)):
-            grouping = as_grouping(pair, key, own)
-            if grouping is not None:
-                found[key] = grouping
-    return found
 
 
 def _check_options(
@@ -144,15 +134,12 @@ def _check_options(
     limit: int | None,
     one_way: Threshold,
     two_way: Threshold,
-    key_groups: KeyGroups,
 ) -> None:
     if limit is not None and (limit < 1 or int(limit) != limit):
         raise InputError(f"denominator_limit must be a positive whole number, not {limit}")
-    per_key_options: tuple[tuple[str, object], ...] = (("missing_keys", missing_keys), ("key_groups", key_groups))
-    for name, given in per_key_options:
-        for key in given if isinstance(given, Mapping) else ():
-            if key not in pair.keys:
-                raise InputError(f"{name} names {key!r}, which is no key{closest(key, pair.keys)}")
+    for key in missing_keys if isinstance(missing_keys, Mapping) else ():
+        if key not in pair.keys:
+            raise InputError(f"missing_keys names {key!r}, which is no key{closest(key, pair.keys)}")
     for name, limits in (("one_way", one_way), ("two_way", two_way)):
         if len(limits) != 2 or not 0 <= limits[1] <= 1:
             raise InputError(f"{name} takes a count and a share, e.g. (50, 0.90)")

@@ -14,7 +14,7 @@ from glasshouse.core.result import Result
 from glasshouse.data.pair import Pair
 from glasshouse.disclosure.attribution.figures import within
 from glasshouse.disclosure.attribution.matching import plain_cells, target_warnings
-from glasshouse.disclosure.roles import Groups
+from glasshouse.disclosure.roles import Groups, KeyGroups
 from glasshouse.engines.cells.classes import side
 
 
@@ -34,7 +34,7 @@ from glasshouse.engines.cells.classes import side
     advice=AGREES,
     riskutility=("WEAP", lambda r: {"pct_disclosive": 100 * r.details["pct_disclosive"]}),
 )
-def weap(pair: Pair, *, table: str = "released", bins: Groups = None) -> Result:
+def weap(pair: Pair, *, table: str = "released", bins: Groups = "auto", key_groups: KeyGroups = "auto") -> Result:
     """Within-equivalence-class attribution probability: how far the records of one file with equal keys agree on the
     target.
 
@@ -47,9 +47,12 @@ def weap(pair: Pair, *, table: str = "released", bins: Groups = None) -> Result:
         The tables with keys and one target. A missing value is a level of its own; "drop" leaves such records out.
     table : {"released", "original"}, default "released"
         The table looked at.
-    bins : int, sequence of float or None, default None
-        Groups of a numeric target: a number of quantile groups (breaks pooled over both tables) or the breaks. None
-        compares values exactly.
+    bins : int, sequence of float, "auto" or None, default "auto"
+        Groups of a numeric target: a number of quantile groups (breaks pooled over original and release), the breaks,
+        "auto" for deciles of the real people where a column has more than 20 values and fewer than 5 people share one,
+        or None for exact values.
+    key_groups : int, sequence of float, mapping, "auto" or None, default "auto"
+        The same for numeric keys: one wish for all of them, or {key: wish}.
 
     Returns
     -------
@@ -75,7 +78,7 @@ def weap(pair: Pair, *, table: str = "released", bins: Groups = None) -> Result:
     >>> round(result.value, 3), round(result.details["pct_disclosive"], 3)
     (0.732, 0.358)
     """
-    cells = plain_cells(pair, bins)
+    cells = plain_cells(pair, bins, key_groups)
     ours = side(table)
     held, agreed = ours.own > 0, ours.kinds == 1
     share = ours.own.cast(nw.Float64) / ours.size.cast(nw.Float64)
@@ -88,7 +91,7 @@ def weap(pair: Pair, *, table: str = "released", bins: Groups = None) -> Result:
     n = sums["n"]
 
     def per_record() -> Mapping[str, np.ndarray]:
-        local = plain_cells(pair, bins, in_memory=True)
+        local = plain_cells(pair, bins, key_groups, in_memory=True)
         return local.records(table, weap=share, disclosive=agreed, class_size=ours.size)
 
     return Result(
@@ -104,7 +107,7 @@ def weap(pair: Pair, *, table: str = "released", bins: Groups = None) -> Result:
         },
         sentence=f"{percent(sums['disclosive'] / n)} of the {table} records sit in groups with equal keys and a "
         f"single value of {pair.target}; {percent(sums['single'] / n)} are alone in their group.",
-        warnings=target_warnings(pair, bins),
+        warnings=target_warnings(pair, bins, key_groups),
         records=per_record,
         flag="weap",
     )

@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from glasshouse.core.advice import PREDICTS
 from glasshouse.core.errors import InputError, NotApplicable
+from glasshouse.core.limits import LEAK_LIMIT
 from glasshouse.core.measure import measure
 from glasshouse.core.result import Result
 from glasshouse.core.streams import RandomState, generator
 from glasshouse.data.pair import Pair
 from glasshouse.disclosure.copying.closeness import refuse_infinite
 from glasshouse.disclosure.gdpr.linkability import attack_space, spread
-from glasshouse.disclosure.gdpr.statistics import CITE, LIMIT, Attack, Side, report, sample
+from glasshouse.disclosure.gdpr.statistics import CITE, Attack, Exchanged, Side, report, sample
+from glasshouse.engines.exchange import exchange, exposure, people_clusters
+from glasshouse.engines.neighbours.search import Space, gower_space
 
 if TYPE_CHECKING:
     from glasshouse.engines.models.registry import Estimator
@@ -28,8 +31,8 @@ if TYPE_CHECKING:
     better="lower",
     range=(0, 1),
     needs=("target",),
-    # guessing a column well is knowledge about the population as often as not: without a holdout nothing is shown
-    limit=replace(LIMIT, without_holdout=None),
+    limit=LEAK_LIMIT,
+    population=True,
     audited=True,
     cost="neighbours",
     group="inference",
@@ -73,8 +76,9 @@ def inference(
     tolerance : float, default 0.05
         Relative error up to which a number counts as guessed right.
     scale : float, optional
-        Least size a number is taken for in that error, not negative; the interquartile range of the target in the
-        original by default, so that neither the sign nor the size of the guess can make it right.
+        Least size a number is taken for in that error, not negative; the interquartile range of the target among real
+        people (original and holdout together) by default, so that neither the sign nor the size of the guess can make
+        it right.
     n_attacks : int, optional
         Attack a random sample of this many people on each side; everybody by default.
     missing : {"level", "mismatch", "match", "ignore"}, default "level"
@@ -91,11 +95,11 @@ def inference(
     -------
     Result
         ``value``: the share guessed right; ``baseline``: the share with the target of a random released record;
-        ``holdout``: the share of people never in the data guessed right; ``difference``: value minus holdout, with
-        interval and p value; ``excess``: (value - holdout) / (1 - holdout). ``details``: numbers of guesses and
-        successes, the same under the tie rules and tolerances of other packages, and anonymeter's figures. ``records``:
-        per person the chance of a right guess (``inferred``), that of a naive one, their difference (``gain``) and the
-        number of tied records.
+        ``holdout``: the share of people never in the data guessed right; ``difference``: the share of members minus
+        that of strangers, with interval and p value; ``excess``: (value - holdout) / (1 - holdout). ``details``:
+        numbers of guesses and successes, the same under the tie rules and tolerances of other packages, and
+        anonymeter's figures. ``records``: per person the chance of a right guess (``inferred``), that of a naive one,
+        their difference (``gain``) and the number of tied records.
 
     Notes
     -----
@@ -104,7 +108,9 @@ def inference(
         |g - y| <= tolerance * max(|y|, scale)
 
     Baseline, exactly: sum_v P_S(v) P_T(v) for categories, P_S and P_T being the shares in release and original. Every
-    person is asked on their own, so original and holdout need not be of equal size.
+    person is asked on their own, so original and holdout need not be of equal size. The value scales distances by the
+    attacked people and the release, as the published method does; members and strangers are compared under one scaling
+    by all of them, and the p value exchanges their labels, of whole clusters where the pair has them.
 
     References
     ----------
@@ -131,14 +137,20 @@ def inference(
         raise InputError("n_attacks must be at least 1")
     rule = _Rule(pair, target, numeric, tolerance, scale)
 
-    def side(table: str) -> _Guessed:
+    def side(table: str, space: Space | None = None) -> _Guessed:
         part = sample(pair.n(table), n_attacks, generator(random_state, "inference", table))
         if attacker == "nearest":
-            return _nearest(pair, chosen, rule, table, part, missing, n_jobs)
+            return _nearest(space or attack_space(pair, chosen, missing, table), rule, table, part, n_jobs)
         return _predicted(pair, chosen, rule, table, part, attacker, random_state, n_jobs)
 
     members = side("original")
     strangers = side("holdout") if pair.has_holdout else None
+    exchanged = None
+    if strangers is not None:
+        # one scaling for all real people: that of each side by itself would tell the sides apart
+        space = gower_space(pair, chosen, missing) if attacker == "nearest" else None
+        asked = (members, strangers) if space is None else (side("original", space), side("holdout", space))
+        exchanged = _exchanged(pair, *asked, confidence, random_state)
     n = len(members.success)
     whole = Attack(
         Side(float(members.success.sum()), n),
@@ -173,7 +185,31 @@ def inference(
         records=records,
         flag="inferred",
         rank="gain",
+        exchanged=exchanged,
+        population=True,
     )
+
+
+def _exchanged(
+    pair: Pair, members: _Guessed, strangers: _Guessed, confidence: float, random_state: RandomState
+) -> Exchanged:
+    """Right guesses about members against those about strangers."""
+    clusters = people_clusters(pair)
+    if clusters is not None:
+        own, other = (
+            ids if side.part is None else ids[side.part]
+            for ids, side in zip(clusters, (members, strangers), strict=True)
+        )
+        clusters = (own, other)
+    found = exchange(
+        members.success,
+        strangers.success,
+        clusters=clusters,
+        confidence=confidence,
+        random_state=random_state,
+        name="inference",
+    )
+    return Exchanged(found.p, exposure(found, clusters), found)
 
 
 class _Rule:
@@ -190,7 +226,8 @@ class _Rule:
             tables = list(self.codes.arrays)
             every = np.concatenate([pair.values(target, t) for t in tables])
             self.levels = np.unique(every[~np.isnan(every)])
-            present = pair.values(target, "original")
+            real = [pair.values(target, t) for t in ("original", "holdout") if t in tables]
+            present = np.concatenate(real)
             present = present[~np.isnan(present)]
             spread_of = float(np.subtract(*np.quantile(present, [0.75, 0.25]))) if len(present) else 0.0
             self.scale = spread_of if scale is None else float(scale)
@@ -250,16 +287,7 @@ def _naive(rule: _Rule, truth: np.ndarray, by: str = "rule") -> np.ndarray:
     return np.asarray(np.maximum(upto[high + 1] - upto[low], 0) / len(released))
 
 
-def _nearest(
-    pair: Pair,
-    keys: tuple[str, ...],
-    rule: _Rule,
-    table: str,
-    part: np.ndarray | None,
-    missing: str,
-    n_jobs: int | None,
-) -> _Guessed:
-    space = attack_space(pair, keys, missing, table)
+def _nearest(space: Space, rule: _Rule, table: str, part: np.ndarray | None, n_jobs: int | None) -> _Guessed:
     query = space.rows(table, part)
     near = space.nearest(query, "released", 1, n_jobs)
     tied = space.tied(query, "released", near.distance[:, 0], n_jobs)

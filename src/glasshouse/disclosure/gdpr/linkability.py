@@ -9,13 +9,21 @@ import numpy as np
 
 from glasshouse.core.advice import LINKED
 from glasshouse.core.errors import InputError, NotApplicable, listed
-from glasshouse.core.evidence import Exposure
 from glasshouse.core.measure import measure
 from glasshouse.core.result import Result
 from glasshouse.core.streams import RandomState, generator
 from glasshouse.data.pair import Pair
 from glasshouse.disclosure.gdpr.links import Spaces, linked
-from glasshouse.disclosure.gdpr.statistics import CITE, LEAK, Attack, Side, difference_interval, report, sample
+from glasshouse.disclosure.gdpr.statistics import (
+    CITE,
+    LEAK,
+    Attack,
+    Exchanged,
+    Side,
+    difference_interval,
+    report,
+    sample,
+)
 from glasshouse.engines.canonical import canonical
 from glasshouse.engines.exchange import exchange, exposed_people, people_clusters
 from glasshouse.engines.neighbours.encoding import encode_pair
@@ -160,7 +168,7 @@ def linkability(
         rates = [float(a.probability.mean()) for a in attacked]
         details |= {"split_min": min(rates), "split_max": max(rates), "split_sd": float(np.std(rates, ddof=1))}
     strangers: list[Spaces] = []
-    exchanged: tuple[float, Exposure] | None = None
+    exchanged: Exchanged | None = None
     if pair.has_holdout:
         strangers = spaces if other is None else [two_sides(split, other) for split in splits]
     if pair.has_holdout and direction == "bridge":
@@ -216,7 +224,7 @@ def _exchanged(
     confidence: float,
     random_state: RandomState,
     n_jobs: int | None,
-) -> tuple[float, Exposure]:
+) -> Exchanged:
     """Members and strangers looked up on one scale: the p value of exchanged labels, and the people exposed."""
     members, strangers = (
         np.mean([linked(two, table, targets, "released", None, k, n_jobs).probability for two in spaces], axis=0)
@@ -227,7 +235,7 @@ def _exchanged(
         own, other = (ids if at is None else ids[at] for ids, at in zip(clusters, asked, strict=True))
         clusters = own, other
     p = exchange(members, strangers, clusters=clusters, random_state=random_state, name="linkability").p
-    return p, exposed_people(members, strangers, clusters, confidence=confidence)
+    return Exchanged(p, exposed_people(members, strangers, clusters, confidence=confidence))
 
 
 def _control(

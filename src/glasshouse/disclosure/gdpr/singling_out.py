@@ -8,14 +8,13 @@ import numpy as np
 
 from glasshouse.core.advice import SINGLED_OUT
 from glasshouse.core.errors import InputError, NotApplicable, listed
-from glasshouse.core.evidence import Exposure
 from glasshouse.core.intervals import normal_quantile
 from glasshouse.core.measure import measure
 from glasshouse.core.result import Result
 from glasshouse.core.streams import RandomState, generator
 from glasshouse.data.pair import Pair
 from glasshouse.disclosure.gdpr.predicates import Board, Description, Predicates
-from glasshouse.disclosure.gdpr.statistics import CITE, LEAK, Attack, Side, difference_interval, phi, report
+from glasshouse.disclosure.gdpr.statistics import CITE, LEAK, Attack, Exchanged, Side, difference_interval, phi, report
 from glasshouse.engines.exchange import exchange_scores, exposed_people, people_clusters
 
 MODES = ("multivariate", "univariate")
@@ -183,9 +182,7 @@ def singling_out(
     )
 
 
-def _exchanged(
-    pair: Pair, board: Board, made: Predicates, confidence: float, random_state: RandomState
-) -> tuple[float, Exposure]:
+def _exchanged(pair: Pair, board: Board, made: Predicates, confidence: float, random_state: RandomState) -> Exchanged:
     """People singled out among original and holdout together: the p value of exchanged labels, and those exposed."""
     clusters = people_clusters(pair)
     n, size = pair.n("original"), pair.n("original") + pair.n("holdout")
@@ -201,7 +198,7 @@ def _exchanged(
     fits = np.bincount(who[single][known[single]], minlength=size)
     score, flags = np.log1p(fits), fits > 0
     p = exchange_scores(score[:n], score[n:], clusters=clusters, random_state=random_state, name="singling_out").p
-    return p, exposed_people(flags[:n], flags[n:], clusters, confidence=confidence)
+    return Exchanged(p, exposed_people(flags[:n], flags[n:], clusters, confidence=confidence))
 
 
 def _columns(pair: Pair, columns: Sequence[str] | None) -> tuple[str, ...]:

@@ -14,7 +14,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TypedDict
+from typing import NamedTuple, TypedDict
 
 import numpy as np
 
@@ -23,7 +23,8 @@ from glasshouse.core.intervals import Interval, normal_quantile, wilson
 from glasshouse.core.limits import LEAK_LIMIT, Limit
 from glasshouse.core.plain import p_value, percent, points
 from glasshouse.core.result import Result
-from glasshouse.engines.exchange import upper_tail
+from glasshouse.disclosure.wording import beside_strangers, population_fact
+from glasshouse.engines.exchange import Exchange, upper_tail
 
 CITE = (
     "Giomi, Boenisch, Wehmeyer & Tasnadi (2023), A unified framework for quantifying privacy risk in synthetic data, "
@@ -52,6 +53,15 @@ BEYOND_DOUBT = (
     "naive guesses by more than 50 points even at its lower limit, which knowledge about the population does not "
     "explain for this attack, so it fails all the same."
 )
+
+
+class Exchanged(NamedTuple):
+    """Members exchanged with strangers: the p value, members exposed beyond strangers, and the counts and their
+    difference where the attack has one outcome per person."""
+
+    p: float
+    exposed: Exposure
+    found: Exchange | None = None
 
 
 @dataclass(frozen=True)
@@ -231,12 +241,13 @@ def report(
     decisive: bool = False,
     compared_with: str = "people never in the data",
     aims: int = 1,
-    exchanged: tuple[float, Exposure] | None = None,
+    exchanged: Exchanged | None = None,
+    population: bool = False,
 ) -> Result:
     """The common shape of an attack's result. ``guess`` and ``success`` are the words of its sentence.
 
-    ``exchanged`` has the p value of members and strangers exchanged, and the people exposed, where the attack asks both
-    alike; without it the p value comes from the interval of the difference.
+    ``exchanged``: the test of an attack that asks members and strangers alike; without it the p value comes from the
+    interval of the difference. ``population``: the rate is also told as a fact about the population.
 
     ``decisive``: without a control, a rate whose lower limit is more than 0.5 above the naive one fails. Only for
     attacks that knowledge about the population alone cannot carry that far.
@@ -244,6 +255,13 @@ def report(
     said = list(warnings)
     control = attack.control
     gap, surplus = attack.difference(confidence), attack.excess(confidence)
+    p, counts = attack.p_value(), attack.counts(aims)
+    exposed: Exposure | None = None
+    if exchanged is not None:
+        p, exposed = exchanged.p, exchanged.exposed
+        if exchanged.found is not None:
+            found = exchanged.found
+            gap, counts = (found.difference, found.interval), found.counts
     figures: dict[str, object] = {
         "n_attacks": attack.attack.guesses,
         "n_success": attack.attack.successes,
@@ -260,7 +278,6 @@ def report(
         **compat(attack, confidence),
         "compat": compat(attack, confidence),
     }
-    p, exposed = exchanged or (attack.p_value(), None)
     rate, naive = attack.attack.rate, None if attack.baseline is None else attack.baseline.rate
     over_naive = None
     if gap is None or control is None:
@@ -291,24 +308,25 @@ def report(
             said.append(
                 "the attack succeeds on every holdout record: success carries no information about membership here"
             )
+    told = f"{percent(rate)} {success}{compared}."
+    if population:
+        told = f"{percent(rate)} {success}{beside_strangers(counts.control_rate, p)}."
+        told += "" if naive is None else population_fact(f"naive guesses are right for {percent(naive)}")
     return Result(
         rate,
         baseline=naive,
         excess=surplus[0] if surplus is not None else None if gap is None else gap[0],
-        holdout=None if control is None else control.rate,
+        holdout=counts.control_rate,
         interval=attack.attack.interval(confidence),
         excess_interval=None if surplus is None else surplus[1],
         difference=None if gap is None else gap[0],
         difference_interval=None if gap is None else gap[1],
         p_value=p,
-        counts=attack.counts(aims),
+        counts=counts,
         exposure=exposed,
         figures={"over_naive": over_naive if decisive else None},
         details=figures,
-        sentence=(
-            f"{attack.attack.guesses:,.0f} {_counted(guess, attack.attack.guesses)}: "
-            f"{percent(rate)} {success}{compared}."
-        ),
+        sentence=f"{attack.attack.guesses:,.0f} {_counted(guess, attack.attack.guesses)}: {told}",
         warnings=said,
         records=records,
         flag=flag,

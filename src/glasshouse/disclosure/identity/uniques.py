@@ -9,19 +9,20 @@ import narwhals as nw
 import numpy as np
 
 from glasshouse.core.advice import STANDS_ALONE
-from glasshouse.core.evidence import Counts, Leak
+from glasshouse.core.evidence import Counts
 from glasshouse.core.intervals import wilson
-from glasshouse.core.limits import Limit
+from glasshouse.core.limits import LEAK_LIMIT
 from glasshouse.core.measure import measure
 from glasshouse.core.plain import percent
 from glasshouse.core.result import Result
 from glasshouse.data.pair import Pair
-from glasshouse.disclosure.roles import KeyGroups, spoken_keys
-from glasshouse.engines.cells.classes import groupings
+from glasshouse.disclosure.roles import KeyGroups, automatic, grouped_note, key_groupings, spoken_keys
+from glasshouse.disclosure.wording import beside_strangers
 from glasshouse.engines.cells.counting import Cells, count_cells
+from glasshouse.engines.cells.strangers import D, H, exchange_cells, told
 
 RAAB = "Raab, Nowok and Dibben (2025), Practical privacy metrics for synthetic data (repU)"
-D, S = nw.col("d"), nw.col("s")
+S = nw.col("s")
 
 
 @measure(
@@ -30,12 +31,8 @@ D, S = nw.col("d"), nw.col("s")
     threat="identity",
     better="lower",
     needs=("keys",),
-    limit=Limit(
-        "value",
-        warn=0.05,
-        fail=0.20,
-        why="warn above 0.05: glasshouse proposal beside UiO; fail above 0.20: glasshouse default",
-    ),
+    limit=LEAK_LIMIT,
+    population=True,
     cite=RAAB,
     attacker="the keys of real people, and that nobody else shares them",
     group="uniques",
@@ -44,7 +41,7 @@ D, S = nw.col("d"), nw.col("s")
     on_map=True,
     advice=STANDS_ALONE,
 )
-def uniques(pair: Pair, *, key_groups: KeyGroups = None, confidence: float = 0.95) -> Result:
+def uniques(pair: Pair, *, key_groups: KeyGroups = "auto", confidence: float = 0.95) -> Result:
     """Share of original records that are alone on the keys in the original and in the release (replicated uniques,
     repU).
 
@@ -55,8 +52,10 @@ def uniques(pair: Pair, *, key_groups: KeyGroups = None, confidence: float = 0.9
     ----------
     pair : Pair
         The tables with keys. Missing keys count as a level of their own; "drop" leaves such records out.
-    key_groups : int, sequence of float, mapping or None, default None
-        Groups of numeric keys: one wish for all of them, or {key: number of groups or breaks}.
+    key_groups : int, sequence of float, mapping, "auto" or None, default "auto"
+        Groups of numeric keys: a number of quantile groups, the breaks, "auto" for deciles of the real people where a
+        key has more than 20 values and fewer than 5 people share one, or None for exact values; one wish for all of
+        them, or {key: wish}.
     confidence : float, default 0.95
         Level of the intervals.
 
@@ -64,7 +63,9 @@ def uniques(pair: Pair, *, key_groups: KeyGroups = None, confidence: float = 0.9
     -------
     Result
         ``value`` is repU with Wilson's interval; ``baseline`` is what a release of independent columns would
-        replicate; ``holdout`` and ``difference`` are the same figure for holdout people and the gap to it.
+        replicate. ``counts``, ``holdout``, ``difference`` and ``p_value`` compare original with holdout people, who
+        count here when they are alone among both together: the value itself cannot be compared, because fewer people
+        are alone in a larger table.
         ``details`` hold UiO, UiS, UiOiS and repU, the counts behind them and ``share_of_uniques`` (repU / UiO).
         ``records`` say who is ``unique_original``, ``found`` and ``replicated_unique``, with both class sizes.
 
@@ -81,6 +82,10 @@ def uniques(pair: Pair, *, key_groups: KeyGroups = None, confidence: float = 0.9
     number of times with mean lambda_q = Ns prod_k (share of its level of key k), and the baseline is
     sum over uniques of lambda_q exp(-lambda_q) / Nd.
 
+    Members and strangers: with h_q records of q in the holdout, a person is flagged when d_q + h_q = 1 and s_q = 1
+    (once in the release, as repU asks). That does not look at who was in the data, so labels are exchanged (Fisher's
+    exact test; of whole clusters, where the pair has them).
+
     References
     ----------
     .. [1] Raab, G. M., Nowok, B. and Dibben, C. (2025), Practical privacy metrics for synthetic data.
@@ -90,15 +95,21 @@ def uniques(pair: Pair, *, key_groups: KeyGroups = None, confidence: float = 0.9
     >>> import glasshouse as gh
     >>> result = gh.disclosure.uniques(gh.data.load("health").pair())
     >>> round(result.value, 3), round(result.baseline, 3), round(result.holdout, 3)
-    (0.022, 0.017, 0.032)
+    (0.022, 0.017, 0.008)
     """
-    groups = groupings(pair, key_groups)
-    figures = _unique_figures(count_cells(pair, key_groups=groups))
-    held = _unique_figures(count_cells(pair, key_groups=groups, people="holdout")) if pair.has_holdout else None
-    gap = None if held is None else Counts(figures["n_replicated"], figures["n"], held["n_replicated"], held["n"])
+    groups = key_groupings(pair, key_groups)
+
+    def count(in_memory: bool = False) -> Cells:
+        return count_cells(pair, key_groups=groups, strangers=True, in_memory=in_memory)
+
+    cells = count()
+    figures = _unique_figures(cells)
+    alone = (D + H if cells.n_strangers else D) == 1
+    found = exchange_cells(pair, cells, lambda: count(True), alone & (S == 1), confidence=confidence, name="uniques")
+    leak = told(found, figures["n_replicated"], figures["n"])
     n, replicated = figures["n"], figures["n_replicated"]
     share = figures["repU"] / figures["UiO"] if figures["UiO"] else None
-    warnings = []
+    warnings = grouped_note(automatic(pair, key_groups))
     if pair.missing == "wildcard":
         warnings.append(
             "missing='wildcard' has no meaning when two tables are matched; missing was treated as a value of its own"
@@ -107,8 +118,7 @@ def uniques(pair: Pair, *, key_groups: KeyGroups = None, confidence: float = 0.9
         warnings.append(f"{percent(share)} of the people who are unique in the original are unique in the release too")
 
     def records() -> Mapping[str, np.ndarray]:
-        local = count_cells(pair, key_groups=groups, in_memory=True)
-        return local.records(
+        return count(True).records(
             unique_original=D == 1,
             found=S > 0,
             replicated_unique=(D == 1) & (S == 1),
@@ -119,14 +129,14 @@ def uniques(pair: Pair, *, key_groups: KeyGroups = None, confidence: float = 0.9
     return Result(
         value=figures["repU"],
         baseline=figures["expected"],
-        holdout=None if held is None else held["repU"],
         interval=wilson(replicated, n, confidence),
-        **_leak(gap, confidence),
+        **leak,
         details={**figures, "share_of_uniques": share},
-        sentence=(
-            f"Of {n:,} people {percent(figures['UiO'])} are alone on {spoken_keys(pair)}; "
+        sentence=_members(leak["counts"], leak["p_value"])
+        + (
+            f"{'of' if found else 'Of'} {n:,} people {percent(figures['UiO'])} are alone on {spoken_keys(pair)}; "
             f"{percent(figures['repU'])} of all people are alone in the release too ({replicated:,}); unrelated "
-            f"columns would give {percent(figures['expected'])}."
+            f"columns would give {percent(figures['expected'])}{'' if found else beside_strangers(None, None)}."
         ),
         warnings=warnings,
         records=records,
@@ -142,10 +152,14 @@ def uniques(pair: Pair, *, key_groups: KeyGroups = None, confidence: float = 0.9
     )
 
 
-def _leak(counts: Counts | None, confidence: float) -> Leak:
-    found = None if counts is None else counts.difference(confidence)
-    gap, interval = (None, None) if found is None else found
-    return Leak(difference=gap, difference_interval=interval, p_value=None, counts=counts)
+def _members(counts: Counts | None, p: float | None) -> str:
+    """Members against strangers, said before anything else; nothing without a holdout."""
+    if counts is None or counts.control_rate is None:
+        return ""
+    return (
+        f"{percent(counts.rate)} of people are alone among all real people and alone in the release"
+        f"{beside_strangers(counts.control_rate, p)}. As a fact about the population: "
+    )
 
 
 class Uniques(TypedDict):

@@ -109,6 +109,13 @@ class ClassAnswers:
         flagged: Array = self.relabelled_scores(order) > self.threshold
         return flagged
 
+    def reweighted(self, weights: Array) -> float:
+        """The share at risk where every record counts with its weight, also in the baseline."""
+        total = weights.sum()
+        shares = np.bincount(self.y, weights=weights, minlength=self.probabilities.shape[1]) / total
+        scored = scores.score_true_class(self.probabilities, self.y, self.score, shares, self.n_columns, weights)[2]
+        return float(weights @ (scored > self.threshold) / total)
+
     def take(self, rows: Array) -> ClassAnswers:
         """The same answers for some of the records; the baseline stays that of all."""
         weights = None if self.weights is None else self.weights[rows]

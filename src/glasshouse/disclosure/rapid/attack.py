@@ -45,7 +45,7 @@ class AttackSettings:
     missing_target: str | None = None
     constant: float = 0.0
     target_type: str | None = None
-    numeric_key_na: str = "error"
+    numeric_key_na: str = "median+flag"
     unseen: str = "reference"
     trees: int = 500
     attacker_options: Mapping[str, Mapping[str, object]] = field(default_factory=dict)
@@ -71,7 +71,7 @@ def attack_settings(
     missing_target: str | None = None,
     constant: float = 0.0,
     target_type: str | None = None,
-    numeric_key_na: str = "error",
+    numeric_key_na: str = "median+flag",
     trees: int = 500,
     attacker_options: Mapping[str, Mapping[str, object]] | None = None,
     seed: int = 0,
@@ -120,8 +120,8 @@ def attack_settings(
 
 @dataclass(frozen=True)
 class ScoredAttack:
-    """Scored answers of every attacker on one release, for one target. ``scored`` marks the original records with a
-    known target."""
+    """Scored answers of every attacker on one release, for one target. ``scored`` and ``scored_holdout`` mark the
+    records with a known target, ``exchanged`` those whose target is their own and not a median of their table."""
 
     target: str
     classes: list[object] | None
@@ -132,6 +132,8 @@ class ScoredAttack:
     warnings: list[str]
     delta: float
     settings: AttackSettings
+    scored_holdout: Array = field(default_factory=lambda: np.zeros(0, bool))
+    exchanged: Mapping[str, Array] = field(default_factory=dict)
 
 
 def scored_attack(pair: Pair, target: str, settings: AttackSettings, shares: Array | None = None) -> ScoredAttack:
@@ -146,6 +148,8 @@ def scored_attack(pair: Pair, target: str, settings: AttackSettings, shares: Arr
     scored = np.zeros(0, bool)
     classes: list[object] | None = None
     delta = 0.0
+    present = np.zeros(0, bool)
+    exchanged: dict[str, Array] = {}
     for attacker in settings.attackers:
         found = attack(
             pair,
@@ -193,11 +197,24 @@ def scored_attack(pair: Pair, target: str, settings: AttackSettings, shares: Arr
             answers[name] = ClassAnswers(
                 found.probabilities["original"][known], y, settings.score, settings.tau, base, columns, weights
             )
+        exchanged = {t: _own_target(found.truth[t], settings, classes) for t in tables}
+        exchanged["original"] = exchanged["original"] & known
         if len(tables) > 1:
             own, present = _truth(pair, target, found.truth["holdout"], "holdout", settings, classes)
+            exchanged["holdout"] = exchanged["holdout"] & present
             if present.any():
                 holdout[name] = _holdout_answers(answers[name], found, own, present, pair)
-    return ScoredAttack(target, classes, scored, answers, holdout, importance, warnings, delta, settings)
+    return ScoredAttack(
+        target, classes, scored, answers, holdout, importance, warnings, delta, settings, present, exchanged
+    )
+
+
+def _own_target(truth: Array, settings: AttackSettings, classes: list[object] | None) -> Array:
+    """Who has a target that does not depend on which table they are in: a median of the table does."""
+    if classes is not None or settings.missing_target != "median":
+        return np.ones(len(truth), bool)
+    known: Array = ~np.isnan(truth)
+    return known
 
 
 def _holdout_answers(like: Answers, found: Attack, truth: Array, known: Array, pair: Pair) -> Answers:

@@ -17,9 +17,11 @@ from glasshouse.core.result import Result
 from glasshouse.core.streams import generator
 from glasshouse.disclosure.rapid import inference
 from glasshouse.disclosure.rapid.answers import Answers, ClassAnswers
+from glasshouse.disclosure.rapid.leak import RapidLeak, any_of, asked_people, exchanged, leak, worst_leak
 from glasshouse.disclosure.rapid.records import Columns, full_length
 from glasshouse.disclosure.rapid.result import RapidResult
 from glasshouse.disclosure.rapid.scores import Array, Moments, effective_n, normalised_gain, share
+from glasshouse.disclosure.wording import beside_strangers, population_fact
 
 if TYPE_CHECKING:
     from glasshouse.disclosure.rapid.report import Report
@@ -52,6 +54,7 @@ def joint(report: Report) -> RapidJointResult:
     rates = {t: float(np.mean([share(f, weights) for f in flags[:, j]])) for j, t in enumerate(single)}
     together = float(np.prod(list(rates.values())))
     p_chance = inference.tail_probability(any_share, chance_any, n)
+    told, held = _against_strangers(report, single, any_share * n, n)
     details: dict[str, object] = {
         "any": any_share,
         "all": all_share,
@@ -81,13 +84,17 @@ def joint(report: Report) -> RapidJointResult:
         any_share,
         baseline=chance_any[0],
         interval=wilson(any_share * size, size, report.confidence),
+        holdout=held,
+        **told,
         p_chance=p_chance,
         details=details,
         sentence=(
             f"An attacker who trains on the release infers at least one of {', '.join(map(repr, single))} for "
-            f"{percent(any_share)} of "
-            f"{n:,} people (luck alone: {percent(chance_any[0])}) and all of them for {percent(all_share)} (luck "
-            f"alone: {percent(chance_all[0])})."
+            f"{percent(any_share)} of {n:,} people{beside_strangers(held, told['p_value'])}."
+            + population_fact(
+                f"luck alone would give {percent(chance_any[0])}; all of them are inferred for {percent(all_share)} "
+                f"(luck alone: {percent(chance_all[0])})"
+            )
         ),
         warnings=list(dict.fromkeys(w for r in single.values() for w in r.warnings)),
         records=lambda: _records(flags, common, single),
@@ -104,6 +111,20 @@ def joint(report: Report) -> RapidJointResult:
     )
     result._set(targets=single)
     return result
+
+
+def _against_strangers(
+    report: Report, single: dict[str, RapidResult], hits: float, n: int
+) -> tuple[RapidLeak, float | None]:
+    """Any target inferred, members against strangers, and the strangers' share; of several releases the worst."""
+    leaks = []
+    for i in range(report.pair.m):
+        asked = [asked_people(r.attacks[i]) for r in single.values()]
+        known = [a for a in asked if a is not None]
+        people = any_of(known) if len(known) == len(asked) else None
+        leaks.append(leak(exchanged(report.pair.release(i), people, report.confidence, report.settings.seed), hits, n))
+    worst = worst_leak(leaks)
+    return worst, None if worst["counts"] is None else worst["counts"].control_rate
 
 
 def _any(flags: Array) -> Array:

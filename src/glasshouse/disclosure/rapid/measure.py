@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING, TypedDict
 
 from glasshouse.core.advice import PREDICTS
 from glasshouse.core.errors import InputError
+from glasshouse.core.limits import LEAK_LIMIT
 from glasshouse.core.measure import measure
 from glasshouse.core.streams import RandomState, integer_seed
 from glasshouse.disclosure.rapid.attack import attack_settings
-from glasshouse.disclosure.rapid.report import LIMITS, Report
+from glasshouse.disclosure.rapid.report import Report
 
 if TYPE_CHECKING:
     from glasshouse.data.pair import Pair
@@ -40,7 +41,8 @@ PARITY: Mapping[str, Parity] = {
     better="lower",
     range=(0, 1),
     needs=("keys", "targets"),
-    limit=LIMITS,
+    limit=LEAK_LIMIT,
+    population=True,
     figures=("worst_release",),
     audited=True,
     cite="Templ, Thees & Müller (2026), RAPID: Risk of Attribute Prediction-Induced Disclosure, arXiv:2602.09235",
@@ -67,7 +69,7 @@ def rapid(
     missing_target: str | None = None,
     constant: float = 0.0,
     target_type: str | None = None,
-    numeric_key_na: str = "error",
+    numeric_key_na: str = "median+flag",
     unseen: str = "reference",
     trees: int = 500,
     attacker_options: Mapping[str, Mapping[str, object]] | None = None,
@@ -114,8 +116,9 @@ def rapid(
         The number for ``missing_target="constant"``.
     target_type : {"categorical", "continuous"}, optional
         Overrides what the column is taken for.
-    numeric_key_na : {"error", "median+flag"}, default "error"
-        A missing number in a key: an error, or the median with a further key that says so.
+    numeric_key_na : {"median+flag", "error"}, default "median+flag"
+        A missing number in a key: the median of the release with a further key that says so, or an error. A missing
+        category is a level of its own.
     unseen : {"reference", "error"}, default "reference"
         A record with a key level that the release does not have: scored as the attacker's model treats a level it
         never met, with a warning; or an error.
@@ -124,8 +127,9 @@ def rapid(
     attacker_options : mapping of str to mapping, optional
         Further options by attacker: ``{"cart": {"cp": 0.001}}``.
     interval : {"wilson", "clopper_pearson", "bootstrap", "wald", "cluster"}, optional
-        How the interval is made; "cluster" (whole clusters are drawn) where the pair has clusters, else "wilson". The
-        largest of several attackers' shares gets a bootstrap interval of the maximum.
+        How the interval is made. By default people (whole clusters, where there are any) are drawn anew and make the
+        cut of a flag anew, for one attacker never narrower than Wilson's; the named ones keep every flag as it is.
+        The largest of several attackers' shares gets a bootstrap interval of the maximum.
     confidence : float, default 0.95
         Level of the intervals.
     n_boot : int, default 1000
@@ -142,8 +146,8 @@ def rapid(
     -------
     RapidResult
         ``value``: share at risk. ``baseline``: chance level. ``excess``: (value - baseline) / (1 - baseline).
-        ``holdout``: the share among people never in the data (population inference); ``difference``: value minus
-        holdout (memorisation), with the p value of exchanged labels. ``details``: number at risk, chance and its
+        ``holdout``: the share among people never in the data (population inference); ``difference``: members minus
+        strangers (memorisation), with the p value of exchanged labels. ``details``: number at risk, chance and its
         standard deviation, z, p value, the attacker's quality (accuracy, log-loss, calibration; MAE, RMSE), one row per
         attacker, risk by class or the best constant guess. ``records``: per person the prediction, the score and
         ``at_risk``. It can be asked further: ``curve()``, ``test()``, ``thresholds()``, ``confint()``,
@@ -168,6 +172,12 @@ def rapid(
     RAPID is the (weighted) share of records for which the inequality holds. The chance level keeps the predictions and
     relabels the people: with A_ij = 1 where record i would be flagged if its true value were y_j, it is the mean of A,
     and its standard deviation that of a combinatorial sum; both are exact, without simulation.
+
+    Members and strangers are compared by flags whose cut all of them make together (class shares, class means, the
+    automatic delta), without weights, of the attacker that flags most of all real people: none of it tells members from
+    strangers, so labels are exchanged (Fisher's exact test; labels dealt to whole clusters where the pair has them).
+    With weights the difference is that of the weighted shares. Of several releases the smallest p value is told, times
+    their number.
 
     RAPID measures one attacker's success and bounds no other's. A sharp, overconfident attacker flags people by luck,
     therefore read the excess.

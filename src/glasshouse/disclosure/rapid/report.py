@@ -8,32 +8,22 @@ from typing import TYPE_CHECKING, NamedTuple, TypedDict
 
 import numpy as np
 
-from glasshouse.core.evidence import Counts, Leak
 from glasshouse.core.intervals import Interval, normal_quantile
-from glasshouse.core.limits import Evidence, Limit
 from glasshouse.core.measure import registered
 from glasshouse.core.plain import percent
 from glasshouse.core.streams import integer_seed
 from glasshouse.disclosure.rapid import inference, records
 from glasshouse.disclosure.rapid.answers import Answers, ClassAnswers, NumberAnswers
 from glasshouse.disclosure.rapid.attack import AttackSettings, ScoredAttack, scored_attack
+from glasshouse.disclosure.rapid.leak import RapidLeak, asked_people, exchanged, leak, worst_leak
+from glasshouse.disclosure.rapid.redraw import people_interval, redrawn_rates
 from glasshouse.disclosure.rapid.result import RapidResult
 from glasshouse.disclosure.rapid.scores import Moments, effective_n, share
 from glasshouse.disclosure.rapid.wording import Figures, Memorisation, beyond_luck, sentence
-from glasshouse.engines.exchange import exchange_flags
+from glasshouse.disclosure.wording import beside_strangers, population_fact
 
 if TYPE_CHECKING:
     from glasshouse.data.pair import Pair
-
-LIMIT = Limit(
-    "excess",
-    warn=0.05,
-    fail=0.15,
-    evidence=Evidence(above_chance=True, above_strangers=True),
-    why="glasshouse default: excess of the share at risk over chance",
-)
-# The headline of several releases is their mean; a harmless one must not hide one that leaks.
-LIMITS = (LIMIT, replace(LIMIT, statistic="worst_release", why="the same for the worst of several releases"))
 
 
 class AttackerRow(TypedDict, total=False):
@@ -71,7 +61,7 @@ class Report:
         parity: str | None = None,
     ) -> None:
         self.pair, self.settings, self.confidence, self.n_boot = pair, settings, confidence, n_boot
-        self.method = interval or ("cluster" if pair.cluster_codes("original") is not None else "wilson")
+        self.method = interval
         self.parity = parity
         normal_quantile(confidence)
 
@@ -120,15 +110,16 @@ class Report:
             }
         details["run"] = {"seed": attack.settings.seed, "delta": attack.delta or None, "parity": self.parity}
         limits = self._interval(pair, attack, headline)
+        told = self.leak(pair, attack, chosen, memorised)
         result = RapidResult(
             rates[headline],
             baseline=chance[0],
             holdout=None if holdout is None else holdout.rate(),
             interval=limits,
-            **self._leak(chosen, holdout),
+            **told,
             p_chance=figures["p_value"],
             details=details,
-            sentence=sentence(pair, attack, headline, figures, limits, self.confidence, memorised),
+            sentence=sentence(pair, attack, headline, figures, limits, self.confidence, memorised, told["p_value"]),
             warnings=attack.warnings,
             records=lambda: records.of_attack(attack, headline),
             flag="at_risk",
@@ -225,46 +216,30 @@ class Report:
         half = normal_quantile(self.confidence) * float(np.sqrt(p1 * (1 - p1) / n1 + p2 * (1 - p2) / n2))
         return Memorisation(p2, holdout.chance()[0], p1 - p2, (p1 - p2 - half, p1 - p2 + half))
 
-    def _leak(self, chosen: Answers, holdout: Answers | None) -> Leak:
-        """Original minus holdout people. Whom the attacker flags depends on the release and on the person alone, so the
-        labels are exchangeable where being in the data makes no difference; weighted shares have no exact test."""
-        flags = chosen.flags()
-        if holdout is None:
-            return Leak(difference=None, difference_interval=None, p_value=None, counts=Counts(flags.sum(), chosen.n))
-        found = exchange_flags(flags, holdout.flags(), self.confidence)
-        if chosen.weights is None:
-            return Leak(
-                difference=found.difference, difference_interval=found.interval, p_value=found.p, counts=found.counts
-            )
-        weighted = self._memorised(chosen, holdout)
-        return Leak(difference=weighted.difference, difference_interval=weighted.interval, p_value=None, counts=None)
-
-    def _worst_leak(self, singles: Sequence[RapidResult]) -> Leak:
-        """Over releases: the leak of the release that leaks most; a harmless one beside it takes nothing back."""
-        held = [s for s in singles if s.difference is not None]
-        worst = max(held, key=lambda s: (s.difference_interval or (0.0, 0.0))[0], default=None)
-        if worst is None:
-            return Leak(difference=None, difference_interval=None, p_value=None, counts=None)
-        return Leak(
-            difference=worst.difference,
-            difference_interval=worst.difference_interval,
-            p_value=worst.p_value,
-            counts=worst.counts,
-        )
+    def leak(self, pair: Pair, attack: ScoredAttack, chosen: Answers, memorised: Memorisation | None) -> RapidLeak:
+        """Members against strangers; with weights the difference is that of the weighted shares."""
+        told = exchanged(pair, asked_people(attack), self.confidence, self.settings.seed)
+        found = leak(told, float(chosen.flags().sum()), chosen.n)
+        if told is not None and chosen.weights is not None and memorised is not None:
+            found["difference"], found["difference_interval"] = memorised.difference, memorised.interval
+        return found
 
     def _interval(self, pair: Pair, attack: ScoredAttack, headline: str) -> Interval:
         answers = attack.answers[headline]
+        clusters = pair.cluster_codes("original")
+        own = None if clusters is None else clusters[attack.scored]
+        if self.method is None:
+            return people_interval(list(attack.answers.values()), self.confidence, self.n_boot, self.settings.seed, own)
         if len(attack.answers) > 1 and self.method == "wilson":
             flags = np.array([a.flags() for a in attack.answers.values()])
             return inference.max_interval(flags, self.confidence, self.n_boot, self.settings.seed, answers.weights)
-        clusters = pair.cluster_codes("original")
         return inference.share_interval(
             answers.flags(),
             self.method,
             self.confidence,
             weights=answers.weights,
             n_boot=self.n_boot,
-            clusters=None if clusters is None else clusters[attack.scored],
+            clusters=own,
             random_state=self.settings.seed,
         )
 
@@ -304,23 +279,27 @@ class Report:
                 "population_inference": float(np.mean(holdouts)),
                 "memorisation": value - float(np.mean(holdouts)),
             }
-        size = effective_n(answers[0].weights, answers[0].n)
-        interval = inference.total_interval(values, [v * (1 - v) / size for v in values], self.confidence)
+        clusters = pairs[0].cluster_codes("original")
+        own = None if clusters is None else clusters[attacks[0].scored]
+        within = [float(redrawn_rates([a], self.n_boot, 0, own).var()) for a in answers]
+        interval = inference.total_interval(values, within, self.confidence)
         warnings = list(dict.fromkeys(w for s in singles for w in s.warnings))
+        worst = worst_leak([_leak_of(single) for single in singles])
         result = RapidResult(
             value,
             baseline=chance[0],
             holdout=float(np.mean(holdouts)) if holdouts else None,
             interval=interval,
-            **self._worst_leak(singles),
+            **worst,
             p_chance=min(s.p_chance for s in singles if s.p_chance is not None),
             figures={"worst_release": max((s.excess for s in singles if s.excess is not None), default=None)},
             details=details,
             sentence=(
                 f"Mean of {len(values)} releases: {percent(value)} of the people are at risk "
                 f"({percent(self.confidence, 0)} interval over people and releases {percent(interval[0])} to "
-                f"{percent(interval[1])}), the worst release "
-                f"{percent(max(values))}; luck alone would give {percent(chance[0])}.{beyond_luck(excess, p_chance)}"
+                f"{percent(interval[1])}), in the worst release {percent(max(values))}"
+                f"{beside_strangers(float(np.mean(holdouts)) if holdouts else None, worst['p_value'])}."
+                f"{population_fact(f'luck alone would give {percent(chance[0])}')}{beyond_luck(excess, p_chance)}"
             ),
             warnings=warnings,
             records=lambda: records.of_releases(attacks, headline),
@@ -333,3 +312,13 @@ class Report:
             replicates=list(singles),
         )
         return self._bound(result._with(attacks, pairs, headline), self.pair, answers[0])
+
+
+def _leak_of(result: RapidResult) -> RapidLeak:
+    return RapidLeak(
+        difference=result.difference,
+        difference_interval=result.difference_interval,
+        p_value=result.p_value,
+        counts=result.counts,
+        exposure=result.exposure,
+    )

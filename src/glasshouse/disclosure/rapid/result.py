@@ -17,6 +17,7 @@ from glasshouse.disclosure.rapid.answers import Answers, ClassAnswers
 from glasshouse.disclosure.rapid.attack import ScoredAttack, shuffled_attack
 from glasshouse.disclosure.rapid.key_effects import At, Factor, Key, Numbers, attribute, quantile_factor
 from glasshouse.disclosure.rapid.key_tables import RapidAttribution
+from glasshouse.disclosure.rapid.redraw import redrawn_rates
 from glasshouse.disclosure.rapid.scores import Array
 
 if TYPE_CHECKING:
@@ -171,7 +172,7 @@ class RapidResult(Result):
         ----------
         method
             "wilson", "clopper_pearson", "wald", "bootstrap" or "cluster" (whole clusters are drawn): sampling of
-            people only. "total": people and releases, for several releases.
+            people only, every flag as it is. "total": people and releases, for several releases.
         confidence
             Level of the interval.
         n_boot
@@ -188,12 +189,13 @@ class RapidResult(Result):
         """
         answers = self.answers(attacker)
         flags = np.mean([a.flags() for a in answers], axis=0)
+        clusters = self.pairs[0].cluster_codes("original")
+        own = None if clusters is None else clusters[self.attacks[0].scored]
         if method == "total":
             if len(answers) < 2:
                 raise InputError("a total interval needs at least two releases")
-            rates = [a.rate() for a in answers]
-            return inference.total_interval(rates, [r * (1 - r) / answers[0].n for r in rates], confidence)
-        clusters = self.pairs[0].cluster_codes("original")
+            within = [float(redrawn_rates([a], n_boot, random_state, own).var()) for a in answers]
+            return inference.total_interval([a.rate() for a in answers], within, confidence)
         return inference.share_interval(
             flags,
             method,
@@ -201,7 +203,7 @@ class RapidResult(Result):
             weights=answers[0].weights,
             n_boot=n_boot,
             random_state=random_state,
-            clusters=None if clusters is None else clusters[self.attacks[0].scored],
+            clusters=own,
         )
 
     # -- diagnosis ---------------------------------------------------------------------------------------------------

@@ -10,6 +10,7 @@ from glasshouse.core.plain import percent
 from glasshouse.core.words import spoken as as_list
 from glasshouse.disclosure.rapid.answers import ClassAnswers
 from glasshouse.disclosure.rapid.attack import ScoredAttack
+from glasshouse.disclosure.wording import beside_strangers, population_fact
 from glasshouse.engines.models.registry import spoken
 
 if TYPE_CHECKING:
@@ -48,6 +49,7 @@ def sentence(
     interval: Interval,
     confidence: float,
     memorised: Memorisation | None,
+    p: float | None,
 ) -> str:
     """One attack on one release, so that the sentence can stand alone."""
     answers = attack.answers[headline]
@@ -67,17 +69,10 @@ def sentence(
     text = (
         f"An attacker who knows {_and(pair.keys)} and trains {spoken(headline)} on the release {bar} for "
         f"{percent(answers.rate())} of "
-        f"{who} ({count}{percent(confidence, 0)} interval {percent(low)} to {percent(high)}); luck alone "
-        f"would give {percent(figures['chance'])}."
+        f"{who} ({count}{percent(confidence, 0)} interval {percent(low)} to {percent(high)})"
+        f"{beside_strangers(None if memorised is None else memorised.holdout, p)}."
     )
-    if memorised is not None:
-        shown = f"{100 * memorised.difference:+.1f} points"
-        text += f" For people never in the data it is {percent(memorised.holdout)} (population inference); "
-        text += (
-            f"the difference, {shown}, is memorisation."
-            if memorised.interval[0] > 0
-            else f"the difference, {shown}, shows no memorisation."
-        )
+    text += population_fact(f"luck alone would give {percent(figures['chance'])}")
     return text + beyond_luck(figures["adjusted"], figures["p_value"])
 
 

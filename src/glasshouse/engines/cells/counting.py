@@ -6,6 +6,8 @@ Every frequency and attribution measure is an aggregate of this table (Raab, Now
     dq, sq    records of its key class                                     (d_q, s_q)
     nd, ns    number of target values the class holds in either table
     dt, st    records with its target value                                (d_t, s_t)
+    h, nr     asked for with strangers=True: records of the cell in the holdout; target values that real people of the
+              class have, in the data or not
 
 It is written once in Narwhals expressions. Tables in memory are grouped on joint integer codes by polars; lazy polars,
 DuckDB and Spark tables are grouped where they are, on the values themselves, and only aggregates come here.
@@ -22,13 +24,12 @@ import polars as pl
 from glasshouse.core.errors import InputError, NotApplicable
 from glasshouse.data.frames import Lazy
 from glasshouse.data.pair import Pair
-from glasshouse.engines.cells.grouping import Grouping
+from glasshouse.engines.cells.grouping import MANY_LEVELS, Grouping
 from glasshouse.engines.cells.table import Cells, Part
 
 __all__ = ["MANY_LEVELS", "Cells", "Part", "count_cells"]
 
 LARGEST_ID = 2**62
-MANY_LEVELS = 20  # a numeric column with more distinct values than this is continuous rather than a set of codes
 
 
 def count_cells(
@@ -36,7 +37,7 @@ def count_cells(
     *,
     target: str | None = None,
     keys: Sequence[str] | None = None,
-    people: str = "original",
+    strangers: bool = False,
     key_groups: Mapping[str, Grouping] | None = None,
     target_group: Grouping | None = None,
     in_memory: bool = False,
@@ -51,8 +52,8 @@ def count_cells(
         The target. Default: none, the cells are key classes.
     keys : sequence of str, optional
         The keys. Default: those of the pair.
-    people : str, default "original"
-        The table that plays the original: "holdout" for the figure of people never shown to the synthesiser.
+    strangers : bool, default False
+        Count holdout people in the same cells (``h``), where the pair has any.
     key_groups : mapping of str to Grouping, optional
         How numeric keys are grouped. Default: every value is a level.
     target_group : Grouping, optional
@@ -82,9 +83,10 @@ def count_cells(
     for key in keys:
         if key not in groups:
             _refuse_continuous(pair, key)
-    tables = (people, "released")
-    local = in_memory or _in_memory(pair, tables)
-    signature = ("cells", keys, target, people, local, tuple(sorted((k, g.signature) for k, g in groups.items())))
+    tables = ("original", "released", *(("holdout",) if strangers and pair.has_holdout else ()))
+    # breaks are numbers, and engines compare dates with dates: grouped dates are counted here
+    local = in_memory or _in_memory(pair, tables) or any(pair.schema[c].storage == "time" for c in groups)
+    signature = ("cells", keys, target, tables, local, tuple(sorted((k, g.signature) for k, g in groups.items())))
     return pair.memo(signature, lambda: _count(pair, keys, target, tables, groups, local))
 
 
@@ -92,7 +94,7 @@ def _count(
     pair: Pair,
     keys: tuple[str, ...],
     target: str | None,
-    tables: tuple[str, str],
+    tables: tuple[str, ...],
     groups: dict[str, Grouping],
     local: bool,
 ) -> Cells:
@@ -102,7 +104,7 @@ def _count(
     columns = [*by, *(["t"] if target is not None else [])]
     weighted = pair.weights is not None
     sizes, rows, parts = {}, {}, []
-    for table, frame, role in zip(tables, frames, "ds", strict=True):
+    for table, frame, role in zip(tables, frames, "dsh", strict=False):
         sizes[table] = pair.n(table)
         if pair.missing == "drop":
             frame = frame.with_columns(keep=_complete(key_parts, target_part))
@@ -112,30 +114,31 @@ def _count(
         if pair.missing == "drop":
             frame = frame.filter(nw.col("keep"))
             sizes[table] = _left(frame, table, pair.n(table), target_part)
-        parts.append(frame.select(*[nw.col(c) for c in columns], **_indicators(pair, table, role)))
-    sums = {c: nw.col(c).sum() for c in ("d", "s", *(("wd", "ws") if weighted else ()))}
+        parts.append(frame.select(*[nw.col(c) for c in columns], **_indicators(pair, table, role, len(tables))))
+    counts = tuple("dsh"[: len(tables)])
+    sums = {c: nw.col(c).sum() for c in (*counts, *(("wd", "ws") if weighted else ()))}
     cells = nw.concat(parts, how="vertical").group_by(*columns).agg(**sums)
-    cells = cells.with_columns(d=nw.col("d").cast(nw.Int64), s=nw.col("s").cast(nw.Int64))
-    cells = _with_margins(cells, by, target is not None)
+    cells = cells.with_columns(**{c: nw.col(c).cast(nw.Int64) for c in counts})
+    cells = _with_margins(cells, by, target is not None, "h" in counts)
     if local:
         cells = nw.from_native(_polars(cells).lazy())
-    people, released = (sizes[t] for t in tables)
     return Cells(
         cells,
         by,
         key_parts,
         target_part,
-        people,
-        released,
-        pair.n(tables[0]) - people,
+        sizes["original"],
+        sizes["released"],
+        pair.n("original") - sizes["original"],
         weighted,
         rows if local else None,
+        sizes.get("holdout", 0),
     )
 
 
-def _indicators(pair: Pair, table: str, role: str) -> dict[str, nw.Expr]:
-    """What a record adds to its cell: one to d or to s, and its weight where the pair has weights."""
-    added = {"d": nw.lit(int(role == "d")), "s": nw.lit(int(role == "s"))}
+def _indicators(pair: Pair, table: str, role: str, tables: int) -> dict[str, nw.Expr]:
+    """What a record adds to its cell: one to d, s or h, and its weight where the pair has weights."""
+    added = {r: nw.lit(int(role == r)) for r in "dsh"[:tables]}
     if pair.weights is None:
         return added
     weight = nw.col("w") if pair.has(pair.weights, table) else nw.lit(0.0)
@@ -157,25 +160,28 @@ def _left(frame: Lazy, table: str, n: int, target: Part | None) -> int:
     return left
 
 
-def _with_margins(cells: Lazy, by: tuple[str, ...], has_target: bool) -> Lazy:
+def _with_margins(cells: Lazy, by: tuple[str, ...], has_target: bool, strangers: bool) -> Lazy:
     d, s = nw.col("d"), nw.col("s")
     if not has_target:
         return cells.with_columns(dq=d, sq=s)
-    return cells.with_columns(
-        dq=d.sum().over(*by),
-        sq=s.sum().over(*by),
-        nd=(d > 0).cast(nw.Int64).sum().over(*by),
-        ns=(s > 0).cast(nw.Int64).sum().over(*by),
-        dt=d.sum().over("t"),
-        st=s.sum().over("t"),
-    ).with_columns(**{c: nw.col(c).cast(nw.Int64) for c in ("dq", "sq", "nd", "ns", "dt", "st")})
+    margins = {
+        "dq": d.sum().over(*by),
+        "sq": s.sum().over(*by),
+        "nd": (d > 0).cast(nw.Int64).sum().over(*by),
+        "ns": (s > 0).cast(nw.Int64).sum().over(*by),
+        "dt": d.sum().over("t"),
+        "st": s.sum().over("t"),
+    }
+    if strangers:
+        margins["nr"] = ((d + nw.col("h")) > 0).cast(nw.Int64).sum().over(*by)
+    return cells.with_columns(**margins).with_columns(**{c: nw.col(c).cast(nw.Int64) for c in margins})
 
 
 # -- the two representations -------------------------------------------------------------------------------------------
 
 
 def _coded(
-    pair: Pair, keys: tuple[str, ...], target: str | None, tables: tuple[str, str], groups: Mapping[str, Grouping]
+    pair: Pair, keys: tuple[str, ...], target: str | None, tables: tuple[str, ...], groups: Mapping[str, Grouping]
 ) -> tuple[list[Lazy], tuple[str, ...], tuple[Part, ...], Part | None]:
     """In memory: one integer per key combination (mixed radix over joint codes), one per target value."""
     coded = {
@@ -216,7 +222,7 @@ def _coded(
 
 
 def _valued(
-    pair: Pair, keys: tuple[str, ...], target: str | None, tables: tuple[str, str], groups: Mapping[str, Grouping]
+    pair: Pair, keys: tuple[str, ...], target: str | None, tables: tuple[str, ...], groups: Mapping[str, Grouping]
 ) -> tuple[list[Lazy], tuple[str, ...], tuple[Part, ...], Part | None]:
     """Where the tables are: the values themselves, grouped by the engine, nulls being equal to nulls."""
     frames = []

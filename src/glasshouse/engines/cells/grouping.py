@@ -95,8 +95,13 @@ class Grouping:
         return pair.memo(("grouped", column, self.signature), compute)
 
 
-# What a caller may ask for: a number of groups, explicit breaks, a grouping, or none
-GroupWish: TypeAlias = "int | Sequence[float] | Grouping | None"
+# What a caller may ask for: a number of groups, explicit breaks, a grouping, none, or "auto": deciles where values are
+# too many to be shared
+GroupWish: TypeAlias = "int | Sequence[float] | Grouping | str | None"
+AUTO = "auto"
+AUTO_GROUPS = 10
+MANY_LEVELS = 20  # a numeric column with more distinct values than this is continuous rather than a set of codes
+FEW_SHARE = 5  # ... and with fewer people than this per value, equal values say nothing
 
 
 def quantile_groups(pair: Pair, column: str, groups: int) -> Grouping:
@@ -133,26 +138,66 @@ def quantile_groups(pair: Pair, column: str, groups: int) -> Grouping:
         raise InputError(f"column {column!r} cannot be put into {groups} group; use 2 or more, or none")
     if not pair.is_numeric(column):
         raise InputError(f"column {column!r} is {pair.schema[column].kind}; only numeric columns can be grouped")
-    special = tuple(float(v) for v in pair.special_codes.get(column, ()))
+    special = _special(pair, column)
 
     def compute() -> Grouping:
-        values, counts = _pooled(pair, column, special)
+        values, counts = _pooled(pair, column, special, [t for t in pair.tables if t != "holdout"])
         if values.size == 0:
             raise InputError(f"column {column!r} has no value left to group")
-        if groups >= values.size:
-            return Grouping(_half_way(values), special)
-        breaks = np.unique(_type7(values, counts, np.arange(groups + 1) / groups))
-        if breaks.size - 1 + len(special) < 3:
-            breaks = np.linspace(values[0], values[-1], groups + 1)
-        return Grouping(tuple(float(b) for b in breaks), special)
+        return _quantiles(values, counts, groups, special)
 
     return pair.memo(("quantile_groups", column, groups, special), compute)
 
 
-def _pooled(pair: Pair, column: str, special: tuple[float, ...]) -> tuple[Floats, Ints]:
-    """Distinct values of a column over the original and all releases, with their counts: an aggregate in every
-    engine."""
-    tables = [t for t in pair.tables if t != "holdout"]
+def automatic_groups(pair: Pair, column: str) -> Grouping | None:
+    """Deciles of a numeric column whose values are too many to be shared; None for a column compared as it is.
+
+    Parameters
+    ----------
+    pair : Pair
+        The tables.
+    column : str
+        Any column.
+
+    Returns
+    -------
+    Grouping or None
+
+    Notes
+    -----
+    Groups are made for a numeric column with more than 20 distinct values and fewer than 5 people per value. Both the
+    rule and the breaks come from original and holdout people together: they must not tell members from strangers, or
+    the two could not be exchanged any more.
+    """
+    if not pair.is_numeric(column):
+        return None
+    special = _special(pair, column)
+
+    def compute() -> Grouping | None:
+        values, counts = _pooled(pair, column, special, ["original", *(["holdout"] if pair.has_holdout else [])])
+        sparse = counts.sum() < FEW_SHARE * values.size or pair.n_distinct(column) > 0.5 * pair.n("original")
+        if values.size <= MANY_LEVELS or not sparse:
+            return None
+        return _quantiles(values, counts, AUTO_GROUPS, special)
+
+    return pair.memo(("automatic_groups", column, special), compute)
+
+
+def _special(pair: Pair, column: str) -> tuple[float, ...]:
+    return tuple(float(v) for v in pair.special_codes.get(column, ()))
+
+
+def _quantiles(values: Floats, counts: Ints, groups: int, special: tuple[float, ...]) -> Grouping:
+    if groups >= values.size:
+        return Grouping(_half_way(values), special)
+    breaks = np.unique(_type7(values, counts, np.arange(groups + 1) / groups))
+    if breaks.size - 1 + len(special) < 3:
+        breaks = np.linspace(values[0], values[-1], groups + 1)
+    return Grouping(tuple(float(b) for b in breaks), special)
+
+
+def _pooled(pair: Pair, column: str, special: tuple[float, ...], tables: Sequence[str]) -> tuple[Floats, Ints]:
+    """Distinct values of a column over some tables, with their counts: an aggregate in every engine."""
     parts = []
     for table in tables:
         counted = (
@@ -169,7 +214,7 @@ def _pooled(pair: Pair, column: str, special: tuple[float, ...]) -> tuple[Floats
         parts.append(pl.DataFrame({"v": physical, "n": counted["n"].cast(pl.Int64)}))
     pooled = pl.concat(parts).drop_nulls("v").group_by("v").agg(pl.col("n").sum()).sort("v")
     values, counts = pooled["v"].to_numpy(), pooled["n"].to_numpy()
-    keep = ~np.isin(values, special)
+    keep = ~np.isin(values, special) & np.isfinite(values)
     return values[keep], counts[keep]
 
 
@@ -203,8 +248,9 @@ def as_grouping(pair: Pair, column: str, wish: GroupWish) -> Grouping | None:
         The tables.
     column : str
         A numeric column.
-    wish : int, sequence of float, Grouping or None
-        A number of groups, explicit breaks, a grouping, or 0 or None for no grouping.
+    wish : int, sequence of float, Grouping, "auto" or None
+        A number of groups, explicit breaks, a grouping, 0 or None for no grouping, or "auto" for deciles where values
+        are too many to be shared (:func:`automatic_groups`).
 
     Returns
     -------
@@ -213,8 +259,15 @@ def as_grouping(pair: Pair, column: str, wish: GroupWish) -> Grouping | None:
     Raises
     ------
     InputError
-        When the breaks do not increase.
+        When the breaks do not increase, or the wish is none of these.
     """
+    if isinstance(wish, str):
+        if wish != AUTO:
+            raise InputError(
+                f"groups of {column!r} cannot be {wish!r}; give a number of groups, breaks, 'auto' for deciles where "
+                "values are too many to be shared, or None to compare values as they are"
+            )
+        return automatic_groups(pair, column)
     if wish is None or (isinstance(wish, int) and wish == 0):
         return None
     if isinstance(wish, Grouping):
@@ -224,5 +277,5 @@ def as_grouping(pair: Pair, column: str, wish: GroupWish) -> Grouping | None:
     breaks = [float(b) for b in wish]
     if len(breaks) < 2 or any(b <= a for a, b in pairwise(breaks)):
         raise InputError(f"breaks for {column!r} must be at least two increasing numbers")
-    special = tuple(float(v) for v in pair.special_codes.get(column, ()))
+    special = _special(pair, column)
     return Grouping((-np.inf, *breaks, np.inf), special)

@@ -62,6 +62,23 @@ class Coded:
         weights = None if self.weights is None else self.weights[rows]
         return Coded(self.names, np.ascontiguousarray(self.codes[:, rows]), self.sizes, weights)
 
+    def beside(self, other: Coded) -> Coded:
+        """The records of two files one after the other; those without a weight count once.
+
+        Parameters
+        ----------
+        other : Coded
+            The second file, coded jointly.
+
+        Returns
+        -------
+        Coded
+        """
+        weights = None
+        if self.weights is not None:
+            weights = np.concatenate([self.weights, np.ones(other.n) if other.weights is None else other.weights])
+        return Coded(self.names, np.concatenate([self.codes, other.codes], axis=1), self.sizes, weights)
+
     def unweighted(self) -> Coded:
         """The same records, each counting once.
 

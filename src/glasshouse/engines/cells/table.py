@@ -107,6 +107,8 @@ class Cells:
         Records of the original left out because of missing values.
     weighted : bool
         Whether the cells also hold wd and ws, sums of survey weights.
+    n_strangers : int
+        Holdout records counted as ``h``; 0 where they were not asked for.
     """
 
     frame: Lazy
@@ -118,6 +120,12 @@ class Cells:
     dropped: int
     weighted: bool
     _rows: Mapping[str, pl.DataFrame] | None
+    n_strangers: int = 0
+
+    @property
+    def in_memory(self) -> bool:
+        """Whether records can be asked for."""
+        return self._rows is not None
 
     def extended(self, **columns: nw.Expr) -> Cells:
         """The same cells with more columns.

@@ -15,8 +15,9 @@ from glasshouse.core.streams import RandomState
 from glasshouse.data.pair import Pair
 from glasshouse.engines.cells.margins import complete_rows
 from glasshouse.engines.models.design import as_numbers
+from glasshouse.utility.deals import POOL, Rows, pooled, resampled
 from glasshouse.utility.figures import PRACTICALLY_ZERO, Columns, chosen, small
-from glasshouse.utility.nulls import Rows, affordable, canonical_rows, judged, resampled
+from glasshouse.utility.nulls import affordable, judged
 
 
 @dataclass(frozen=True)
@@ -37,6 +38,18 @@ class Mixed:
             return self
         weights = None if self.weights is None else self.weights[rows]
         return Mixed(self.names, self.codes[:, rows], self.levels, self.sizes, weights)
+
+    def beside(self, other: Mixed) -> Mixed:
+        """The records of both; those without a weight count once."""
+        weights = None
+        if self.weights is not None:
+            others = np.ones(other.codes.shape[1]) if other.weights is None else other.weights
+            weights = pooled([self.weights, others])
+        return Mixed(self.names, pooled([self.codes, other.codes], axis=1), self.levels, self.sizes, weights)
+
+    def unweighted(self) -> Mixed:
+        """The same records, each counting once."""
+        return Mixed(self.names, self.codes, self.levels, self.sizes, None)
 
     def only(self, columns: Sequence[int]) -> Mixed:
         """Some of the columns."""
@@ -195,9 +208,10 @@ def association(
     missing : {"pairwise", "complete"}, default "pairwise"
         Use the records that have both values, or those with a value in every column.
     replicates : int, default 30
-        Resamples of the original behind the band of a perfect synthesiser; 0 for no band. Fewer with very many pairs.
+        Deals of the pooled records behind the band of a perfect synthesiser; below 19 there is
+        none. Fewer with very many pairs.
     random_state : int, Generator or None, default 0
-        Seed of the resamples.
+        Seed of the deals.
 
     Returns
     -------
@@ -233,13 +247,13 @@ def association(
         raise InputError(f"missing={missing!r} is no rule here; use 'pairwise' or 'complete'")
     warnings: list[str] = []
     names = chosen(pair, columns, pair.columns, "shared", 2, notes=warnings, valued="one")
-    x, y = (mixed(pair, names, table) for table in ("original", "released"))
-    keep = np.ones(pair.n("original"), bool)
+    x, y = (mixed(pair, names, table) for table in POOL)
+    keep = None
     if missing == "complete":
-        keep = complete_rows(pair, names)
-        x, y = x.take(np.flatnonzero(keep)), y.take(np.flatnonzero(complete_rows(pair, names, "released")))
-    position, base = np.cumsum(keep) - 1, canonical_rows(pair, keep)
-    if len(base) < 3 or y.codes.shape[1] < 3:
+        whole = [complete_rows(pair, names, table) for table in POOL]
+        x, y = (side.take(np.flatnonzero(kept)) for side, kept in zip((x, y), whole, strict=True))
+        keep = pooled(whole)
+    if x.codes.shape[1] < 3 or y.codes.shape[1] < 3:
         raise NotApplicable(
             "fewer than three records are complete in these columns; use missing='pairwise'"
             if missing == "complete"
@@ -250,12 +264,14 @@ def association(
     defined = np.isfinite(gaps)
     if not defined.any():
         raise NotApplicable("no pair of columns varies in both, so no association is defined")
-    ready = position if missing == "complete" else np.arange(len(keep))
+    both, weigh_y = x.beside(y), y.weights is not None
 
     def mean_gap(rows_x: Rows, rows_y: Rows) -> float | None:
         sides = [
-            found_x if rows is base else associations(x.take(ready[rows]), method, corrected)
-            for rows in (rows_x, rows_y)
+            found_x
+            if rows is None
+            else associations(both.take(rows) if weigh else both.take(rows).unweighted(), method, corrected)
+            for rows, weigh in ((rows_x, True), (rows_y, weigh_y))
         ]
         between = _gaps(*sides)
         between = between[np.isfinite(between)]
@@ -263,15 +279,7 @@ def association(
 
     replicates, fewer = affordable(replicates, len(gaps), "pairs of columns")
     warnings += fewer
-    null = resampled(
-        pair,
-        mean_gap,
-        replicates=replicates,
-        random_state=random_state,
-        name="association",
-        rows=base,
-        m=y.codes.shape[1],
-    )
+    null = resampled(pair, mean_gap, replicates=replicates, random_state=random_state, keep=keep)
     first, second = np.triu_indices(len(names), 1)
     rows: list[PairRow] = [
         {

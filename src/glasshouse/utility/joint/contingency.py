@@ -12,9 +12,10 @@ from glasshouse.core.result import Result
 from glasshouse.core.streams import RandomState
 from glasshouse.data.pair import Pair
 from glasshouse.engines.cells.margins import Coded, coded, complete_rows, count_both
+from glasshouse.utility.deals import POOL, Rows, pooled, resampled
 from glasshouse.utility.figures import Columns, chosen
 from glasshouse.utility.marginals import distances
-from glasshouse.utility.nulls import Band, Rows, canonical_rows, judged, resampled
+from glasshouse.utility.nulls import judged
 
 
 @measure(
@@ -40,9 +41,9 @@ def contingency_fidelity(
     columns : list of str or str, optional
         Columns, at least two; default: the categorical ones. Numeric ones that are named are cut into five groups.
     replicates : int, default 50
-        Resamples of the original behind the band of a perfect synthesiser; 0 for no band.
+        Deals of the pooled records behind the band of a perfect synthesiser; below 19 there is none.
     random_state : int, Generator or None, default 0
-        Seed of the resamples.
+        Seed of the deals.
 
     Returns
     -------
@@ -88,21 +89,19 @@ def contingency_fidelity(
         expected[f"{names[a]}|{names[b]}"] = distances.expected_tv(
             d / d.sum(), float(d.sum()), float(y.n if y.weights is None else y.weights.sum())
         )
-    keep = complete_rows(pair, names)
-    position, base = np.cumsum(keep) - 1, canonical_rows(pair, keep)
+    both, weigh_y = x.beside(y), y.weights is not None
 
     def mean_tv(rows_x: Rows, rows_y: Rows) -> float:
-        sides = [x.take(position[rows]) if rows is not None else x for rows in (rows_x, rows_y)]
-        return float(
-            np.mean(
-                [distance(sides[0], sides[1] if y.weights is not None else sides[1].unweighted(), w) for w in pairs]
-            )
-        )
+        one, other = (x if rows is None else both.take(rows) for rows in (rows_x, rows_y))
+        return float(np.mean([distance(one, other if weigh_y else other.unweighted(), w) for w in pairs]))
 
-    tv_null = resampled(
-        pair, mean_tv, replicates=replicates, random_state=random_state, name="contingency", rows=base, m=y.n
+    null = resampled(
+        pair,
+        lambda rows_x, rows_y: 1 - mean_tv(rows_x, rows_y),
+        replicates=replicates,
+        random_state=random_state,
+        keep=pooled([complete_rows(pair, names, table) for table in POOL]),
     )
-    null = None if tv_null is None else Band(1 - tv_null.high, 1 - tv_null.low, 1 - tv_null.centre, tv_null.how)
     mean = float(np.mean(list(found.values())))
     return judged(
         1 - mean,

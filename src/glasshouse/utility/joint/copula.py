@@ -13,8 +13,9 @@ from glasshouse.core.plain import number
 from glasshouse.core.result import Result
 from glasshouse.core.streams import RandomState
 from glasshouse.data.pair import Pair
+from glasshouse.utility.deals import Rows, pooled, resampled
 from glasshouse.utility.figures import Columns, chosen, ignored_weights, require_numeric
-from glasshouse.utility.nulls import Band, Rows, affordable, canonical_rows, judged, resampled
+from glasshouse.utility.nulls import affordable, judged
 
 
 def numbers(pair: Pair, names: Sequence[str], table: str) -> tuple[np.ndarray, np.ndarray]:
@@ -68,9 +69,10 @@ def copula_fidelity(
     grid : int, default 50
         Points per axis, 0 and 1 included, at which the copulas of a pair are compared.
     replicates : int, default 50
-        Resamples of the original behind the band of a perfect synthesiser; 0 for no band. Fewer with very many pairs.
+        Deals of the pooled records behind the band of a perfect synthesiser; below 19 there is
+        none. Fewer with very many pairs.
     random_state : int, Generator or None, default 0
-        Seed of the resamples.
+        Seed of the deals.
 
     Returns
     -------
@@ -100,7 +102,7 @@ def copula_fidelity(
     warnings = ignored_weights(pair, "copula_fidelity")
     names = chosen(pair, columns, pair.numeric, "numeric", 2, notes=warnings, valued="both")
     require_numeric(pair, names)
-    (x, keep), (y, _) = (numbers(pair, names, table) for table in ("original", "released"))
+    (x, keep_x), (y, keep_y) = (numbers(pair, names, table) for table in ("original", "released"))
     if min(len(x), len(y)) < 2:
         raise NotApplicable(
             "fewer than two records are complete in the numeric columns; choose fewer with columns=[...]"
@@ -114,21 +116,15 @@ def copula_fidelity(
 
     ours = bins(x)
     found = np.asarray(copula_distances(ours, bins(y), grid))
-    position, base = np.cumsum(keep) - 1, canonical_rows(pair, keep)
+    both = pooled([x, y])
 
-    def mean_cvm(rows_x: Rows, rows_y: Rows) -> float:
-        sides = [ours if rows is base else bins(x[position[rows]]) for rows in (rows_x, rows_y)]
-        return float(np.mean(copula_distances(sides[0], sides[1], grid)))
+    def kept(rows_x: Rows, rows_y: Rows) -> float:
+        sides = [ours if rows is None else bins(both[rows]) for rows in (rows_x, rows_y)]
+        return 1 / (1 + 100 * float(np.mean(copula_distances(sides[0], sides[1], grid))))
 
     replicates, fewer = affordable(replicates, 2 * len(pairs), "grids")
     warnings += fewer
-    raw = resampled(
-        pair, mean_cvm, replicates=replicates, random_state=random_state, name="copula", rows=base, m=len(y)
-    )
-    null = None
-    if raw is not None:
-        low, high, centre = (1 / (1 + 100 * v) for v in (raw.high, raw.low, raw.centre))
-        null = Band(low, high, centre, raw.how)
+    null = resampled(pair, kept, replicates=replicates, random_state=random_state, keep=pooled([keep_x, keep_y]))
     mean = float(found.mean())
     score = 1 / (1 + 100 * mean)
     named = {f"{names[a]}|{names[b]}": float(v) for (a, b), v in zip(pairs, found, strict=True)}

@@ -12,34 +12,34 @@ from glasshouse.core.measure import measure
 from glasshouse.core.result import Result
 from glasshouse.core.streams import RandomState, generator
 from glasshouse.data.pair import Pair
+from glasshouse.utility.deals import POOL, labels, pool, pooled
 from glasshouse.utility.figures import Columns, chosen, ignored_weights, of_columns, require_numeric, small
 from glasshouse.utility.joint.copula import numbers
 from glasshouse.utility.joint.tiles import (
     TILE,
-    labellings,
     median_distance,
     pair_sums,
     sampled_median_distance,
     standardised,
 )
-from glasshouse.utility.nulls import Band, band, judged
+from glasshouse.utility.nulls import FEWEST, Band, band, judged
 
 LARGE = 20_000  # pooled records above which exact pairs take minutes
 
 
 def _ready(
     pair: Pair, columns: Columns, standardise: bool, notes: list[str]
-) -> tuple[tuple[str, ...], np.ndarray, np.ndarray]:
+) -> tuple[tuple[str, ...], np.ndarray, np.ndarray, np.ndarray]:
+    """The columns, the complete records of both tables, and which records of the pool those are."""
     names = chosen(pair, columns, pair.numeric, "numeric", notes=notes, valued="both")
     require_numeric(pair, names)
-    (x, _), (y, _) = (numbers(pair, names, table) for table in ("original", "released"))
+    (x, keep_x), (y, keep_y) = (numbers(pair, names, table) for table in POOL)
     if min(len(x), len(y)) < 2:
         raise NotApplicable(
             "fewer than two records are complete in the numeric columns; choose fewer with columns=[...]"
         )
-    # sorted, so that permutations do not depend on the order of the file
-    x, y = (v[np.lexsort(v.T[::-1])] for v in (x, y))
-    return (names, *standardised(x, y)) if standardise else (names, x, y)
+    x, y = standardised(x, y) if standardise else (x, y)
+    return names, x, y, pooled([keep_x, keep_y])
 
 
 @measure(
@@ -104,19 +104,17 @@ def energy_distance(
     0.0027
     """
     notes: list[str] = []
-    names, x, y = _ready(pair, columns, standardise, notes)
-    n, m = len(x), len(y)
-    points = np.concatenate([x, y])
-    inside_x, inside_y, across = pair_sums(
-        points, labellings(n, m, permutations, generator(random_state, "energy_distance")), lambda d: d
-    )
+    names, x, y, keep = _ready(pair, columns, standardise, notes)
+    points, dealt = pooled([x, y]), labels(pair, permutations, random_state, keep)
+    n, m = _sizes(dealt)
+    inside_x, inside_y, across = pair_sums(points, dealt, lambda d: d)
     cross = 2 * across / (n * m)
     u = cross - inside_x / (n * (n - 1)) - inside_y / (m * (m - 1))
     v = cross - inside_x / n**2 - inside_y / m**2
-    within = 0.5 * (inside_x[0] / (n * (n - 1)) + inside_y[0] / (m * (m - 1)))
+    within = 0.5 * float((inside_x / (n * (n - 1)) + inside_y / (m * (m - 1)))[0])
     clipped = max(0.0, float(u[0]))
     normalised = clipped / within if within > 0 else 0.0
-    null, p = _permutation_null(u, v, n, m)
+    null, p = _permutation_null(u, v, n, m, pool(pair, keep).how)
     return judged(
         float(u[0]),
         null,
@@ -131,12 +129,12 @@ def energy_distance(
             "energy_utility": float(np.exp(-clipped)),
             "scipy_energy": float(np.sqrt(max(0.0, v[0]))) if len(names) == 1 else None,
             "p": p,
-            "n_x": n,
-            "n_y": m,
+            "n_x": len(x),
+            "n_y": len(y),
         },
         sentence=f"The joint distributions of {of_columns(len(names), 'numeric')} are an energy distance of "
         f"{small(float(u[0]))} apart" + ("" if p is None else f" (permutation p {p:.2g})"),
-        warnings=[*notes, *_notes(pair, "energy_distance", n, m)],
+        warnings=[*notes, *_notes(pair, "energy_distance", len(x), len(y))],
     )
 
 
@@ -214,9 +212,8 @@ def mmd(
     if kernel not in ("gaussian", "rq"):
         raise InputError(f"kernel {kernel!r} is not known; use 'gaussian' or 'rq'")
     notes: list[str] = []
-    names, x, y = _ready(pair, columns, True, notes)
-    n, m = len(x), len(y)
-    points = np.concatenate([x, y])
+    names, x, y, keep = _ready(pair, columns, True, notes)
+    points = pooled([x, y])
     quick = features is not None and len(points) * (len(points) - 1) > 8_000_000
     if bandwidth is not None:
         sigma = float(bandwidth)
@@ -226,20 +223,21 @@ def mmd(
         sigma = median_distance(points)
     if not sigma > 0:
         raise NotApplicable("the median distance between records is 0, so the kernel has no scale; pass bandwidth=")
-    labels = labellings(n, m, permutations, generator(random_state, "mmd"))
+    dealt = labels(pair, permutations, random_state, keep)
+    n, m = _sizes(dealt)
     if features is not None:
         if kernel != "gaussian":
             raise InputError(
                 "random features exist for the Gaussian kernel only; use kernel='gaussian' or features=None"
             )
         inside_x, inside_y, across = _feature_sums(
-            points, labels, sigma, int(features), generator(random_state, "mmd features")
+            points, dealt, sigma, int(features), generator(random_state, "mmd features")
         )
     else:
-        inside_x, inside_y, across = pair_sums(points, labels, lambda d: _kernel(d, sigma, kernel))
+        inside_x, inside_y, across = pair_sums(points, dealt, lambda d: _kernel(d, sigma, kernel))
     unbiased = inside_x / (n * (n - 1)) + inside_y / (m * (m - 1)) - 2 * across / (n * m)
     biased = (inside_x + n) / n**2 + (inside_y + m) / m**2 - 2 * across / (n * m)
-    null, p = _permutation_null(unbiased, biased, n, m)
+    null, p = _permutation_null(unbiased, biased, n, m, pool(pair, keep).how)
     tail = None if permutations == 0 else float(np.quantile(unbiased[1:], 0.95))
     score = 1 - np.sqrt(max(0.0, float(biased[0])) / 2)
     both = {"unbiased": unbiased[0], "biased": biased[0]}
@@ -258,12 +256,12 @@ def mmd(
             f"mmd_utility_{kernel}": float(np.exp(-max(0.0, float(unbiased[0])) / sigma**2)),
             "method": "exact" if features is None else f"{features} random features",
             "sigma_from": "given" if bandwidth is not None else "a million random pairs" if quick else "all pairs",
-            "n_x": n,
-            "n_y": m,
+            "n_x": len(x),
+            "n_y": len(y),
         },
         sentence=f"The joint distributions of {of_columns(len(names), 'numeric')} differ by MMD² = "
         f"{small(float(unbiased[0]))}" + ("" if p is None else f" (permutation p {p:.2g})"),
-        warnings=[*notes, *_notes(pair, "mmd", n, m if features is None else 0)],
+        warnings=[*notes, *_notes(pair, "mmd", len(x), len(y) if features is None else 0)],
     )
 
 
@@ -272,19 +270,25 @@ def _kernel(distance: np.ndarray, sigma: float, kind: str) -> np.ndarray:
     return np.exp(-square) if kind == "gaussian" else 1 / (1 + square)
 
 
-def _permutation_null(u: np.ndarray, v: np.ndarray, n: int, m: int) -> tuple[Band | None, float | None]:
-    """Band and p-value (+1 correction) from the permuted labels behind the first value.
+def _sizes(dealt: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Records of original and release in every labelling; with clusters they differ a little from deal to deal."""
+    m = dealt.sum(axis=0, dtype=np.int64)
+    return len(dealt) - m, m
+
+
+def _permutation_null(
+    u: np.ndarray, v: np.ndarray, n: np.ndarray, m: np.ndarray, how: str
+) -> tuple[Band | None, float | None]:
+    """Band and p-value (+1 correction) from the dealt labels behind the first value.
 
     Permuted labels give the fresh-sample law. In V form it is (1/n + 1/m) times a weighted sum of chi-squares, and
     (1/m) times the same for correct synthesis; so the second follows from the first without drawing again.
     """
     fresh = u[1:]
-    if fresh.size < 19:
+    if fresh.size < FEWEST:
         return None, None
-    correct = v[1:] * (n / (n + m)) - (v[1:] - u[1:])
-    return band(fresh, correct, f"{fresh.size} permutations"), float(
-        (1 + (fresh >= u[0] - 1e-15).sum()) / (1 + fresh.size)
-    )
+    correct = v[1:] * (n / (n + m))[1:] - (v[1:] - u[1:])
+    return band(fresh, correct, f"{fresh.size} {how}"), float((1 + (fresh >= u[0] - 1e-15).sum()) / (1 + fresh.size))
 
 
 def _feature_sums(

@@ -15,9 +15,10 @@ from glasshouse.core.plain import number
 from glasshouse.core.result import Result
 from glasshouse.core.streams import RandomState
 from glasshouse.data.pair import Pair
+from glasshouse.utility.deals import Rows, pooled, resampled
 from glasshouse.utility.figures import Columns, chosen, ignored_weights, require_numeric, small
 from glasshouse.utility.joint.copula import numbers
-from glasshouse.utility.nulls import Rows, canonical_rows, judged, resampled
+from glasshouse.utility.nulls import judged
 
 
 def _axes(values: np.ndarray, mean: np.ndarray, sd: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -60,9 +61,9 @@ def pca(
     components : int, default 2
         Number of axes compared; below the number of columns.
     replicates : int, default 50
-        Resamples of the original behind the band of a perfect synthesiser; 0 for no band.
+        Deals of the pooled records behind the band of a perfect synthesiser; below 19 there is none.
     random_state : int, Generator or None, default 0
-        Seed of the resamples.
+        Seed of the deals.
 
     Returns
     -------
@@ -94,7 +95,7 @@ def pca(
     if not 1 <= components < len(names) and len(names) != 2:
         raise InputError(f"components must lie between 1 and {len(names) - 1}, not {components}")
     k = min(components, len(names) - 1)
-    (x, keep), (y, _) = (numbers(pair, names, table) for table in ("original", "released"))
+    (x, keep_x), (y, keep_y) = (numbers(pair, names, table) for table in ("original", "released"))
     if min(len(x), len(y)) < 3:
         raise NotApplicable(
             "fewer than three records are complete in the numeric columns; choose fewer with columns=[...]"
@@ -108,13 +109,13 @@ def pca(
     def similarity(a: np.ndarray, b: np.ndarray) -> float:
         return float(min(1.0, ((a[:, :k].T @ b[:, :k]) ** 2).sum() / k))
 
-    position, base = np.cumsum(keep) - 1, canonical_rows(pair, keep)
+    both = pooled([x, y])
 
     def between(rows_x: Rows, rows_y: Rows) -> float:
-        sides = [axes_x if rows is base else _axes(x[position[rows]], mean, sd)[1] for rows in (rows_x, rows_y)]
+        sides = [axes_x if rows is None else _axes(both[rows], mean, sd)[1] for rows in (rows_x, rows_y)]
         return similarity(*sides)
 
-    null = resampled(pair, between, replicates=replicates, random_state=random_state, name="pca", rows=base, m=len(y))
+    null = resampled(pair, between, replicates=replicates, random_state=random_state, keep=pooled([keep_x, keep_y]))
     value = similarity(axes_x, axes_y)
     share_x, share_y = size_x / size_x.sum(), size_y / max(size_y.sum(), 1e-300)
     projected = {name: (v - mean) / sd @ axes_x[:, :2] for name, v in (("original", x), ("released", y))}

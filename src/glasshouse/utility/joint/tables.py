@@ -15,9 +15,10 @@ from glasshouse.core.result import Result
 from glasshouse.core.streams import RandomState, generator
 from glasshouse.data.pair import Pair
 from glasshouse.engines.cells.margins import Coded, coded, complete_rows, count_both
+from glasshouse.utility.deals import POOL, deals, pool, pooled
 from glasshouse.utility.figures import Columns, chosen, small
 from glasshouse.utility.joint.table_statistics import every_ratio, every_table
-from glasshouse.utility.nulls import Band, affordable, band, canonical_rows, draw, judged
+from glasshouse.utility.nulls import Band, affordable, band, judged
 
 Which: TypeAlias = "tuple[int, ...]"  # columns of one table, by position
 
@@ -74,9 +75,10 @@ def table_utility(
     max_tables : int, default 50,000
         With more tables than this, so many are drawn at random.
     replicates : int, default 50
-        Resamples of the original behind the band of a perfect synthesiser; 0 for no band. Fewer with very many tables.
+        Deals of the pooled records behind the band of a perfect synthesiser; below 19 there is
+        none. Fewer with very many tables.
     random_state : int, Generator or None, default 0
-        Seed of the resamples, and of the draw of tables.
+        Seed of the deals, and of the draw of tables.
 
     Returns
     -------
@@ -128,7 +130,8 @@ def table_utility(
         raise NotApplicable("every column has one level only, so there is nothing to tabulate")
     replicates, fewer = affordable(replicates, len(wanted), "tables")
     warnings += fewer
-    null, null_median = _table_null(pair, x, y, wanted, replicates, random_state, names, missing)
+    keep = pooled([complete_rows(pair, names, table) for table in POOL]) if missing == "drop" else None
+    null, null_median = _table_null(pair, x, y, wanted, replicates, random_state, keep)
     ranked = np.argsort(-np.nan_to_num(scores, nan=-1.0), kind="stable")[:worst]
     way = WAYS[order]
     top, middle = float(np.nanmax(scores)), float(np.nanmedian(scores))
@@ -146,7 +149,8 @@ def table_utility(
         "worst_cells": _worst_cells(pair, x, y, wanted[int(ranked[0])], groups),
     }
     if null_median is not None:
-        details |= {"median_null_low": null_median.low, "median_null_high": null_median.high}
+        between = null_median.read(middle, "lower")
+        details |= {"median_null_low": between.low, "median_null_high": between.high}
     if len(labels) == 1:
         details |= shown[0] | {"JSD_bits": shown[0]["JSD"]}
         details |= _on_original_support(x, y, wanted[0])
@@ -195,16 +199,13 @@ def _table_null(
     wanted: Sequence[Which],
     replicates: int,
     random_state: RandomState,
-    names: Sequence[str],
-    missing: str,
+    keep: np.ndarray | None,
 ) -> tuple[Band | None, Band | None]:
-    """Bands of the largest and of the median S_pMSE; all tables of a replicate come from the same resample."""
+    """Bands of the largest and of the median S_pMSE; all tables of a replicate come from the same deal."""
     if not replicates:
         return None, None
-    weighted = y.weights is not None
-    keep = complete_rows(pair, names) if missing == "drop" else np.ones(pair.n("original"), bool)
-    position = np.cumsum(keep) - 1
-    base = canonical_rows(pair, keep)
+    both, weigh_y = x.beside(y), y.weights is not None
+    place = np.arange(both.n) if keep is None else np.cumsum(keep) - 1
     tables = np.asarray(wanted, np.int64)
 
     def largest(one: Coded, other: Coded) -> tuple[float, float]:
@@ -213,14 +214,13 @@ def _table_null(
         return (float(found.max()), float(np.median(found))) if found.size else (np.nan, np.nan)
 
     fresh, correct = [], []
-    for r in range(replicates):
-        rng = generator(random_state, "null", "table_utility", r)
-        plain = base[rng.integers(0, len(base), x.n)]
-        sides = [x.take(position[draw(pair, base, y.n, rng)]) for _ in range(2)]
-        sides = sides if weighted else [side.unweighted() for side in sides]
-        fresh.append(largest(x.take(position[plain]), sides[0]))
-        correct.append(largest(x, sides[1]))
-    how = f"{replicates} resamples of the original"
+    for _, dealt in deals(pair, replicates, random_state, keep):
+        sides = [both.take(place[rows]) for rows in (dealt.x, dealt.y, dealt.again)]
+        if not weigh_y:
+            sides[1:] = [side.unweighted() for side in sides[1:]]
+        fresh.append(largest(sides[0], sides[1]))
+        correct.append(largest(x, sides[2]))
+    how = f"{replicates} {pool(pair, keep).how}"
     top, median = (band([f[i] for f in fresh], [c[i] for c in correct], how) for i in range(2))
     return top, median
 

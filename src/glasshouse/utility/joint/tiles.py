@@ -51,15 +51,6 @@ def pair_sums(
     return everything - within - 2 * between, within, between
 
 
-def labellings(n: int, m: int, permutations: int, rng: np.random.Generator) -> np.ndarray:
-    """The true labels and ``permutations`` shuffles of them, [n + m, 1 + permutations]."""
-    labels = np.zeros((n + m, 1 + permutations), np.int8)
-    labels[n:, 0] = 1
-    for k in range(permutations):
-        labels[rng.permutation(n + m)[:m], 1 + k] = 1
-    return labels
-
-
 def median_distance(points: np.ndarray) -> float:
     """Exact median of all pairwise distances by bisection on counts: tiles are counted, never stored.
 

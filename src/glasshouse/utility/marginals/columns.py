@@ -29,7 +29,6 @@ def over_columns(
     statistic: Statistic,
     beside: Surroundings,
     *,
-    name: str,
     replicates: int,
     random_state: RandomState,
     speak: Spoken,
@@ -46,8 +45,8 @@ def over_columns(
         The figure behind mean and bands, 0 where both tables agree.
     beside
         From a column and its statistic: the figure to show, and the figures beside it.
-    name, replicates, random_state
-        Random stream of the resamples, how many, and the seed.
+    replicates, random_state
+        How many deals make the bands, and their seed.
     speak
         From the mean: a sentence and the score from 0 to 1.
     named
@@ -67,7 +66,6 @@ def over_columns(
         statistic,
         replicates=replicates,
         random_state=random_state,
-        name=name,
     )
     bands = iter(each)
     table: ColumnFigures = {}

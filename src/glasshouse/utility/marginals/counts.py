@@ -1,21 +1,22 @@
-"""Columns as counts over their joint levels, in the data and in resamples of the original. Every marginal measure
+"""Columns as counts over their joint levels, in the data and in deals of the pooled records. Every marginal measure
 works on these.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
 import numpy as np
 
 from glasshouse.core.errors import InputError
-from glasshouse.core.streams import RandomState, generator
+from glasshouse.core.streams import RandomState
 from glasshouse.data.pair import Pair
 from glasshouse.engines.cells.grouping import quantile_groups
 from glasshouse.engines.models.design import as_numbers
-from glasshouse.utility.nulls import Band, band, canonical_rows, draw
+from glasshouse.utility.deals import POOL, deals, pool, pooled, pooled_weights
+from glasshouse.utility.nulls import Band, band
 
 CHUNK = 4_000_000  # counts alive at a time in a resampling run
 
@@ -25,8 +26,9 @@ class Counted:
     """One column: ``levels`` (numbers, or None for categories) and its counts (weighted: sums of weights) in both
     tables.
 
-    ``codes`` are the original's level codes, -1 missing. ``n_x`` and ``n_y`` are effective sample sizes, (sum w)^2 /
-    sum w^2 with weights; ``dropped_x`` and ``dropped_y`` count records without a value.
+    ``codes`` are the level codes of original and release, one after the other, -1 missing. ``n_x`` and ``n_y`` are
+    effective sample sizes, (sum w)^2 / sum w^2 with weights; ``dropped_x`` and ``dropped_y`` count records without a
+    value.
     """
 
     name: str
@@ -48,6 +50,8 @@ class Counted:
         return self.levels
 
 
+# number of the first replicate, and the counts of X*, Y* and Y* of correct synthesis [replicates, levels]
+Resample: TypeAlias = tuple[int, np.ndarray, np.ndarray, np.ndarray]
 Statistic: TypeAlias = Callable[[Counted, np.ndarray, np.ndarray], np.ndarray]  # counts [r, K] of both
 
 
@@ -67,7 +71,7 @@ def _counted(pair: Pair, column: str, groups: int | None) -> Counted:
         coded = pair.codes(column)
         levels = as_numbers(coded.levels) if numeric else None
     found, sizes, dropped, kept = {}, {}, {}, {}
-    for table in ("original", "released"):
+    for table in POOL:
         codes = coded.of(table)
         if levels is not None and column in pair.special_codes:
             codes = np.where(pair.special_mask(column, table), -1, codes)
@@ -83,7 +87,7 @@ def _counted(pair: Pair, column: str, groups: int | None) -> Counted:
         column,
         levels,
         labels,
-        kept["original"],
+        pooled([kept[table] for table in POOL]),
         found["original"],
         found["released"],
         sizes["original"],
@@ -115,20 +119,16 @@ def mean_null(
     *,
     replicates: int,
     random_state: RandomState,
-    name: str,
-    disjoint: bool = False,
+    through: Callable[[np.ndarray], np.ndarray] | None = None,
 ) -> tuple[Band | None, list[Band | None]]:
-    """Bands of the mean of a statistic over columns and of each column. Rows are resampled whole, so columns keep
-    their dependence.
-
-    ``disjoint`` takes the fresh samples as the two halves of a random split: for extremes, which a bootstrap repeats
-    instead of drawing new ones. Halves differ a little more than whole samples, so the band is on the wide side.
+    """Bands of the mean of a statistic over columns, turned into the figure that is read by ``through``, and of each
+    column. Records are dealt whole, so columns keep their dependence.
     """
     if replicates < 1 or not columns:
         return None, [None] * len(columns)
     fresh, correct = np.empty((replicates, len(columns))), np.empty((replicates, len(columns)))
-    for first, drawn_x, drawn_y, drawn_z in _resamples(pair, columns, replicates, random_state, name, disjoint):
-        edges = np.cumsum([0, *(len(c.x) for c in columns)])
+    edges = np.cumsum([0, *(len(c.x) for c in columns)])
+    for first, drawn_x, drawn_y, drawn_z in _resamples(pair, columns, replicates, random_state):
         span = slice(first, first + len(drawn_x))
         for j, column in enumerate(columns):
             cut = slice(edges[j], edges[j + 1])
@@ -136,9 +136,9 @@ def mean_null(
             correct[span, j] = _defined(
                 statistic, column, np.broadcast_to(column.x, (len(drawn_z), len(column.x))), drawn_z[:, cut]
             )
-    how = f"{replicates} resamples of the original"
+    how = f"{replicates} {pool(pair).how}"
     each = [band(fresh[:, j], correct[:, j], how) for j in range(len(columns))]
-    return band(_row_means(fresh), _row_means(correct), how), each
+    return band(_row_means(fresh), _row_means(correct), how, through), each
 
 
 def _row_means(table: np.ndarray) -> np.ndarray:
@@ -156,12 +156,28 @@ def _defined(statistic: Statistic, column: Counted, x: np.ndarray, y: np.ndarray
 
 
 def _resamples(
-    pair: Pair, columns: Sequence[Counted], replicates: int, random_state: RandomState, name: str, disjoint: bool
-) -> Iterator[tuple[int, np.ndarray, np.ndarray, np.ndarray]]:
-    """Counts over all columns side by side for (X*, Y*, Y* of correct synthesis), a chunk of replicates at a time."""
-    base = canonical_rows(pair)
-    weights = pair.weight_values("original")
-    weigh_y = weights is not None and pair.weight_values("released") is not None
+    pair: Pair, columns: Sequence[Counted], replicates: int, random_state: RandomState
+) -> Iterable[Resample]:
+    """Counts over all columns side by side for (X*, Y*, Y* of correct synthesis), a chunk of replicates at a time.
+
+    Measures of the same columns look at the same deals, so what fits into one chunk is kept with the pair.
+    """
+    cells = 3 * replicates * sum(len(c.x) for c in columns)
+    if cells > CHUNK or not isinstance(random_state, int):
+        return _dealt_counts(pair, columns, replicates, random_state)
+    key = ("dealt counts", tuple((c.name, len(c.x), c.levels is None) for c in columns), replicates, random_state)
+    return pair.memo(key, lambda: list(_dealt_counts(pair, columns, replicates, random_state)))
+
+
+def _dealt_counts(
+    pair: Pair, columns: Sequence[Counted], replicates: int, random_state: RandomState
+) -> Iterator[Resample]:
+    weights = pooled_weights(pair)
+    weighted = (
+        weights is not None,
+        pair.weight_values("released") is not None,
+        pair.weight_values("released") is not None,
+    )
     sizes = [len(c.x) for c in columns]
     total = sum(sizes)
     offsets = np.cumsum([0, *sizes[:-1]])
@@ -170,26 +186,17 @@ def _resamples(
         [np.where(c.codes < 0, total, c.codes + o) for c, o in zip(columns, offsets, strict=True)], axis=1
     ).astype(np.int32)
 
-    def count(rows: np.ndarray, weighted: bool) -> np.ndarray:
+    def count(rows: np.ndarray, weigh: bool) -> np.ndarray:
         taken = coded[rows].ravel()
-        mass = np.repeat(weights[rows], len(columns)) if weighted and weights is not None else None
+        mass = np.repeat(weights[rows], len(columns)) if weigh and weights is not None else None
         return np.bincount(taken, weights=mass, minlength=total + 1)[:total].astype(float)
 
     step = max(1, CHUNK // (3 * max(total, 1)))
-    for first in range(0, replicates, step):
-        drawn = []
-        for r in range(first, min(first + step, replicates)):
-            rng = generator(random_state, "null", name, r)
-            sides = [
-                draw(pair, base, size, rng) for size in (pair.n("original"), pair.n("released"), pair.n("released"))
-            ]
-            if disjoint:
-                mixed = base[rng.permutation(len(base))]
-                sides[:2] = [mixed[: len(mixed) // 2], mixed[len(mixed) // 2 :]]
-            elif weights is not None and not weigh_y:
-                sides[0] = base[rng.integers(0, len(base), pair.n("original"))]
-            drawn.append(
-                [count(rows, weighted) for rows, weighted in zip(sides, (True, weigh_y, weigh_y), strict=True)]
-            )
-        stacked = [np.stack([d[side] for d in drawn]) for side in range(3)]
-        yield first, stacked[0], stacked[1], stacked[2]
+    first, drawn = 0, list[list[np.ndarray]]()
+    for r, dealt in deals(pair, replicates, random_state):
+        sides = (dealt.x, dealt.y, dealt.again)
+        drawn.append([count(rows, weigh) for rows, weigh in zip(sides, weighted, strict=True)])
+        if len(drawn) == step or r == replicates - 1:
+            x, y, again = (np.stack([d[side] for d in drawn]) for side in range(3))
+            yield first, x, y, again
+            first, drawn = r + 1, []

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TypeAlias
 
 import numpy as np
@@ -13,19 +13,26 @@ from glasshouse.core.plain import number
 from glasshouse.core.result import Result
 from glasshouse.core.streams import RandomState, generator
 from glasshouse.data.pair import Pair
+from glasshouse.utility.deals import POOL, Rows, pooled, pooled_weights, resampled
 from glasshouse.utility.figures import ColumnFigures, Columns, chosen, require_numeric, with_columns
 from glasshouse.utility.marginals.counts import effective_size
 from glasshouse.utility.marginals.means import overlaps
-from glasshouse.utility.nulls import band, judged
+from glasshouse.utility.nulls import Band, judged
 
 Estimate: TypeAlias = Callable[[np.ndarray], float]
 Sample: TypeAlias = "tuple[np.ndarray, np.ndarray | None]"  # values in order, and their weights
+IntervalOf: TypeAlias = Callable[[np.ndarray], np.ndarray]  # the two ends from values in order
 
 ESTIMATORS: dict[str, Estimate] = {
     "median": lambda v: float(np.median(v)),
     "mean": lambda v: float(v.mean()),
     "sd": lambda v: float(v.std(ddof=1)),
     "iqr": lambda v: float(np.subtract(*np.quantile(v, [0.75, 0.25]))),
+}
+# estimators that are sums of quantiles: probabilities and factors
+QUANTILES: dict[object, tuple[tuple[float, ...], tuple[float, ...]]] = {
+    "median": ((0.5,), (1.0,)),
+    "iqr": ((0.25, 0.75), (-1.0, 1.0)),
 }
 
 
@@ -65,7 +72,7 @@ def ci_overlap(
     n_boot : int, default 500
         Bootstrap resamples of each table.
     replicates : int, default 100
-        Draws behind the band of a perfect synthesiser; 0 for no band.
+        Deals of the pooled records behind the band of a perfect synthesiser; below 19 there is none.
     random_state : int, Generator or None, default 0
         Seed of all resamples.
 
@@ -79,7 +86,9 @@ def ci_overlap(
     -----
     overlap = (|I_X n I_Y| / |I_X| + |I_X n I_Y| / |I_Y|) / 2, I_X and I_Y the percentile intervals of original and
     release. ratioSE = |estimate_Y - estimate_X| / half the original's interval. Weights: values are repeated in
-    proportion to their weights, at the effective sample size.
+    proportion to their weights, at the effective sample size. In the band the median and the IQR have bootstrap
+    intervals of their own in every deal, drawn from the law of order statistics; other estimators have the original's
+    interval around the estimate of the deal.
 
     References
     ----------
@@ -101,7 +110,7 @@ def ci_overlap(
     table: ColumnFigures = {}
     found: list[float] = []
     intervals: list[dict[str, object]] = []
-    null_draws = []
+    compared: list[tuple[str, IntervalOf]] = []
     for name in names:
         x, y = (_sample(pair, name, which) for which in ("original", "released"))
         if min(x[0].size, y[0].size) < 2:
@@ -132,22 +141,12 @@ def ci_overlap(
             {"column": name, "table": "original", "mean": at_x, "low": low_x, "high": high_x},
             {"column": name, "table": "released", "mean": at_y, "low": low_y, "high": high_y},
         ]
-        null_draws.append(
-            _overlap_null(
-                draws_x,
-                (len(x[0]), len(y[0])),
-                confidence,
-                replicates,
-                generator(random_state, "ci_overlap null", len(table)),
-            )
-        )
+        own = np.array([low_x, high_x]) - float(np.mean(draws_x))
+        compared.append((name, _interval_maker(estimator, statistic, levels, n_boot, own, len(x[0]), random_state)))
     if not table:
         return Result(None, reason="no numeric column has two values in both tables")
     mean = float(np.mean(found))
-    null = None
-    if replicates:
-        fresh, correct = (np.mean([drawn[i] for drawn in null_draws], axis=0) for i in range(2))
-        null = band(fresh, correct, f"{replicates} resamples of the original")
+    null = _overlap_null(pair, compared, replicates, random_state)
     spoken = estimator if isinstance(estimator, str) else getattr(estimator, "__name__", "estimate")
     result = judged(
         mean,
@@ -162,10 +161,16 @@ def ci_overlap(
     return with_columns(result, table)
 
 
+def _known(pair: Pair, name: str, which: str) -> np.ndarray:
+    """The values of a column, NaN for missing ones and special codes."""
+    present = pair.values(name, which)
+    return np.where(np.isfinite(present) & ~pair.special_mask(name, which), present, np.nan)
+
+
 def _sample(pair: Pair, name: str, which: str) -> Sample:
     """The values of a column in order, without missing ones and special codes, and their weights."""
-    present = pair.values(name, which)
-    usable = np.isfinite(present) & ~pair.special_mask(name, which)
+    present = _known(pair, name, which)
+    usable = np.isfinite(present)
     weights = pair.weight_values(which)
     order = np.argsort(present[usable], kind="stable")
     return present[usable][order], None if weights is None else weights[usable][order]
@@ -202,25 +207,96 @@ def _bootstrap(
     return np.array([statistic(base[rng.integers(0, len(base), len(base))]) for _ in range(n_boot)])
 
 
-def _overlap_null(
-    draws: np.ndarray,
-    sizes: tuple[int, int],
-    confidence: float,
-    replicates: int,
-    rng: np.random.Generator,
-) -> tuple[np.ndarray, np.ndarray]:
-    """Overlaps a perfect synthesiser would show: its interval is the original's, moved by the sampling error of the
-    estimate.
-
-    The bootstrap draws are that error; the release's is scaled by sqrt(n/m). Fresh: both intervals move; correct: one
-    does.
+def _interval_maker(
+    estimator: object,
+    statistic: Estimate,
+    levels: list[float],
+    n_boot: int,
+    own: np.ndarray,
+    size: int,
+    random_state: RandomState,
+) -> IntervalOf:
+    """How the interval of a dealt table is found: from order statistics where the estimator is made of quantiles, else
+    as the original's interval (``own``, around 0, of ``size`` values) around the estimate.
     """
-    n, m = sizes
-    centre = float(np.mean(draws))
-    low, high = np.quantile(draws, [(1 - confidence) / 2, (1 + confidence) / 2]) - centre
-    scale = float(np.sqrt(n / m))
-    shift_x = draws[rng.integers(0, len(draws), replicates)] - centre
-    shift_y = scale * (draws[rng.integers(0, len(draws), replicates)] - centre)
-    fresh = overlaps(low + shift_x, high + shift_x, scale * low + shift_y, scale * high + shift_y)["karr"]
-    correct = overlaps(low, high, scale * low + shift_y, scale * high + shift_y)["karr"]
-    return fresh, correct
+    if estimator not in QUANTILES:
+        return lambda values: statistic(values) + own * np.sqrt(size / len(values))
+    probabilities, factors = QUANTILES[estimator]
+    known: dict[int, list[tuple[np.ndarray, np.ndarray, float]]] = {}
+
+    def interval(values: np.ndarray) -> np.ndarray:
+        n = len(values)
+        if n not in known:
+            known[n] = _bootstrap_ranks(n, probabilities, n_boot, generator(random_state, "ci_overlap null", n))
+        drawn = np.zeros(n_boot)
+        for (below, above, share), factor in zip(known[n], factors, strict=True):
+            drawn += factor * ((1 - share) * values[below] + share * values[above])
+        return _quantiles(np.sort(drawn), levels)
+
+    return interval
+
+
+def _quantiles(values: np.ndarray, levels: Sequence[float]) -> np.ndarray:
+    """Type-7 quantiles of values in order."""
+    at = np.asarray(levels) * (len(values) - 1)
+    below = at.astype(np.int64)
+    low, high = values[below], values[np.minimum(below + 1, len(values) - 1)]
+    made: np.ndarray = low + (at - below) * (high - low)
+    return made
+
+
+def _bootstrap_ranks(
+    n: int, probabilities: tuple[float, ...], n_boot: int, rng: np.random.Generator
+) -> list[tuple[np.ndarray, np.ndarray, float]]:
+    """For ascending probabilities: which of n values in order stand below and above that quantile in each bootstrap
+    sample, and the share of the latter (type 7).
+
+    The k-th smallest of n bootstrap values is value number ceil(n U) with U the k-th smallest of n uniform numbers:
+    Beta(k, n + 1 - k), and the next ones follow from it in turn.
+    """
+    made = []
+    last, at = 0, np.zeros(n_boot)
+    for probability in probabilities:
+        position = probability * (n - 1)
+        ranks = []
+        for k in (int(position) + 1, min(int(position) + 2, n)):
+            if k > last:
+                at = at + (1 - at) * rng.beta(k - last, n - k + 1, n_boot)
+                last = k
+            ranks.append(np.minimum((at * n).astype(np.int64), n - 1))
+        made.append((ranks[0], ranks[1], position - int(position)))
+    return made
+
+
+def _overlap_null(
+    pair: Pair, compared: list[tuple[str, IntervalOf]], replicates: int, random_state: RandomState
+) -> Band | None:
+    """Band of the mean overlap over columns."""
+    values = [pooled([_known(pair, name, which) for which in POOL]) for name, _ in compared]
+    orders = [np.argsort(v, kind="stable") for v in values]
+    weights = pooled_weights(pair)
+    weigh_y = pair.weight_values("released") is not None
+
+    def ends(j: int, rows: np.ndarray, weigh: bool) -> np.ndarray | None:
+        times = np.bincount(rows, minlength=len(values[j]))[orders[j]]
+        chosen_rows = np.repeat(orders[j], times)
+        chosen_rows = chosen_rows[: int(np.isfinite(values[j][chosen_rows]).sum())]  # missing ones stand last
+        if len(chosen_rows) < 2:
+            return None
+        return compared[j][1](
+            _weighted_copy(values[j][chosen_rows], weights[chosen_rows] if weigh and weights is not None else None)
+        )
+
+    whole = np.arange(pair.n("original"))
+    originals = [ends(j, whole, True) for j in range(len(compared))]
+
+    def mean_overlap(rows_x: Rows, rows_y: Rows) -> float | None:
+        found = []
+        for j, original in enumerate(originals):
+            one = original if rows_x is None else ends(j, rows_x, True)
+            other = original if rows_y is None else ends(j, rows_y, weigh_y)
+            if one is not None and other is not None:
+                found.append(float(overlaps(one[0], one[1], other[0], other[1])["karr"]))
+        return float(np.mean(found)) if found else None
+
+    return resampled(pair, mean_overlap, replicates=replicates, random_state=random_state)

@@ -86,9 +86,9 @@ def ci_proximity(
     confidence : float, default 0.95
         Level of the t intervals.
     replicates : int, default 100
-        Resamples of the original behind the band of a perfect synthesiser; 0 for no band.
+        Deals of the pooled records behind the band of a perfect synthesiser; below 19 there is none.
     random_state : int, Generator or None, default 0
-        Seed of the resamples.
+        Seed of the deals.
 
     Returns
     -------
@@ -127,7 +127,7 @@ def ci_proximity(
     usable = [c for c, v in zip(made, values, strict=True) if np.isfinite(v) and min(c.n_x, c.n_y) >= 2]
     if not usable:
         return Result(None, reason="no numeric column has two values in both tables")
-    null, _ = mean_null(pair, usable, proximity, replicates=replicates, random_state=random_state, name="ci_proximity")
+    null, _ = mean_null(pair, usable, proximity, replicates=replicates, random_state=random_state)
     found: dict[str, dict[str, float]] = {}
     table: ColumnFigures = {}
     for column in usable:

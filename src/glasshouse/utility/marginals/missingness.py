@@ -7,12 +7,13 @@ import numpy as np
 from glasshouse.core.measure import measure
 from glasshouse.core.plain import percent
 from glasshouse.core.result import Result
-from glasshouse.core.streams import RandomState, generator
+from glasshouse.core.streams import RandomState
 from glasshouse.data.pair import Pair
+from glasshouse.utility.deals import POOL, Rows, pooled, resampled
 from glasshouse.utility.figures import ColumnFigures, Columns, chosen, with_columns
 from glasshouse.utility.marginals import distances
 from glasshouse.utility.marginals.counts import effective_size
-from glasshouse.utility.nulls import band, judged
+from glasshouse.utility.nulls import judged
 
 WORST_PATTERNS = 10
 
@@ -40,7 +41,7 @@ def missingness(pair: Pair, *, columns: Columns = None, replicates: int = 200, r
     columns : list of str or str, optional
         Columns to look at; default: all.
     replicates : int, default 200
-        Draws of the original's patterns behind the band of a perfect synthesiser; 0 for no band.
+        Deals of the pooled records behind the band of a perfect synthesiser; below 19 there is none.
     random_state : int, Generator or None, default 0
         Seed of the draws.
 
@@ -73,7 +74,7 @@ def missingness(pair: Pair, *, columns: Columns = None, replicates: int = 200, r
     """
     names = chosen(pair, columns, pair.columns, "shared")
     absent, weights = {}, {}
-    for which in ("original", "released"):
+    for which in POOL:
         parts = []
         for name in names:
             gone = pair.codes(name).of(which) < 0
@@ -82,16 +83,20 @@ def missingness(pair: Pair, *, columns: Columns = None, replicates: int = 200, r
         given = pair.weight_values(which)
         weights[which] = np.ones(pair.n(which)) if given is None else given
     involved = [j for j in range(len(names)) if any(absent[w][:, j].any() for w in absent)]
-    patterns, counts = _patterns({w: absent[w][:, involved] for w in absent}, weights)
+    patterns, at, counts = _patterns({w: absent[w][:, involved] for w in absent}, weights)
     value = float(distances.total_variation(counts["original"], counts["released"]))
     n, m = (effective_size(weights[w]) for w in ("original", "released"))
     shares = counts["original"] / counts["original"].sum()
-    null = None
-    if replicates:
-        rng = generator(random_state, "missingness")
-        x, y, z = (rng.multinomial(max(1, round(size)), shares, replicates) for size in (n, m, m))
-        correct = distances.total_variation(shares[None, :], z)
-        null = band(distances.total_variation(x, y), correct, f"{replicates} draws of the original's patterns")
+    mass = pooled([weights[w] for w in POOL])
+
+    def between(rows_x: Rows, rows_y: Rows) -> float:
+        sides = [
+            counts["original"] if rows is None else np.bincount(at[rows], mass[rows] if weigh else None, len(patterns))
+            for rows, weigh in ((rows_x, True), (rows_y, pair.weight_values("released") is not None))
+        ]
+        return float(distances.total_variation(*sides))
+
+    null = resampled(pair, between, replicates=replicates, random_state=random_state)
     table: ColumnFigures = {}
     gaps = []
     for j, name in enumerate(names):
@@ -129,10 +134,11 @@ def missingness(pair: Pair, *, columns: Columns = None, replicates: int = 200, r
 
 def _patterns(
     absent: dict[str, np.ndarray], weights: dict[str, np.ndarray]
-) -> tuple[np.ndarray, dict[str, np.ndarray]]:
-    """Distinct patterns over both tables and their (weighted) counts in each."""
+) -> tuple[np.ndarray, np.ndarray, dict[str, np.ndarray]]:
+    """Distinct patterns over both tables, the pattern of every record of the pool, and (weighted) counts in each."""
     if absent["original"].shape[1] == 0:
-        return np.zeros((1, 0), bool), {w: np.array([weights[w].sum()]) for w in absent}
+        records = sum(len(table) for table in absent.values())
+        return np.zeros((1, 0), bool), np.zeros(records, np.int64), {w: np.array([weights[w].sum()]) for w in absent}
     stacked = np.concatenate([absent["original"], absent["released"]])
     packed = np.packbits(stacked, axis=1)
     distinct, first, at = np.unique(packed, axis=0, return_index=True, return_inverse=True)
@@ -142,4 +148,4 @@ def _patterns(
         "original": np.bincount(at[:n], weights=weights["original"], minlength=len(distinct)),
         "released": np.bincount(at[n:], weights=weights["released"], minlength=len(distinct)),
     }
-    return stacked[first], counts
+    return stacked[first], at, counts

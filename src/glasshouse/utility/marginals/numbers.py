@@ -39,9 +39,9 @@ def wasserstein(pair: Pair, *, columns: Columns = None, replicates: int = 100, r
     columns : list of str or str, optional
         Numeric columns to compare; default: all of them.
     replicates : int, default 100
-        Resamples of the original behind the band of a perfect synthesiser; 0 for no band.
+        Deals of the pooled records behind the band of a perfect synthesiser; below 19 there is none.
     random_state : int, Generator or None, default 0
-        Seed of the resamples.
+        Seed of the deals.
 
     Returns
     -------
@@ -103,7 +103,6 @@ def wasserstein(pair: Pair, *, columns: Columns = None, replicates: int = 100, r
         made,
         scaled,
         beside,
-        name="wasserstein",
         replicates=replicates,
         random_state=random_state,
         speak=speak,
@@ -149,9 +148,9 @@ def kolmogorov_smirnov(
     columns : list of str or str, optional
         Numeric columns to compare; default: all of them.
     replicates : int, default 100
-        Resamples of the original behind the band of a perfect synthesiser; 0 for no band.
+        Deals of the pooled records behind the band of a perfect synthesiser; below 19 there is none.
     random_state : int, Generator or None, default 0
-        Seed of the resamples.
+        Seed of the deals.
 
     Returns
     -------
@@ -198,7 +197,6 @@ def kolmogorov_smirnov(
         [counted(pair, c) for c in names],
         lambda c, x, y: distances.kolmogorov_smirnov(x, y),
         beside,
-        name="kolmogorov_smirnov",
         replicates=replicates,
         random_state=random_state,
         speak=speak,

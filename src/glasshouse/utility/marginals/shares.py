@@ -44,9 +44,9 @@ def hellinger(
     groups : int, default 5
         Groups of equal size, by pooled quantiles, into which numeric columns are cut.
     replicates : int, default 100
-        Resamples of the original behind the band of a perfect synthesiser; 0 for no band.
+        Deals of the pooled records behind the band of a perfect synthesiser; below 19 there is none.
     random_state : int, Generator or None, default 0
-        Seed of the resamples.
+        Seed of the deals.
 
     Returns
     -------
@@ -109,9 +109,9 @@ def total_variation(
     groups : int, default 5
         Groups of equal size, by pooled quantiles, into which numeric columns are cut.
     replicates : int, default 100
-        Resamples of the original behind the band of a perfect synthesiser; 0 for no band.
+        Deals of the pooled records behind the band of a perfect synthesiser; below 19 there is none.
     random_state : int, Generator or None, default 0
-        Seed of the resamples.
+        Seed of the deals.
 
     Returns
     -------
@@ -185,9 +185,9 @@ def jensen_shannon(
     groups : int, default 5
         Groups of equal size, by pooled quantiles, into which numeric columns are cut.
     replicates : int, default 100
-        Resamples of the original behind the band of a perfect synthesiser; 0 for no band.
+        Deals of the pooled records behind the band of a perfect synthesiser; below 19 there is none.
     random_state : int, Generator or None, default 0
-        Seed of the resamples.
+        Seed of the deals.
 
     Returns
     -------
@@ -250,9 +250,9 @@ def chi_square(
     groups : int, default 5
         Groups of equal size, by pooled quantiles, into which numeric columns are cut.
     replicates : int, default 100
-        Resamples of the original behind the band of a perfect synthesiser; 0 for no band.
+        Deals of the pooled records behind the band of a perfect synthesiser; below 19 there is none.
     random_state : int, Generator or None, default 0
-        Seed of the resamples.
+        Seed of the deals.
 
     Returns
     -------
@@ -343,7 +343,6 @@ def _frequencies(
         made,
         lambda c, x, y: distance(x, y),
         around,
-        name=figure,
         replicates=replicates,
         random_state=random_state,
         speak=speak,

@@ -52,9 +52,9 @@ def tail_fidelity(
     percentile : float, default 95
         Where the upper tail begins; the lower one ends at 100 minus it. Between 50 and 100.
     replicates : int, default 100
-        Resamples of the original behind the band of a perfect synthesiser; 0 for no band.
+        Deals of the pooled records behind the band of a perfect synthesiser; below 19 there is none.
     random_state : int, Generator or None, default 0
-        Seed of the resamples.
+        Seed of the deals.
 
     Returns
     -------
@@ -103,7 +103,7 @@ def tail_fidelity(
 
     values = evaluate(made, divergence)
     null, each = mean_null(
-        pair, made, divergence, replicates=replicates, random_state=random_state, name="tail_fidelity", disjoint=True
+        pair, made, divergence, replicates=replicates, random_state=random_state, through=lambda d: np.exp(-d)
     )
     table: ColumnFigures = {}
     curves: dict[str, dict[str, list[tuple[float, float]]]] = {}
@@ -122,7 +122,7 @@ def tail_fidelity(
                 "scale": scale,
                 "hill_x": _hill(column, column.x, percentile),
                 "hill_y": _hill(column, column.y, percentile),
-                **({} if own is None else {"null_low": own.low, "null_high": own.high}),
+                **_ends(own, value),
             },
         )
         # aggregates only: quantiles with at least a handful of records beyond them, never the extreme records
@@ -133,14 +133,9 @@ def tail_fidelity(
             for side, values, keep in (("upper", upper, beyond), ("lower", lower, beyond[::-1]))
         }
     mean = float(values.mean())
-    score = (
-        None
-        if null is None
-        else Band(float(np.exp(-null.high)), float(np.exp(-null.low)), float(np.exp(-null.centre)), null.how)
-    )
     result = judged(
         float(np.exp(-mean)),
-        score,
+        null,
         "higher",
         utility=float(np.exp(-mean)),
         warnings=notes,
@@ -149,6 +144,14 @@ def tail_fidelity(
         plot_data={"tails": curves},
     )
     return with_columns(result, table)
+
+
+def _ends(own: Band | None, value: float) -> dict[str, object]:
+    """The ends of a column's own band under the names they have in the details."""
+    if own is None:
+        return {}
+    found = own.read(value, "lower")
+    return {"null_low": found.low, "null_high": found.high}
 
 
 def _tails(column: Counted, x: np.ndarray, y: np.ndarray, percentile: float) -> list[tuple[np.ndarray, np.ndarray]]:
@@ -215,9 +218,9 @@ def outliers(
     z : float, default 3.0
         Number of standard deviations from the mean at which a value is outlying, for the figures ``z_share_*``.
     replicates : int, default 100
-        Resamples of the original behind the band of a perfect synthesiser; 0 for no band.
+        Deals of the pooled records behind the band of a perfect synthesiser; below 19 there is none.
     random_state : int, Generator or None, default 0
-        Seed of the resamples.
+        Seed of the deals.
 
     Returns
     -------
@@ -273,7 +276,7 @@ def outliers(
         return made
 
     values = evaluate(made, gap)
-    null, each = mean_null(pair, made, gap, replicates=replicates, random_state=random_state, name="outliers")
+    null, each = mean_null(pair, made, gap, replicates=replicates, random_state=random_state)
     table: ColumnFigures = {}
     for column, value, own in zip(made, values.tolist(), each, strict=True):
         limits = scores(column, column.x, column.n_x)
@@ -285,7 +288,7 @@ def outliers(
                 "share_y_own_fences": float(outside(column, column.y, tukey(column, column.y, column.n_y))),
                 "z_share_x": float(outside(column, column.x, limits)),
                 "z_share_y": float(outside(column, column.y, limits)),
-                **({} if own is None else {"null_low": own.low, "null_high": own.high}),
+                **_ends(own, value),
             },
         )
     mean = float(values.mean())

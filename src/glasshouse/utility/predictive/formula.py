@@ -9,13 +9,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from glasshouse.core.errors import InputError, closest
 from glasshouse.data.pair import Pair
 from glasshouse.engines.models.design import MISSING
+from glasshouse.utility.deals import pooled
 
 FUNCTIONS: dict[str, Callable[[np.ndarray], np.ndarray]] = {"log": np.log, "sqrt": np.sqrt}
 _FACTOR = re.compile(
@@ -118,6 +119,15 @@ class ModelFrame:
     classes: tuple[str, ...] | None
     weights: np.ndarray | None
     rows: np.ndarray
+
+    def beside(self, other: ModelFrame) -> ModelFrame:
+        """The records of both tables; those without a weight count once."""
+        weights = None
+        if self.weights is not None:
+            others = np.ones(len(other.rows)) if other.weights is None else other.weights
+            weights = pooled([self.weights, others])
+        design, response = (pooled(sides) for sides in ([self.design, other.design], [self.response, other.response]))
+        return replace(self, design=design, response=response, weights=weights, rows=np.arange(len(response)))
 
 
 def model_frames(formula: Formula, pair: Pair, tables: Sequence[str]) -> list[ModelFrame]:

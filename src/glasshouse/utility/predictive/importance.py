@@ -8,10 +8,11 @@ from glasshouse.core.errors import NotApplicable
 from glasshouse.core.measure import measure
 from glasshouse.core.plain import number
 from glasshouse.core.result import Result
-from glasshouse.core.streams import RandomState, generator
+from glasshouse.core.streams import RandomState
 from glasshouse.data.pair import Pair
+from glasshouse.utility.deals import Rows, resampled
 from glasshouse.utility.figures import Columns, ignored_weights
-from glasshouse.utility.nulls import band, judged
+from glasshouse.utility.nulls import judged
 from glasshouse.utility.predictive.models import Learner, task
 
 
@@ -34,7 +35,7 @@ def feature_importance(
     predictors: Columns = None,
     model: Learner = "cart",
     repeats: int = 5,
-    replicates: int = 10,
+    replicates: int = 19,
     random_state: RandomState = 0,
     n_jobs: int | None = None,
 ) -> Result:
@@ -50,10 +51,10 @@ def feature_importance(
         Name of an attacker ("cart", "rf", "gbm", ...) or a scikit-learn estimator.
     repeats : int, default 5
         Shuffles of each predictor.
-    replicates : int, default 10
-        Resamples of the original behind the band of a perfect synthesiser; 0 for no band.
+    replicates : int, default 19
+        Deals of the pooled records behind the band of a perfect synthesiser; below 19 there is none.
     random_state : int, Generator or None, default 0
-        Seed of shuffles, resamples and model.
+        Seed of shuffles, deals and model.
     n_jobs : int, optional
         Threads of models that can use several; the figures do not depend on it.
 
@@ -108,14 +109,11 @@ def feature_importance(
             "or another model"
         )
     value = _rank_correlation(x, y) or 0.0  # a release in which nothing matters has kept nothing of the ranking
-    n, m = len(made.response["original"]), len(made.response["released"])
-    fresh, correct = [], []
-    for r in range(replicates):
-        rng = generator(random_state, "null", "feature_importance", r)
-        first, second = importance("original", rng.integers(0, n, n)), importance("original", rng.integers(0, n, m))
-        fresh.append(_rank_correlation(first, second))
-        correct.append(_rank_correlation(x, second))
-    null = band(fresh, correct, f"{replicates} resamples of the original") if replicates else None
+
+    def agreement(rows_x: Rows, rows_y: Rows) -> float | None:
+        return _rank_correlation(*(x if rows is None else importance("pool", rows) for rows in (rows_x, rows_y)))
+
+    null = resampled(pair, agreement, replicates=replicates, random_state=random_state, keep=made.keep)
     rows = [
         {"column": c, "original": float(a), "released": float(b)} for c, a, b in zip(made.predictors, x, y, strict=True)
     ]

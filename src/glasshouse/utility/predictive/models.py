@@ -1,8 +1,7 @@
 """Models that predict the target from other columns: fitted to one table, asked about another.
 
 ``linear`` (least squares, or one logistic regression per class) is solved on the normal equations, so that it takes a
-fraction of a second on tens of thousands of records and its sampling law gives the null band. Every other name is an
-attacker of the engine.
+fraction of a second on tens of thousands of records. Every other name is an attacker of the engine.
 """
 
 from __future__ import annotations
@@ -19,6 +18,7 @@ from glasshouse.data.pair import Pair
 from glasshouse.engines.models.design import Design, design
 from glasshouse.engines.models.linear.regression import logistic
 from glasshouse.engines.models.registry import Estimator
+from glasshouse.utility.deals import POOL, pooled
 from glasshouse.utility.figures import Columns, require_finite, usable
 
 Learner: TypeAlias = "str | Estimator"  # "linear", the name of an attacker, or an estimator
@@ -37,7 +37,8 @@ class Task:
 
     target: str
     predictors: tuple[str, ...]
-    designs: dict[str, Design]
+    keep: np.ndarray  # which records of original and release, one after the other, have a target value
+    designs: dict[str, Design]  # by table; "pool" is original and release together
     matrices: dict[str, np.ndarray]  # treatment coding over the levels of all tables, first column 1
     response: dict[str, np.ndarray]
     n_classes: int | None
@@ -47,6 +48,11 @@ class Task:
     def metric(self) -> str:
         """What its models are scored by: R^2 of numbers, AUC of classes."""
         return "r2" if self.n_classes is None else "auc"
+
+    @property
+    def fits(self) -> int:
+        """Linear models one training takes."""
+        return 1 if self.n_classes is None or self.n_classes == 2 else self.n_classes
 
 
 def task(pair: Pair, predictors: Columns) -> Task:
@@ -79,11 +85,12 @@ def _task(pair: Pair, target: str, names: tuple[str, ...], notes: tuple[str, ...
     tables = ["original", "released", *(["holdout"] if pair.has_holdout else [])]
     numeric = pair.is_numeric(target)
     codes = pair.codes(target)
-    designs, response = {}, {}
+    designs, response, keep = {}, {}, []
     for table in tables:
         known = codes.of(table) >= 0
         if numeric:
             known &= ~pair.special_mask(target, table)
+        keep.append(known)
         if not known.any():
             raise NotApplicable(f"target {target!r} has no value in the {table} table")
         designs[table] = design(pair, names, table, numeric_key_na="median+flag").take(np.flatnonzero(known))
@@ -95,7 +102,12 @@ def _task(pair: Pair, target: str, names: tuple[str, ...], notes: tuple[str, ...
     centre, scale = matrices["original"][:, 1:].mean(axis=0), matrices["original"][:, 1:].std(axis=0)
     for matrix in matrices.values():
         matrix[:, 1:] = (matrix[:, 1:] - centre) / np.where(scale > 0, scale, 1.0)
-    return Task(target, names, designs, matrices, response, None if numeric else codes.n_levels, notes)
+    designs["pool"] = designs["original"].stack(designs["released"])
+    for side in (matrices, response):
+        side["pool"] = pooled([side[table] for table in POOL])
+    return Task(
+        target, names, pooled(keep[:2]), designs, matrices, response, None if numeric else codes.n_levels, notes
+    )
 
 
 def _treatment(shape: Design, codes: Sequence[np.ndarray]) -> list[tuple[int, np.ndarray | None]]:
@@ -117,22 +129,9 @@ def _matrix(table: Design, columns: list[tuple[int, np.ndarray | None]]) -> np.n
     return np.concatenate(blocks, axis=1)
 
 
-@dataclass(frozen=True)
-class Linear:
-    """Coefficients [columns, outputs] and the square root of their covariance for each output."""
-
-    coefficients: np.ndarray
-    roots: tuple[np.ndarray, ...]
-
-    def predict(self, matrix: np.ndarray) -> np.ndarray:
-        """Linear predictors [records, outputs]."""
-        made: np.ndarray = matrix @ self.coefficients
-        return made
-
-
-def fit_linear(matrix: np.ndarray, response: np.ndarray, n_classes: int | None, spread: bool = False) -> Linear:
-    """Least squares, or a logistic regression of each class against the rest (on the logit scale, which orders
-    records as well).
+def fit_linear(matrix: np.ndarray, response: np.ndarray, n_classes: int | None, tolerance: float = 1e-12) -> np.ndarray:
+    """Coefficients [columns, outputs] of least squares, or of a logistic regression of each class against the rest (on
+    the logit scale, which orders records as well).
 
     Columns that are constant or aliased in the table fitted to get the smallest coefficients that fit: a level that
     does not occur there then predicts as the reference.
@@ -143,29 +142,21 @@ def fit_linear(matrix: np.ndarray, response: np.ndarray, n_classes: int | None, 
         beta = inverse @ (matrix.T @ response)
         rest = response - matrix @ beta
         beta = beta + inverse @ (matrix.T @ rest)  # one refinement: normal equations lose half the digits
-        rest = response - matrix @ beta
-        variance = float(rest @ rest) / max(len(response) - matrix.shape[1], 1)
-        return Linear(beta[:, None], (symmetric_root(inverse * variance),) if spread else ())
+        made: np.ndarray = beta[:, None]
+        return made
     usable = matrix.std(axis=0) > 0
     usable[0] = True
-    columns, roots = [], []
-    classes = [1] if n_classes == 2 else range(n_classes)
-    for k in classes:
+    varying = matrix[:, usable]
+    columns = []
+    for k in [1] if n_classes == 2 else range(n_classes):
         beta = np.zeros(matrix.shape[1])
         y = (response == k).astype(float)
         if 0 < y.mean() < 1:
-            fit = logistic(matrix[:, usable], y)
-            beta[usable] = fit.coefficients
-            curve = fit.fitted * (1 - fit.fitted)
+            beta[usable] = logistic(varying, y, errors=False, tolerance=tolerance).coefficients
         else:
             beta[0] = 30.0 if y.mean() > 0 else -30.0
-            curve = np.ones(len(y))
         columns.append(beta)
-        if spread:
-            roots.append(
-                symmetric_root(np.linalg.pinv(matrix.T @ (matrix * curve[:, None]), rcond=1e-11, hermitian=True))
-            )
-    return Linear(np.stack(columns, axis=1), tuple(roots))
+    return np.stack(columns, axis=1)
 
 
 def symmetric_root(covariance: np.ndarray) -> np.ndarray:
@@ -186,6 +177,7 @@ def predictions(
     asked_rows: np.ndarray | None,
     random_state: RandomState,
     n_jobs: int | None,
+    tolerance: float = 1e-12,
 ) -> np.ndarray:
     """What a model fitted to one table says about another.
 
@@ -199,6 +191,8 @@ def predictions(
         Table asked about, and which of its records.
     random_state, n_jobs
         Seed and threads of models that use them.
+    tolerance
+        At which a logistic regression ends.
 
     Returns
     -------
@@ -210,7 +204,7 @@ def predictions(
         matrix, questions = (
             made.matrices[t] if r is None else made.matrices[t][r] for t, r in ((training, rows), (asked, asked_rows))
         )
-        found = fit_linear(matrix, response, made.n_classes).predict(questions)
+        found = questions @ fit_linear(matrix, response, made.n_classes, tolerance)
         return found[:, 0] if made.n_classes is None else found
     from glasshouse.engines.models.model import fit_and_predict
 

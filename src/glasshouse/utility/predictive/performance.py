@@ -12,8 +12,9 @@ from glasshouse.core.plain import number
 from glasshouse.core.result import Result
 from glasshouse.core.streams import RandomState, generator
 from glasshouse.data.pair import Pair
+from glasshouse.utility.deals import deals, pool
 from glasshouse.utility.figures import Columns, ignored_weights, small
-from glasshouse.utility.nulls import Band, band, judged
+from glasshouse.utility.nulls import FEWEST, Band, band, judged
 from glasshouse.utility.predictive.models import Learner, Task, name_of, predictions, score, task
 
 
@@ -59,7 +60,7 @@ def model_performance(
     predictors: Columns = None,
     models: Sequence[Learner] = ("linear", "cart"),
     folds: int = 5,
-    replicates: int = 10,
+    replicates: int = 19,
     random_state: RandomState = 0,
     n_jobs: int | None = None,
 ) -> Result:
@@ -76,10 +77,10 @@ def model_performance(
         or scikit-learn estimators.
     folds : int, default 5
         Folds of the cross-validation, at least 2.
-    replicates : int, default 10
-        Splits of the original into halves behind the band of a perfect synthesiser; below 5 there is no band.
+    replicates : int, default 19
+        Deals of the pooled records behind the band of a perfect synthesiser; below 19 there is no band.
     random_state : int, Generator or None, default 0
-        Seed of folds, splits and models.
+        Seed of folds, deals and models.
     n_jobs : int, optional
         Threads of models that can use several; the figures do not depend on it.
 
@@ -110,6 +111,7 @@ def model_performance(
     made, scores = _performance(pair, predictors, models, folds, random_state, n_jobs)
     gaps = [abs(s["released"] - s["original"]) for s in scores.values()]
     null = _performance_null(
+        pair,
         made,
         models,
         folds,
@@ -117,8 +119,7 @@ def model_performance(
         random_state,
         n_jobs,
         lambda a, b: abs(a - b),
-        lambda gap: gap / 2,
-        "model_performance",
+        lambda gap: gap / np.sqrt(2),
     )
     value = float(np.mean(gaps))
     return judged(
@@ -153,7 +154,7 @@ def model_quality(
     predictors: Columns = None,
     models: Sequence[Learner] = ("linear", "cart"),
     folds: int = 5,
-    replicates: int = 10,
+    replicates: int = 19,
     random_state: RandomState = 0,
     n_jobs: int | None = None,
 ) -> Result:
@@ -172,10 +173,10 @@ def model_quality(
         or scikit-learn estimators.
     folds : int, default 5
         Folds of the cross-validation, at least 2.
-    replicates : int, default 10
-        Splits of the original into halves behind the band of a perfect synthesiser; below 5 there is no band.
+    replicates : int, default 19
+        Deals of the pooled records behind the band of a perfect synthesiser; below 19 there is no band.
     random_state : int, Generator or None, default 0
-        Seed of folds, splits and models.
+        Seed of folds, deals and models.
     n_jobs : int, optional
         Threads of models that can use several; the figures do not depend on it.
 
@@ -209,7 +210,9 @@ def model_quality(
     for figures in scores.values():
         figures["error_ratio"] = max(1 - figures["released"], 1e-9) / max(1 - figures["original"], 1e-9)
     value = float(np.mean([alike(s["original"], s["released"]) for s in scores.values()]))
-    null = _performance_null(made, models, folds, replicates, random_state, n_jobs, alike, np.sqrt, "model_quality")
+    null = _performance_null(
+        pair, made, models, folds, replicates, random_state, n_jobs, alike, lambda share: share ** np.sqrt(0.5)
+    )
     return judged(
         value,
         null,
@@ -251,6 +254,7 @@ def _performance(
 
 
 def _performance_null(
+    pair: Pair,
     made: Task,
     models: Sequence[Learner],
     folds: int,
@@ -259,25 +263,24 @@ def _performance_null(
     n_jobs: int | None,
     compare: Callable[[float, float], float],
     shrink: Callable[[float], float],
-    name: str,
 ) -> Band | None:
-    """Cross-validation within disjoint halves of the original: two honest samples, of half the size.
+    """Cross-validation within two tables dealt from the records of both.
 
-    The gap of two halves is sqrt 2 that of two whole samples, and twice that of correct synthesis; ``shrink`` takes
-    it there, so that the band does not call an honest release a copy.
+    The gap of correct synthesis is that of a fresh sample over sqrt 2; ``shrink`` takes it there.
     """
-    if replicates < 5:
+    if replicates < FEWEST:
         return None
-    n = len(made.response["original"])
+    place = np.cumsum(made.keep) - 1
     found = []
-    for r in range(replicates):
-        mixed = generator(random_state, "null", name, r).permutation(n)
-        halves = [np.sort(mixed[: n // 2]), np.sort(mixed[n // 2 :])]
+    for _, dealt in deals(pair, replicates, random_state, made.keep):
         pairs = [
-            [cross_validated(made, "original", model, folds, random_state, n_jobs, rows) for rows in halves]
+            [
+                cross_validated(made, "pool", model, folds, random_state, n_jobs, place[rows])
+                for rows in (dealt.x, dealt.y)
+            ]
             for model in models
         ]
         known = [compare(a, b) for a, b in pairs if a is not None and b is not None]
         if known:
             found.append(float(np.mean(known)))
-    return band(found, [float(shrink(v)) for v in found], f"{replicates} splits of the original into halves")
+    return band(found, [float(shrink(v)) for v in found], f"{replicates} {pool(pair, made.keep).how}")

@@ -19,9 +19,10 @@ from glasshouse.engines.models.linear.rank import independent_columns
 from glasshouse.engines.models.linear.regression import Fitted, least_squares, logistic
 from glasshouse.utility.figures import require_finite
 from glasshouse.utility.marginals.means import overlaps
-from glasshouse.utility.nulls import Band, band, judged
+from glasshouse.utility.nulls import Band, judged
 from glasshouse.utility.predictive.formula import Formula, ModelFrame, model_frames, parse, simple
 from glasshouse.utility.predictive.models import symmetric_root
+from glasshouse.utility.predictive.term_nulls import overlap_null
 
 MOST_CLASSES = 12
 
@@ -89,7 +90,7 @@ def regression_fidelity(
     formula: str | None = None,
     family: str = "auto",
     confidence: float = 0.95,
-    draws: int = 100,
+    draws: int = 39,
     random_state: RandomState = 0,
 ) -> Result:
     """Do confidence intervals of regression coefficients overlap between original and release?
@@ -108,10 +109,11 @@ def regression_fidelity(
         is taken as classes, unless "gaussian" is asked for.
     confidence : float, default 0.95
         Level of the intervals.
-    draws : int, default 100
-        Draws from the sampling law of the original's estimates behind the band of a perfect synthesiser; 0 for none.
+    draws : int, default 39
+        Deals of the pooled records behind the band of a perfect synthesiser; 0 for none. Where a model is fitted for
+        each of several classes they share these, with no fewer than 19 each.
     random_state : int, Generator or None, default 0
-        Seed of the draws.
+        Seed of the deals.
 
     Returns
     -------
@@ -125,7 +127,9 @@ def regression_fidelity(
     -----
     overlap = |I_X n I_Y| / mean length of both intervals; Karr's version takes the mean of |n| / |I_X| and |n| / |I_Y|.
     std_bias = (b_Y - b_X) / SE_X. t intervals for a number, Wald intervals for classes; three and more classes are
-    fitted one against the rest. Weights: weighted estimates with sandwich standard errors. Records with a missing
+    fitted one against the rest. For the band the formula is fitted anew to original and released records dealt at
+    random to two tables, so that categories lost and invented by chance count; correct synthesis draws estimates from
+    their sampling law. Weights: weighted estimates with sandwich standard errors. Records with a missing
     value in the formula are left out.
 
     References
@@ -154,30 +158,25 @@ def regression_fidelity(
     if min(len(x.response), len(y.response)) < 3:
         raise NotApplicable("fewer than three records have a value in every column of the formula")
     terms: list[Term] = []
-    nulls: list[tuple[np.ndarray, np.ndarray]] = []
+    correct: list[np.ndarray] = []
     notes: list[str] = []
     for label, target_x, target_y in _targets(x, y, kind):
         fits = [_fit(frame, target, kind) for frame, target in ((x, target_x), (y, target_y))]
         notes += [n for one in fits for n in one.fit.notes]
         terms += _terms(x.names, fits, confidence, label)
-        if draws:
-            nulls.append(
-                _null_overlaps(
-                    fits[0],
-                    len(target_x),
-                    len(target_y),
-                    confidence,
-                    draws,
-                    generator(random_state, "regression", len(nulls)),
-                )
+        correct.append(
+            _correct_overlaps(
+                fits[0],
+                len(target_x),
+                len(target_y),
+                confidence,
+                draws,
+                generator(random_state, "regression", len(correct)),
             )
+        )
     if not terms:
         raise NotApplicable("no coefficient can be estimated in either table")
-    null: Band | None = None
-    if nulls:
-        # mean over all terms of all fits, so fits with more terms weigh more, as in the headline
-        fresh, correct = (np.concatenate([n[i] for n in nulls], axis=1).mean(axis=1) for i in range(2))
-        null = band(fresh, correct, f"{draws} draws from the sampling law of the original's estimates")
+    null = overlap_null(pair, x, y, kind, confidence, draws, random_state, np.concatenate(correct, axis=1))
     return _report(pair, model, terms, null, kind, notes, x, y)
 
 
@@ -300,30 +299,25 @@ def _estimates(one: TermFit, confidence: float) -> list[Estimate | None]:
     return made
 
 
-def _null_overlaps(
+def _correct_overlaps(
     fitted: TermFit,
     n: int,
     m: int,
     confidence: float,
     draws: int,
     rng: np.random.Generator,
-) -> tuple[np.ndarray, np.ndarray]:
-    """Overlaps [draws, terms] when both estimates are the original's plus sampling error (fresh), or only the
-    release's has one.
-    """
+) -> np.ndarray:
+    """Overlaps [draws, terms] when the release's estimates are the original's plus sampling error."""
     from scipy.stats import norm
 
     fit, _, covariance = fitted
     if not len(fit.coefficients):
-        return np.zeros((draws, 0)), np.zeros((draws, 0))
+        return np.zeros((draws, 0))
     root = symmetric_root(covariance)
-    shift_x, shift_y = (rng.standard_normal((draws, len(root))) @ root.T for _ in range(2))
-    shift_y = shift_y * np.sqrt(n / m)
+    shift = rng.standard_normal((draws, len(root))) @ root.T * np.sqrt(n / m)
     half_x = float(norm.ppf(0.5 + confidence / 2)) * fit.errors
     half_y = half_x * np.sqrt(n / m)
-    fresh = overlaps(shift_x - half_x, shift_x + half_x, shift_y - half_y, shift_y + half_y)["avgwidth"]
-    correct = overlaps(-half_x, half_x, shift_y - half_y, shift_y + half_y)["avgwidth"]
-    return fresh, correct
+    return overlaps(-half_x, half_x, shift - half_y, shift + half_y)["avgwidth"]
 
 
 def _report(

@@ -12,11 +12,13 @@ from glasshouse.core.plain import number
 from glasshouse.core.result import Result
 from glasshouse.core.streams import RandomState, generator
 from glasshouse.data.pair import Pair
+from glasshouse.utility.deals import canonical_rows, deals, pool
 from glasshouse.utility.figures import Columns, ignored_weights
-from glasshouse.utility.nulls import Band, band, canonical_rows, judged
-from glasshouse.utility.predictive.models import Learner, Task, fit_linear, name_of, predictions, ratio, score, task
+from glasshouse.utility.nulls import Band, band, judged, shared_out
+from glasshouse.utility.predictive.models import Learner, Task, name_of, predictions, ratio, score, task
 
 TEST_SHARE = 0.3
+LOOSE = 1e-4  # a fit that only orders records in a band needs no more
 
 
 @measure(
@@ -40,7 +42,7 @@ def tstr(
     model: Learner = "linear",
     test_rows: Sequence[int] | None = None,
     equal_sizes: bool = False,
-    draws: int = 100,
+    draws: int = 39,
     random_state: RandomState = 0,
     n_jobs: int | None = None,
 ) -> Result:
@@ -63,8 +65,9 @@ def tstr(
         30 % of the original at random.
     equal_sizes : bool, default False
         Train both on the same number of records.
-    draws : int, default 100
-        Draws behind the band of a perfect synthesiser, for the linear model only; 0 for no band.
+    draws : int, default 39
+        Deals of the training records behind the band of a perfect synthesiser, for the linear model only; 0 for no
+        band. Where a model is fitted for each of several classes they share these, with no fewer than 19 each.
     random_state : int, Generator or None, default 0
         Seed of split, draws and model.
     n_jobs : int, optional
@@ -80,8 +83,8 @@ def tstr(
     Notes
     -----
     value = TSTR / TRTR of R^2 for numbers, (TSTR - 0.5) / (TRTR - 0.5) of AUC for classes (one against the rest, mean
-    over classes); not below 0. The band draws the linear model's coefficients from their sampling law. Weights are
-    ignored.
+    over classes); not below 0. For the band the linear model is fitted anew to original and released training records
+    dealt at random to two tables. Weights are ignored.
 
     References
     ----------
@@ -113,11 +116,8 @@ def tstr(
             "models trained on the original itself predict this target no better than guessing, so there is "
             "nothing to keep; choose other predictors"
         )
-    null = (
-        _tstr_null(made, real, train, asked, test, draws, random_state)
-        if isinstance(model, str) and model == "linear"
-        else None
-    )
+    linear = isinstance(model, str) and model == "linear"
+    null = _tstr_null(pair, made, train, asked, test, draws, random_state) if linear else None
     metric = made.metric
     warnings = [*made.notes, *ignored_weights(pair, "tstr")]
     if asked == "original":
@@ -186,38 +186,31 @@ def _split(
 
 
 def _tstr_null(
+    pair: Pair,
     made: Task,
-    real: float | None,
     train: np.ndarray | None,
     asked: str,
     test: np.ndarray | None,
     draws: int,
     random_state: RandomState,
 ) -> Band | None:
-    """Ratios when the release's coefficients are those of the whole original plus sampling error (correct), or those of
-    the training records, which have not seen the test records, plus the sampling error of both (fresh).
-    """
-    if not draws:
-        return None
-    matrix = made.matrices["original"]
-    fit = fit_linear(matrix, made.response["original"], made.n_classes, spread=True)
-    trained = fit
-    if train is not None:
-        trained = fit_linear(matrix[train], made.response["original"][train], made.n_classes, spread=True)
-    questions = made.matrices[asked] if test is None else made.matrices[asked][test]
+    """Ratios of models trained on two tables dealt from the training records of both; the test records stay out."""
     truth = made.response[asked] if test is None else made.response[asked][test]
-    n, m = len(matrix), len(made.response["released"])
-    rng = generator(random_state, "tstr null")
-    fresh: list[float | None] = []
-    correct: list[float | None] = []
-    for _ in range(draws):
-        own, other = (
-            np.stack([root @ rng.standard_normal(root.shape[1]) for root in f.roots], axis=1) for f in (fit, trained)
-        )
-        released = np.sqrt(n / m) * own
-        for group, moved in ((correct, fit.coefficients + released), (fresh, trained.coefficients + released + other)):
-            predicted = questions @ moved
-            group.append(
-                ratio(made, score(made, predicted[:, 0] if made.n_classes is None else predicted, truth), real)
+    keep = made.keep.copy()
+    if train is not None:
+        rest = np.ones(len(made.response["original"]), bool)
+        rest[train] = False
+        keep[np.flatnonzero(keep)[: len(rest)][rest]] = False
+    place = np.cumsum(made.keep) - 1
+    found = []
+    for _, dealt in deals(pair, shared_out(draws, made.fits), random_state, keep):
+        scores = [
+            score(
+                made,
+                predictions(made, "linear", "pool", place[rows], asked, test, random_state, None, LOOSE),
+                truth,
             )
-    return band(fresh, correct, f"{draws} draws from the sampling law of the original's coefficients")
+            for rows in (dealt.x, dealt.y)
+        ]
+        found.append(ratio(made, scores[1], scores[0]))
+    return band(found, (), f"{len(found)} {pool(pair, keep).how}")

@@ -44,6 +44,7 @@ class Fit:
     n_leaves: int | None = None
     importance: dict[str, float] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
+    design: np.ndarray | None = None  # of a logit
 
 
 @dataclass(frozen=True)
@@ -53,6 +54,7 @@ class Stacked:
     design: Design
     labels: np.ndarray
     source: tuple[str, ...]  # column of the data behind each column of the design
+    rows: np.ndarray  # which of the records, the first table's before the second's, each row is
 
 
 def stacked(pair: Pair, columns: Sequence[str], first: str, second: str) -> Stacked:
@@ -103,6 +105,7 @@ def stacked(pair: Pair, columns: Sequence[str], first: str, second: str) -> Stac
         Design(tuple(names), tuple(kinds), np.ascontiguousarray(codes[order]), tuple(levels)),
         labels[order],
         tuple(source),
+        order,
     )
 
 
@@ -213,7 +216,8 @@ def _logit_fitter(data: Stacked, settings: Settings) -> Callable[[np.ndarray], F
         weight: dict[str, float] = {}
         for name, slope in zip(behind, np.abs(found.coefficients[1 : 1 + len(behind)]), strict=True):
             weight[name] = weight.get(name, 0.0) + float(slope)
-        return Fit(found.fitted, labels, design.shape[1] - 1, order, None, _ranked(weight), (*notes, *found.notes))
+        said = (*notes, *found.notes)
+        return Fit(found.fitted, labels, design.shape[1] - 1, order, None, _ranked(weight), said, design)
 
     return fit
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from typing import TypedDict
 
 import numpy as np
@@ -94,7 +93,8 @@ def report(
     values = [float(r.value) for r in results if r.value is not None]
     utility = float(np.mean([r.utility for r in results if r.utility is not None]))
     worst = max(results, key=lambda r: r.value or 0.0)
-    copied = any(r.null is not None and r.null.copied for r in results)
+    others = [r.null for r in results if r.null is not None and r is not worst]
+    null = None if worst.null is None else worst.null.among(others)
     return Result(
         float(np.mean(values)),
         details={
@@ -105,12 +105,12 @@ def report(
             "release_min": min(values),
             "release_max": max(values),
             "utility": utility,
-            "copy_alarm": copied,
+            "copy_alarm": null is not None and null.copied,
         },
         sentence=f"Mean of {len(results)} releases; the worst: {worst.sentence}",
         warnings=worst.warnings,
         replicates=[r._copy(name=measure_name) for r in results],
-        null=None if worst.null is None else replace(worst.null, copied=copied),
+        null=null,
         utility=utility,
         plot_data=worst.plot_data,
     )

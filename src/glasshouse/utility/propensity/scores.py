@@ -12,13 +12,15 @@ from itertools import combinations
 import numpy as np
 
 from glasshouse.core.errors import InputError, NotApplicable
-from glasshouse.core.streams import RandomState, generator
+from glasshouse.core.streams import RandomState
 from glasshouse.data.pair import Pair
+from glasshouse.utility.deals import labels, pool
 from glasshouse.utility.figures import Columns, chosen
 from glasshouse.utility.joint.table_statistics import score_order
-from glasshouse.utility.nulls import Band, band
+from glasshouse.utility.nulls import Band, ChiSquare, Drawn, band
 from glasshouse.utility.propensity.models import MODELS, Fit, Settings, make_fitter, stacked
 
+DEALS = 199  # of the labels behind the band of a logit's pMSE
 NULLS = ("expectation", "permutation", "pairs", "none")
 # how each figure shrinks from a fresh sample to correct synthesis: pMSE with the variance, the others with its root
 POWER = {"pMSE": 1.0, "SPECKS": 0.5, "PO50": 0.5, "AUC": 0.5}
@@ -53,27 +55,24 @@ class PropensityFigures:
 
     fit: Fit
     figures: dict[str, float]
-    draws: dict[str, np.ndarray]  # fresh-sample draws by permutation, empty with the closed form
+    draws: dict[str, np.ndarray]  # fresh-sample draws from fits to dealt labels, empty with the closed form
+    linear: np.ndarray  # fresh-sample draws of a logit's pMSE to first order, empty without one
+    how: str  # how labels were dealt
     pairs: dict[str, float]  # means over pairs of releases
     notes: tuple[str, ...] = ()  # columns that could not be used
 
     def null(self, name: str, how: str) -> Band | None:
-        """Band of one figure: closed form for the pMSE of a logit, else from permuted labels."""
+        """Band of one figure: from the linear model under dealt labels for the pMSE of a logit, else from fits to dealt
+        labels.
+        """
         c, size = self.figures["c"], self.figures["N"]
-        if name == "pMSE" and how == "expectation" and self.fit.rank:
-            from scipy.stats import chi2
-
-            unit, k = (1 - c) ** 2 * c / size, self.fit.rank
-            return Band(
-                float(chi2.ppf(0.05, k)) * unit,
-                float(chi2.ppf(0.95, k)) * unit / (1 - c),
-                k * unit / (1 - c),
-                "closed form",
-            )
+        if name == "pMSE" and how == "expectation" and self.fit.rank and self.linear.size:
+            unit = (1 - c) ** 2 * c / size
+            return Band(Drawn(self.linear), ChiSquare(self.fit.rank, unit), f"{self.linear.size} {self.how}")
         fresh = self.draws.get(name)
         if fresh is not None and fresh.size:
             correct = IDEAL[name] + (fresh - IDEAL[name]) * (1 - c) ** POWER[name]
-            return band(fresh, correct, f"{fresh.size} permutations")
+            return band(fresh, correct, f"{fresh.size} {self.how}")
         return None
 
     def ratios(self) -> dict[str, float | None]:
@@ -170,16 +169,37 @@ def _told(
             between.append(figures(make_fitter(data, settings, random_state)(data.labels)))
         pairs = {name: float(np.mean([b[name] for b in between])) for name in ("pMSE", "SPECKS", "PO50", "U")}
     made = []
-    for table in tables:
+    for i, table in enumerate(tables):
         data = stacked(pair, names, "original", table)
         fitter = make_fitter(data, settings, random_state)
         fit = _observed(pair, names, settings, table, random_state, partial(fitter, data.labels))
         draws: dict[str, np.ndarray] = {}
+        linear = np.zeros(0)
         if how == "permutation":
-            shuffled = [
-                figures(fitter(generator(random_state, "permutation", k).permutation(data.labels)))
-                for k in range(n_perm)
-            ]
+            dealt = labels(pair.release(i), n_perm, random_state)[data.rows, 1:]
+            shuffled = [figures(fitter(np.ascontiguousarray(dealt[:, k]))) for k in range(n_perm)]
             draws = {name: np.array([s[name] for s in shuffled]) for name in POWER}
-        made.append(PropensityFigures(fit, figures(fit), draws, pairs))
+        elif how == "expectation" and fit.design is not None:
+            linear = _to_first_order(fit, labels(pair.release(i), DEALS, random_state)[data.rows])
+        made.append(PropensityFigures(replace(fit, design=None), figures(fit), draws, linear, pool(pair).how, pairs))
     return made
+
+
+def _to_first_order(fit: Fit, dealt: np.ndarray) -> np.ndarray:
+    """pMSE of a logit under dealt labels [records, 1 + deals], the true ones first, without fitting it again.
+
+    The scores of a logit that finds little are those of least squares on the same columns, whose pMSE is the squared
+    length of the projected labels: one product for all deals. What the logit adds, mostly by overfitting, is taken
+    from the true labels.
+    """
+    if fit.design is None:
+        return np.zeros(0)
+    from scipy.linalg import solve_triangular
+
+    design, own = fit.design, dealt - dealt.mean(axis=0)
+    gram = design.T @ design
+    gram[np.diag_indices_from(gram)] += 1e-10 * np.trace(gram) / len(gram)
+    parts = solve_triangular(np.linalg.cholesky(gram), design.T @ own, lower=True)
+    found = (parts**2).sum(axis=0) / len(design)
+    first = float(((fit.scores - fit.labels.mean()) ** 2).mean())
+    return found[1:] * (max(1.0, first / found[0]) if found[0] > 1e-12 else 1.0)

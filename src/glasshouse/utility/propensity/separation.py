@@ -59,7 +59,7 @@ def specks(
     columns : list of str or str, optional
         Columns the model may use; default: all shared ones.
     n_perm : int, default 20
-        Permutations of the labels.
+        Permutations of the labels; below 19 they make no band.
     max_params : int, default 400
         Most coefficients of a logit; above it two-way terms are left out and rare levels merged.
     cp : float, default 0.001
@@ -158,7 +158,7 @@ def po50(
     columns : list of str or str, optional
         Columns the model may use; default: all shared ones.
     n_perm : int, default 20
-        Permutations of the labels.
+        Permutations of the labels; below 19 they make no band.
     max_params : int, default 400
         Most coefficients of a logit; above it two-way terms are left out and rare levels merged.
     cp : float, default 0.001
@@ -260,7 +260,7 @@ def u_statistic(
     columns : list of str or str, optional
         Columns the model may use; default: all shared ones.
     n_perm : int, default 20
-        Permutations of the labels.
+        Permutations of the labels; below 19 they make no band.
     max_params : int, default 400
         Most coefficients of a logit; above it two-way terms are left out and rare levels merged.
     cp : float, default 0.001

@@ -12,10 +12,13 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from glasshouse.engines.models.threads import one_blas_thread
+
 TOLERANCE = 1e-7
 CROSS_TOLERANCE = 1e-5  # cross-products are squares of lengths and hold half the digits
 
 
+@one_blas_thread()
 def independent_columns(design: np.ndarray, tolerance: float = TOLERANCE) -> NDArray[np.bool_]:
     """Which columns of a dense design the ones before them do not determine.
 

@@ -1,0 +1,268 @@
+"""Honest samples like the two tables: original and released records dealt anew.
+
+If the release is a fresh sample of the population behind the original, nobody can tell which of the pooled records
+belongs to which table, and every way to deal them out is equally likely (Fisher 1935; Lehmann & Romano 2005, chapter
+15). So the statistic of a random deal is a draw from its law under that hypothesis, exactly and whatever the sizes: it
+contains the rare levels and extreme values one table has and the other lacks, which a bootstrap of the original cannot
+show. A holdout is not needed, and would add nothing to the size of the test.
+
+    fresh    statistic(X*, Y*)    the pooled records dealt at random to two tables of these sizes
+    correct  statistic(X, Y*)     Y* drawn with replacement from the original: a model that equals the original's own
+                                  distribution
+
+With clusters (households, several rows of a person) whole clusters are dealt and drawn. A weighted original beside an
+unweighted release is the exception: their records are not alike, so both tables are drawn from the original, the
+release's with chances in proportion to the weights.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import TypeAlias
+
+import numpy as np
+
+from glasshouse.core.streams import RandomState, generator
+from glasshouse.data.pair import Pair
+from glasshouse.engines.models.threads import one_blas_thread
+from glasshouse.utility.nulls import Band, band
+
+Rows: TypeAlias = np.ndarray | None  # rows of the pool, the original's first; None: the original as it stands
+POOL = ("original", "released")
+
+
+@dataclass(frozen=True)
+class Deal:
+    """Rows of the pool in place of the original and of the release, and rows of the original in place of the release
+    (``again``).
+    """
+
+    x: np.ndarray
+    y: np.ndarray
+    again: np.ndarray
+
+
+@dataclass(frozen=True)
+class Pool:
+    """The records that may be dealt, in an order that depends on their content alone.
+
+    Parameters
+    ----------
+    rows
+        Usable rows of the pool, sorted by unit.
+    unit
+        The unit (cluster, or record) of each of them, from 0 without gaps.
+    own
+        Which of them are original ones.
+    n, m
+        Usable rows of either table.
+    chances
+        Chance of every original row to be drawn for an unweighted release of a weighted original; None: they are dealt.
+    """
+
+    rows: np.ndarray
+    unit: np.ndarray
+    own: np.ndarray
+    n: int
+    m: int
+    chances: np.ndarray | None
+
+    @property
+    def how(self) -> str:
+        """How the tables of the null are made, in words."""
+        if self.chances is not None:
+            return "weighted resamples of the original"
+        whole = "" if len(self.rows) == self.unit[-1] + 1 else ", whole clusters"
+        return f"random deals of original and released records{whole}"
+
+    def deal(self, rng: np.random.Generator) -> Deal:
+        """One deal."""
+        mine, of = self.rows[self.own], self.unit[self.own]
+        if self.chances is not None:
+            drawn = [_by_chance(mine, self.chances, self.m, rng) for _ in range(2)]
+            return Deal(_whole(mine, of, self.n, rng), drawn[0], drawn[1])
+        place = rng.permutation(self.unit[-1] + 1)
+        if len(place) == len(self.rows):
+            order, cut = place, self.n
+        else:
+            order = np.argsort(place[self.unit], kind="stable")
+            ends = np.append(np.flatnonzero(np.diff(self.unit[order])) + 1, len(order))
+            cut = int(ends[np.argmin(np.abs(ends - self.n))])
+        return Deal(self.rows[order[:cut]], self.rows[order[cut:]], _whole(mine, of, self.m, rng))
+
+
+def _whole(rows: np.ndarray, unit: np.ndarray, size: int, rng: np.random.Generator) -> np.ndarray:
+    """About ``size`` rows in whole units, drawn with replacement; exactly so many where every row is a unit."""
+    starts = np.flatnonzero(np.diff(unit, prepend=-1))
+    drawn = rng.integers(0, len(starts), size)
+    if len(starts) == len(rows):
+        return rows[drawn]
+    sizes = np.diff(np.append(starts, len(unit)))
+    ends = np.cumsum(sizes[drawn])
+    drawn = drawn[: int(np.argmin(np.abs(ends - size))) + 1]
+    taken = sizes[drawn]
+    inside = np.arange(int(taken.sum())) - np.repeat(np.cumsum(taken) - taken, taken)
+    return rows[np.repeat(starts[drawn], taken) + inside]
+
+
+def _by_chance(rows: np.ndarray, chances: np.ndarray, size: int, rng: np.random.Generator) -> np.ndarray:
+    steps = np.cumsum(chances)
+    return rows[np.minimum(np.searchsorted(steps, rng.random(size) * steps[-1], side="right"), len(rows) - 1)]
+
+
+def pool(pair: Pair, keep: np.ndarray | None = None) -> Pool:
+    """The pool of original and release; ``keep`` flags the rows of it that a measure can use."""
+    order, unit = pair.memo(("pool",), lambda: _ordered(pair))
+    n = pair.n("original")
+    if keep is not None:
+        order, unit = order[keep[order]], unit[keep[order]]
+        unit = np.unique(unit, return_inverse=True)[1]
+    weights = pair.weight_values("original")
+    chances = None
+    if weights is not None and pair.weight_values("released") is None:
+        chances = weights[order[order < n]]
+    own = order < n
+    return Pool(order, unit, own, int(own.sum()), int((~own).sum()), chances)
+
+
+def deals(
+    pair: Pair, replicates: int, random_state: RandomState, keep: np.ndarray | None = None
+) -> Iterator[tuple[int, Deal]]:
+    """So many numbered deals; the same for every measure with the same seed and usable rows. What is done with them is
+    done in one thread: many small problems, for which threads only wait.
+    """
+    made = pool(pair, keep)
+    with one_blas_thread():
+        for r in range(replicates):
+            yield r, made.deal(generator(random_state, "null", r))
+
+
+def labels(pair: Pair, replicates: int, random_state: RandomState, keep: np.ndarray | None = None) -> np.ndarray:
+    """Labels 0 (original) and 1 (release) of the usable rows of the pool, [rows, 1 + replicates]: the true ones first,
+    then those of the deals.
+    """
+    total = pair.n("original") + pair.n("released")
+    made = np.zeros((total, 1 + replicates), np.int8)
+    made[pair.n("original") :, 0] = 1
+    base = pool(pair, keep)
+    for r in range(replicates):
+        rng = generator(random_state, "null", r)
+        dealt = base.deal(rng).y if base.chances is None else rng.permutation(base.rows)[: base.m]
+        made[dealt, 1 + r] = 1
+    return made if keep is None else made[keep]
+
+
+def resampled(
+    pair: Pair,
+    statistic: Callable[[Rows, Rows], float | None],
+    *,
+    replicates: int,
+    random_state: RandomState,
+    keep: np.ndarray | None = None,
+) -> Band | None:
+    """Band of a statistic from deals of the pooled records.
+
+    Parameters
+    ----------
+    pair
+        The tables.
+    statistic
+        Figure of two sets of rows of the usable pool; None where it is undefined.
+    replicates, random_state
+        How many deals, and their seed.
+    keep
+        Which rows of the pool are usable; default: all. Rows given to the statistic count those.
+
+    Returns
+    -------
+    Band or None
+        None without replicates, or where too few of them are defined.
+    """
+    if replicates < 1:
+        return None
+    place = None if keep is None else np.cumsum(keep) - 1
+    fresh, correct = [], []
+    for _, dealt in deals(pair, replicates, random_state, keep):
+        x, y, again = (rows if place is None else place[rows] for rows in (dealt.x, dealt.y, dealt.again))
+        fresh.append(statistic(x, y))
+        correct.append(statistic(None, again))
+    return band(fresh, correct, f"{replicates} {pool(pair, keep).how}")
+
+
+def pooled(parts: Sequence[np.ndarray], axis: int = 0) -> np.ndarray:
+    """The arrays of original and release as one."""
+    made: np.ndarray = np.concatenate(list(parts), axis=axis)
+    return made
+
+
+def pooled_weights(pair: Pair) -> np.ndarray | None:
+    """Weights of the pool; records of an unweighted release count once, and None without weights."""
+    weights = pair.weight_values("original")
+    if weights is None:
+        return None
+    others = pair.weight_values("released")
+    return pooled([weights, np.ones(pair.n("released")) if others is None else others])
+
+
+def canonical_rows(pair: Pair, keep: np.ndarray | None = None) -> np.ndarray:
+    """Rows of the original sorted by content, so that what is drawn depends neither on the order of the file nor on
+    what categories are called.
+    """
+    order = pair.memo(("canonical_rows",), lambda: np.lexsort(_content(pair, ("original",))))
+    return order if keep is None else order[keep[order]]
+
+
+def _content(pair: Pair, tables: Sequence[str]) -> list[np.ndarray]:
+    """Sort keys of the records of some tables, the last one first. Categories are ranked by how often they occur;
+    equally frequent ones fall back on their order.
+    """
+
+    def ranked(column: str) -> np.ndarray:
+        codes = pair.codes(column)
+        array = np.concatenate([codes.of(table) for table in tables])
+        if pair.is_numeric(column) or codes.ordered:
+            return array
+        counts = np.bincount(array[array >= 0], minlength=codes.n_levels)
+        place = np.empty(codes.n_levels + 1, np.int64)
+        place[np.argsort(-counts, kind="stable")] = np.arange(codes.n_levels)
+        place[-1] = -1
+        return place[array]
+
+    columns = [ranked(c) for c in sorted(pair.columns, reverse=True)]  # by name: their order in the file says nothing
+    if pair.weight_values("original") is None:
+        return columns
+    known = [pair.weight_values(table) for table in tables]
+    weights = [np.ones(pair.n(t)) if w is None else w for t, w in zip(tables, known, strict=True)]
+    return [np.concatenate(weights), *columns]
+
+
+def _ordered(pair: Pair) -> tuple[np.ndarray, np.ndarray]:
+    """Rows of the pool sorted by content, unit by unit, and the unit of each.
+
+    A cluster of the release is never one of the original's, whatever it is called. Records without a cluster are one
+    each, and so are all records of a release that does not name them.
+    """
+    keys = _content(pair, POOL)
+    order = np.lexsort(keys)
+    clusters = [pair.cluster_codes(table) for table in POOL]
+    if clusters[0] is None:
+        return order, np.arange(len(order))
+    total, n = len(order), pair.n("original")
+    single = np.arange(total) + total
+    named = np.concatenate([np.full(pair.n(t), -1) if c is None else c for t, c in zip(POOL, clusters, strict=True)])
+    named = np.where(named < 0, single, 2 * named.astype(np.int64) + 2 * total + (np.arange(total) >= n))
+    named = np.unique(named, return_inverse=True)[1]
+    # equal records have equal content, whatever the file's order and the clusters' names
+    differs = np.zeros(total, bool)
+    for key in keys:
+        differs[1:] |= key[order][1:] != key[order][:-1]
+    content = np.empty(total, np.int64)
+    content[order] = np.cumsum(differs)
+    sizes, sums = np.bincount(named), np.bincount(named, weights=content.astype(float))
+    squares = np.bincount(named, weights=content.astype(float) ** 2)
+    rank = np.empty(len(sizes), np.int64)
+    rank[np.lexsort((squares, sums, sizes))] = np.arange(len(sizes))
+    unit = rank[named]
+    order = np.lexsort((content, unit))
+    return order, unit[order]

@@ -1,0 +1,148 @@
+"""What overlap of coefficient intervals a perfect synthesiser would reach: the same model fitted to dealt tables.
+
+A formula is fitted hundreds of times here, so columns are scaled once for the pool and what can be estimated in a
+dealt table is read from its cross-products.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from glasshouse.core.streams import RandomState
+from glasshouse.data.pair import Pair
+from glasshouse.engines.models.linear.rank import independent_in_cross
+from glasshouse.engines.models.linear.regression import logistic
+from glasshouse.utility.deals import deals, pool
+from glasshouse.utility.marginals.means import overlaps
+from glasshouse.utility.nulls import Band, band, shared_out
+from glasshouse.utility.predictive.formula import ModelFrame
+
+LOOSE = 1e-8  # ends a fit; where classes are separated, far enough out for the interval to be as useless as it gets
+
+
+class Scaled(NamedTuple):
+    """A design in units of its own spread; ``back`` takes coefficients to the raw scale."""
+
+    design: np.ndarray
+    back: np.ndarray
+
+
+def scaled(frame: ModelFrame) -> Scaled:
+    """The columns centred and scaled, the intercept (if any) left alone."""
+    raw, intercept = frame.design, frame.names[0] == "Intercept"
+    spread = raw.std(axis=0)
+    scale = np.where(spread > 1e-12 * np.maximum(1.0, np.abs(raw).max(axis=0, initial=0)), spread, 1.0)
+    centre = raw.mean(axis=0) if intercept else np.zeros(raw.shape[1])
+    if intercept:
+        scale[0], centre[0] = 1.0, 0.0
+    back = np.diag(1 / scale)
+    if intercept:
+        back[0, 1:] = -centre[1:] / scale[1:]
+    return Scaled((raw - centre) / scale, back)
+
+
+def overlap_null(
+    pair: Pair,
+    x: ModelFrame,
+    y: ModelFrame,
+    kind: str,
+    confidence: float,
+    draws: int,
+    random_state: RandomState,
+    correct: np.ndarray,
+) -> Band | None:
+    """Band of the mean overlap over terms.
+
+    Parameters
+    ----------
+    pair, x, y
+        The tables, and their records under the formula.
+    kind, confidence
+        "gaussian" or "binomial", and the level of the intervals.
+    draws, random_state
+        How many deals, and their seed. Several classes, one fit each, share them.
+    correct
+        Overlaps [draws, terms] of correct synthesis.
+
+    Returns
+    -------
+    Band or None
+        None without draws.
+    """
+    if not draws:
+        return None
+    both = x.beside(y)
+    data = scaled(both)
+    keep = np.zeros(pair.n("original") + pair.n("released"), bool)
+    keep[x.rows], keep[pair.n("original") + y.rows] = True, True
+    place = np.cumsum(keep) - 1
+    targets = _targets(both.response, kind, both.classes)
+    found = []
+    for _, dealt in deals(pair, shared_out(draws, len(targets)), random_state, keep):
+        rows = [place[dealt.x], place[dealt.y]]
+        weights = [None if side.weights is None else both.weights for side in (x, y)]
+        overlap = [
+            _overlap(*(_interval(data, target, r, kind, w, confidence) for r, w in zip(rows, weights, strict=True)))
+            for target in targets
+        ]
+        known = np.concatenate(overlap)
+        found.append(float(known.mean()) if known.size else None)
+    # mean over all terms of all fits, so fits with more terms weigh more, as in the headline
+    by_law = correct.mean(axis=1) if correct.size else ()
+    return band(found, by_law, f"{len(found)} {pool(pair, keep).how}")
+
+
+def _targets(response: np.ndarray, kind: str, classes: tuple[str, ...] | None) -> list[np.ndarray]:
+    """The response of every fit: one, or one class against the rest for three and more."""
+    if kind == "gaussian" or classes is None:
+        return [response]
+    seen = np.unique(response)
+    return [(response == k).astype(float) for k in (seen[1:] if len(seen) == 2 else seen)]
+
+
+def _interval(
+    data: Scaled, target: np.ndarray, rows: np.ndarray, kind: str, weights: np.ndarray | None, confidence: float
+) -> np.ndarray:
+    """Ends [2, columns] of the intervals in one dealt table, NaN for what cannot be estimated there."""
+    from scipy.special import ndtri, stdtrit
+
+    design, y = data.design[rows], target[rows]
+    ends = np.full((2, design.shape[1]), np.nan)
+    w = np.ones(len(rows)) if weights is None else weights[rows] / weights[rows].mean()
+    cross = design.T @ design
+    kept = independent_in_cross(cross)
+    df = len(y) - int(kept.sum())
+    if df < 1 or (kind == "binomial" and y.std() == 0):
+        return ends
+    design = design[:, kept]
+    if kind == "gaussian":
+        bread = np.linalg.pinv(design.T @ (design * w[:, None]), hermitian=True)
+        beta = bread @ (design.T @ (w * y))
+        rest = y - design @ beta
+        factor = float(stdtrit(df, 0.5 + confidence / 2))
+    else:
+        fit = logistic(design, y, None if weights is None else w, errors=False, tolerance=LOOSE)
+        beta, rest, curve = fit.coefficients, y - fit.fitted, w * fit.fitted * (1 - fit.fitted)
+        bread = np.linalg.pinv(design.T @ (design * curve[:, None]), hermitian=True)
+        factor = float(ndtri(0.5 + confidence / 2))
+    covariance = bread
+    if weights is not None:
+        half = design * (w * rest)[:, None]
+        covariance = bread @ (half.T @ half) @ bread * (len(y) / df if kind == "gaussian" else 1.0)
+    elif kind == "gaussian":
+        covariance = bread * (float(rest @ rest) / df)
+    back = data.back[np.ix_(kept, kept)]
+    beta, spread = back @ beta, np.sqrt(np.maximum(((back @ covariance) * back).sum(axis=1), 0.0))
+    ends[:, kept] = beta - factor * spread, beta + factor * spread
+    return ends
+
+
+def _overlap(one: np.ndarray, other: np.ndarray) -> np.ndarray:
+    """Overlap of every term that either table can estimate; 0 where only one can."""
+    known = np.isfinite(one[0]), np.isfinite(other[0])
+    both = known[0] & known[1]
+    made = np.zeros(len(both))
+    made[both] = overlaps(one[0, both], one[1, both], other[0, both], other[1, both])["avgwidth"]
+    return made[known[0] | known[1]]

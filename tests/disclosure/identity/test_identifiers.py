@@ -1,0 +1,155 @@
+"""A release that names people: seen with and without a holdout, and row numbers are no names."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+
+import glasshouse as gh
+
+N = 200
+
+
+def named(rng: np.random.Generator, n: int = N, kind: str = "name") -> pl.DataFrame:
+    number = rng.choice(10**8, n, replace=False)
+    column = pl.Series([f"Person {v:08d} of {v % 97}" for v in number]) if kind == "name" else pl.Series(number)
+    return pl.DataFrame({"age": rng.integers(20, 80, n), "sex": rng.choice(["f", "m"], n)}).with_columns(
+        column.alias("name" if kind == "name" else "person_id")
+    )
+
+
+def tables(kind: str = "name", leaked: int = N) -> dict[str, pl.DataFrame]:
+    rng = np.random.default_rng(1)
+    original, released, holdout = (named(rng, kind=kind) for _ in range(3))
+    column = original.columns[-1]
+    own = pl.concat([original[column].head(leaked), released[column].tail(N - leaked)]).alias(column)
+    return {"original": original, "released": released.with_columns(own), "holdout": holdout}
+
+
+@pytest.mark.parametrize("kind", ["name", "number"])
+@pytest.mark.parametrize("holdout", [True, False])
+def test_a_release_of_every_name_fails(kind: str, holdout: bool) -> None:
+    given = tables(kind)
+    if not holdout:
+        del given["holdout"]
+    found = gh.disclosure.shared_identifiers(gh.Pair(**given))
+    assert (found.value, found.verdict) == (1.0, "fail")
+    column = given["original"].columns[-1]
+    assert column in found.sentence
+    assert "200 of 200" in found.sentence
+    assert ("chance cannot explain" in found.sentence) == (not holdout)
+    assert (found.p_value is None) == (not holdout)
+    value = str(given["original"][column][0])
+    assert value not in found.to_json()
+    assert found.records["shared"].all()
+
+
+@pytest.mark.parametrize("holdout", [True, False])
+def test_other_names_pass(holdout: bool) -> None:
+    given = tables(leaked=0)
+    if not holdout:
+        del given["holdout"]
+    found = gh.disclosure.shared_identifiers(gh.Pair(**given))
+    assert (found.value, found.verdict) == (0.0, "pass")
+
+
+def test_a_tenth_of_the_names_is_enough() -> None:
+    given = tables(leaked=N // 10)
+    with_strangers = gh.disclosure.shared_identifiers(gh.Pair(**given))
+    assert with_strangers.verdict == "fail"
+    assert with_strangers.exposure is not None
+    assert with_strangers.exposure.people == pytest.approx(N // 10)
+    alone = gh.disclosure.shared_identifiers(given["original"], given["released"])
+    assert alone.verdict == "fail"
+    few = tables(leaked=4)
+    assert gh.disclosure.shared_identifiers(few["original"], few["released"]).verdict == "pass"
+
+
+def test_spelling_hides_nobody() -> None:
+    given = tables()
+    given["released"] = given["released"].with_columns(name=pl.lit("  ") + pl.col("name").str.to_uppercase())
+    assert gh.disclosure.shared_identifiers(gh.Pair(**given)).verdict == "fail"
+
+
+@pytest.mark.parametrize("label", ["", "P"])
+@pytest.mark.parametrize("holdout", [True, False])
+def test_row_numbers_name_nobody(label: str, holdout: bool) -> None:
+    """Every file runs from 1; so does a holdout that goes on where the original ends."""
+    rng = np.random.default_rng(2)
+
+    def numbered(start: int) -> pl.DataFrame:
+        ids = pl.Series("row_id", np.arange(start, start + N))
+        return (
+            named(rng)
+            .drop("name")
+            .with_columns(ids if not label else (label + ids.cast(pl.String).str.zfill(6)).alias("row_id"))
+        )
+
+    for start in (1, N + 1):
+        pair = gh.Pair(numbered(1), numbered(1), holdout=numbered(start) if holdout else None)
+        assert pair.identifiers == ("row_id",)
+        found = gh.disclosure.shared_identifiers(pair)
+        assert found.verdict == "pass"
+        assert "row_id only numbers the rows" in found.sentence
+
+
+def test_numbers_shared_by_chance_are_explained() -> None:
+    """A fifth of all possible numbers is used: a fifth of the people find theirs in an independent release."""
+    rng = np.random.default_rng(3)
+
+    def numbered() -> pl.DataFrame:
+        return pl.DataFrame({"person_id": rng.choice(1000, N, replace=False), "age": rng.integers(20, 80, N)})
+
+    for holdout in (None, numbered()):
+        found = gh.disclosure.shared_identifiers(gh.Pair(numbered(), numbered(), holdout=holdout))
+        assert found.value > 0.1
+        assert found.verdict == "pass"
+
+
+def test_excluded_columns_are_looked_at() -> None:
+    given = tables()
+    found = gh.disclosure.shared_identifiers(gh.Pair(**given, exclude=["name"]))
+    assert found.verdict == "fail"
+    lists = {t: f.with_columns(odd=pl.Series([[1, 2]] * N)) for t, f in given.items()}
+    assert gh.disclosure.shared_identifiers(gh.Pair(**lists, exclude=["name", "odd"])).verdict == "fail"
+
+
+def test_no_identifier_does_not_apply() -> None:
+    given = {t: f.drop("name") for t, f in tables().items()}
+    found = gh.disclosure.shared_identifiers(gh.Pair(**given))
+    assert found.status == "not_applicable"
+    assert "looks like an identifier" in str(found.reason)
+
+
+def test_a_holdout_without_the_column_leaves_chance() -> None:
+    given = tables()
+    found = gh.disclosure.shared_identifiers(gh.Pair(**{**given, "holdout": given["holdout"].drop("name")}))
+    assert (found.p_value, found.verdict) == (None, "fail")
+    assert any("holdout lacks" in w for w in found.warnings)
+
+
+def test_clusters_are_the_people() -> None:
+    given = tables(leaked=N // 10)
+    given = {t: f.with_columns(house=pl.Series(np.arange(N) // 4 + 1000 * i)) for i, (t, f) in enumerate(given.items())}
+    found = gh.disclosure.shared_identifiers(gh.Pair(**given, cluster="house"))
+    assert found.exposure is not None
+    assert found.exposure.members == N // 4
+    assert found.verdict in ("warn", "fail")
+
+
+def test_engines_agree(engine: Callable[[pl.DataFrame], Any]) -> None:
+    given = tables(leaked=20)
+    found = gh.disclosure.shared_identifiers(gh.Pair(**{t: engine(f) for t, f in given.items()}))
+    assert (found.details["n_shared"], found.verdict) == (20, "fail")
+
+
+def test_an_assessment_says_that_names_are_released() -> None:
+    """No other measure looks at the column, so without this one the report would not mention it."""
+    found = gh.assess(gh.Pair(**tables(), keys=["age", "sex"]), measures=["shared_identifiers", "identical"])
+    assert found.verdict == "fail"
+    assert "name (200 people)" in str(found.results["shared_identifiers"].sentence)
+    assert "identifier" in repr(found)

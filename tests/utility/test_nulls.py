@@ -1,0 +1,209 @@
+"""Bands hold their level on clean releases, with rare levels and with clusters, and the family of measures as a whole;
+what is lost or copied is still seen.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy.stats import gamma, norm
+
+import glasshouse as gh
+from glasshouse.core.evidence import NULL_LEVEL, Null
+from glasshouse.core.result import Result
+from glasshouse.utility import deals
+from glasshouse.utility.family import utility_family
+from glasshouse.utility.nulls import FEWEST, ChiSquare, Drawn, band
+
+
+def people(n: int, seed: int) -> pd.DataFrame:
+    """Two related numbers, a category that goes with them, and one with very many rare levels."""
+    rng = np.random.default_rng(seed)
+    u = rng.normal(size=n)
+    v = np.exp(0.5 * u + rng.normal(size=n))
+    g = np.where(u + rng.normal(size=n) > 0, "a", "b")
+    rare = np.minimum(rng.zipf(1.6, n), 300).astype(str)
+    return pd.DataFrame({"u": u, "v": v, "g": g, "rare": rare})
+
+
+def households(n: int, seed: int) -> pd.DataFrame:
+    """People of one household have the same region and much the same income."""
+    rng = np.random.default_rng(seed)
+    house = np.repeat(np.arange(n), rng.integers(2, 6, n))[:n]
+    region = np.array(list("nswe"))[rng.integers(0, 4, n)][house]
+    income = rng.normal(size=n)[house] + 0.3 * rng.normal(size=n)
+    return pd.DataFrame({"house": house, "region": region, "income": income})
+
+
+# -- deals ---------------------------------------------------------------------------------------------------------
+
+
+def test_a_deal_gives_every_record_to_one_table():
+    pair = gh.Pair(people(60, 1), people(40, 2))
+    dealt = deals.pool(pair).deal(np.random.default_rng(0))
+    assert (len(dealt.x), len(dealt.y), len(dealt.again)) == (60, 40, 40)
+    assert sorted([*dealt.x, *dealt.y]) == list(range(100))
+    assert dealt.again.max() < 60
+    keep = np.arange(100) % 3 > 0
+    some = deals.pool(pair, keep).deal(np.random.default_rng(0))
+    assert keep[[*some.x, *some.y, *some.again]].all() and len(some.x) == keep[:60].sum()
+
+
+def test_whole_clusters_are_dealt_and_drawn():
+    first, second = households(120, 1), households(100, 2)
+    pair = gh.Pair(first, second, cluster="house")
+    of = np.concatenate([first["house"], second["house"] + 1000])  # same names, other households
+    for seed in range(5):
+        dealt = deals.pool(pair).deal(np.random.default_rng(seed))
+        assert not set(of[dealt.x]) & set(of[dealt.y])
+        assert sorted([*dealt.x, *dealt.y]) == list(range(220))
+        assert abs(len(dealt.x) - 120) <= 3
+        sizes = pd.Series(first["house"]).value_counts()
+        for house, rows in pd.Series(of[dealt.again]).value_counts().items():
+            assert rows % sizes[house] == 0
+
+
+def test_a_release_without_the_cluster_column_is_dealt_record_by_record():
+    pair = gh.Pair(households(120, 1), households(100, 2).drop(columns="house"), cluster="house")
+    assert gh.utility.hellinger(pair).null.p_lost > 0
+    assert deals.pool(pair).unit[-1] + 1 == 100 + households(120, 1)["house"].nunique()
+
+
+def test_bands_depend_neither_on_the_order_of_rows_and_columns_nor_on_names_of_clusters():
+    first, second = households(150, 1), households(150, 2)
+    other = [t.sample(frac=1, random_state=3)[["income", "house", "region"]] for t in (first, second)]
+    renamed = [t.assign(house=(7 * t["house"] + 3) % 1009) for t in other]
+    once, again = (gh.utility.wasserstein(gh.Pair(*t, cluster="house")).null for t in ((first, second), renamed))
+    assert (once.low, once.high) == pytest.approx((again.low, again.high), rel=1e-9)
+
+
+# -- laws ----------------------------------------------------------------------------------------------------------
+
+
+def test_the_p_value_and_the_band_say_the_same():
+    rng = np.random.default_rng(1)
+    for count in (FEWEST, 20, 39, 100):
+        made = band(rng.gamma(3, size=count), 0.5 * rng.gamma(3, size=count), "")
+        for value in rng.gamma(3, size=50):
+            low = made.read(value, "lower")
+            assert low.lost == (value > low.high) == (low.p_lost <= NULL_LEVEL)
+            assert low.copied == (value < low.low) == (low.p_copied <= NULL_LEVEL)
+            high = made.read(value, "higher", alarm=False)
+            assert high.lost == (value < high.low) and not high.copied and high.p_copied is None
+    assert band(rng.normal(size=FEWEST - 1), [], "") is None
+
+
+@pytest.mark.parametrize("law", [norm(), gamma(1), gamma(4)], ids=["normal", "exponential", "gamma"])
+def test_tails_hold_their_level_where_they_are_extrapolated(law):
+    """20,000 draws and as many honest figures: 5 % at the band, and no more than twice 1 in 400 for a family of 20."""
+    rng = np.random.default_rng(2)
+    p = np.array([Drawn(law.rvs(100, random_state=rng)).tail(v, 1) for v in law.rvs(20_000, random_state=rng)])
+    assert (p <= 0.05).mean() == pytest.approx(5 / 101, abs=0.006)
+    assert (p <= 0.0025).mean() <= 0.005
+    assert Drawn(law.rvs(100, random_state=rng)).tail(40.0, 1) < 1e-6
+
+
+def test_draws_without_spread_tell_apart_no_finer_than_their_number():
+    law = Drawn(np.zeros(99))
+    assert law.tail(0.0, 1) == 1.0 and law.tail(1.0, 1) == pytest.approx(0.01)
+    closed = ChiSquare(4, 0.5)
+    assert closed.tail(closed.end(1), 1) == pytest.approx(0.05) and closed.tail(closed.end(-1), -1) == pytest.approx(
+        0.05
+    )
+
+
+# -- the family ----------------------------------------------------------------------------------------------------
+
+
+def _told(p: float | None) -> Result:
+    return Result(1.0, null=Null(0, 1, 0.5, "", p_lost=p))
+
+
+def test_the_family_is_adjusted_by_holm():
+    found = utility_family({"a": _told(0.03), "b": _told(0.004), "c": _told(0.02), "d": _told(None)})
+    assert {n: pytest.approx(f.adjusted) for n, f in found.items()} == {"a": 0.04, "b": 0.012, "c": 0.04}
+    assert all(f.lost for f in found.values())
+    alone = utility_family({"a": _told(0.03), "b": _told(0.04)})
+    assert not any(f.lost for f in alone.values()) and alone["a"].p == 0.03
+    assert utility_family([]) == {}
+
+
+def test_several_releases_are_not_several_chances():
+    worst = Null(0, 1, 0.5, "", lost=True, p_lost=0.04, p_copied=0.5)
+    found = worst.among([Null(0, 1, 0.5, "", p_lost=0.6, p_copied=0.01)])
+    assert (found.p_lost, found.lost) == (0.08, False)
+    assert (found.p_copied, found.copied) == (0.02, True)
+
+
+# -- measures ------------------------------------------------------------------------------------------------------
+
+# a measure that is wrong in 5 % of clean releases is wrong in no more than 6 of 30 with a chance of 99.7 %
+RUNS, MOST = 30, 6
+
+
+@pytest.mark.parametrize("name", ["hellinger", "jensen_shannon", "ci_overlap", "regression_fidelity", "tail_fidelity"])
+def test_clean_releases_with_rare_levels_lose_nothing(name):
+    options = {"formula": "u ~ rare + g"} if name == "regression_fidelity" else {}
+    lost = [
+        getattr(gh.utility, name)(gh.Pair(people(300, s), people(300, 1000 + s)), **options).null.lost
+        for s in range(RUNS)
+    ]
+    assert sum(lost) <= MOST
+
+
+@pytest.mark.parametrize("name", ["wasserstein", "table_utility", "pmse"])
+def test_clean_releases_of_households_lose_nothing(name):
+    measure = getattr(gh.utility, name)
+    lost = dict.fromkeys(("house", None), 0)
+    for seed in range(RUNS):
+        pair = gh.Pair(households(300, seed), households(300, 1000 + seed))
+        for cluster in lost:
+            kept = pair.replace(cluster=cluster, exclude=[] if cluster else ["house"])
+            lost[cluster] += measure(kept).null.lost
+    assert lost["house"] <= MOST < lost[None], "clusters must matter, or the test shows nothing"
+
+
+def test_a_lost_group_is_a_loss_only_beyond_chance():
+    original = pd.DataFrame({"g": ["a"] * 95 + ["b"] * 5, "v": np.arange(100) % 7})
+    few = gh.utility.subgroup_utility(original, pd.DataFrame({"g": ["a"] * 40, "v": np.arange(40) % 7}), by="g")
+    assert few.value == 0 and not few.null.lost and few.null.p_lost > 0.05
+    many = gh.utility.subgroup_utility(original, pd.DataFrame({"g": ["a"] * 900, "v": np.arange(900) % 7}), by="g")
+    assert many.null.lost and many.null.p_lost < 1e-4
+
+
+def test_a_family_of_measures_sees_columns_that_were_shuffled_and_nothing_else():
+    names = ["hellinger", "wasserstein", "association", "table_utility", "pmse", "copula_fidelity"]
+    rng = np.random.default_rng(5)
+    seen = []
+    for seed in range(5):
+        original, release = people(400, seed), people(400, 1000 + seed)
+        shuffled = release.apply(lambda column: rng.permutation(column.to_numpy()))
+        found = utility_family([getattr(gh.utility, n)(original, shuffled) for n in names])
+        assert found["association"].lost and found["pmse"].lost and found["copula_fidelity"].lost
+        clean = utility_family([getattr(gh.utility, n)(original, release) for n in names])
+        seen.append(any(f.lost for f in clean.values()))
+    assert sum(seen) <= 1
+
+
+def test_the_copy_alarm_of_pmse_has_a_p_value():
+    original = people(400, 1).drop(columns="rare")
+    rng = np.random.default_rng(6)
+    noisy = original.assign(u=original["u"] + rng.normal(scale=0.01, size=400))
+    for release in (original.sample(frac=1, random_state=1), noisy):
+        null = gh.utility.pmse(original, release).null
+        assert null.copied and null.p_copied < 0.01 and null.p_lost == 1.0
+    clean = [gh.utility.pmse(people(300, s), people(300, 1000 + s)).null for s in range(20)]
+    assert not any(null.copied for null in clean)
+
+
+def test_a_weighted_original_has_an_unweighted_release_drawn_from_its_population():
+    rng = np.random.default_rng(7)
+    original = people(400, 8).assign(w=lambda t: np.where(t["g"] == "a", 4.0, 1.0))
+    release = original.sample(400, replace=True, weights="w", random_state=9).drop(columns="w")
+    found = gh.utility.hellinger(original, release, weights="w", columns="g").null
+    assert not found.lost and "weighted resamples" in found.how
+    flat = original.sample(400, replace=True, random_state=9).drop(columns="w")
+    assert gh.utility.hellinger(original, flat, weights="w", columns="g").null.lost
+    both = original.iloc[rng.permutation(400)[:200]], original.iloc[rng.permutation(400)[:200]]
+    assert "deals" in gh.utility.hellinger(*both, weights="w").null.how
