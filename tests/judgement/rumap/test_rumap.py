@@ -78,15 +78,16 @@ def test_alpha_and_omega(toy):
 
 
 def test_case_study_comes_out_as_it_should(case):
-    """A is safe and useless, C useful and a copy, B between; all three on the front, B recommended."""
+    """A is safe and useless, C useful and a copy, B between; all three on the front. Without a holdout nothing tells
+    whether B, a bootstrap with noise, leaks (it does), so it is not recommended either."""
     risk, utility = ({r: case.composites[r][s] for r in "ABC"} for s in ("risk", "utility"))
     assert risk["A"] < risk["B"] < risk["C"]
     assert utility["A"] < utility["B"] <= utility["C"]
     assert risk["A"] < 0.15 and utility["A"] < 0.45
     assert utility["B"] > 0.8 and utility["C"] > 0.95 and risk["C"] > 0.6
     assert case.pareto == ["A", "B", "C"]
-    assert case.recommended == case.recommend()["release"] == "B"
-    assert "could not be assessed" in case.recommend()["reason"], "without a holdout membership stays open"
+    assert case.verdicts["B"] == "incomplete" and case.verdicts["C"] == "fail"
+    assert case.recommended is None and "B may leak" in case.recommend()["reason"]
     assert case.alarms == {"C": ["pmse"]}
     assert "copy alarm" in case.text() and "Left out" in case.text()
 

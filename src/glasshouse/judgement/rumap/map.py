@@ -207,40 +207,9 @@ class RUMap(Placement):
     # -- reading -----------------------------------------------------------------------------------------------------
 
     @property
-    def pareto(self) -> list[str]:
-        """Names of the releases on the front: no other one has less risk and more utility."""
-        return [r for r, on in zip(self.releases, self.front, strict=True) if on]
-
-    @property
-    def pareto_all_measures(self) -> dict[str, bool | None]:
-        """Dominance on every single measure instead of the composites; None for releases with a missing value."""
-        goodness = np.concatenate([1 - self._scaled["risk"], self._scaled["utility"]], axis=1)
-        return dict(zip(self.releases, rumap_order.all_measure_front(goodness), strict=True))
-
-    @property
     def scores(self) -> Frame:
         """One row per release: verdict, composites, intervals, front, who beats it, whom it ties with, copy alarms."""
         return self._frame(rumap_words.score_columns(self))
-
-    @property
-    def composites(self) -> dict[str, dict[str, float | None]]:
-        """Risk and utility of each release."""
-        sd = {
-            s: np.array(
-                [
-                    np.std(row[np.isfinite(row)], ddof=1) if np.isfinite(row).sum() > 1 else np.nan
-                    for row in self._scaled[s]
-                ]
-            )
-            for s in self._sides
-        }
-        return {
-            r: {
-                **{s: rumap_order.known_number(self._composites[s][i]) for s in self._sides},
-                **{f"{s}_sd": rumap_order.known_number(sd[s][i]) for s in self._sides},
-            }
-            for i, r in enumerate(self.releases)
-        }
 
     @property
     def raw(self) -> Frame:

@@ -78,6 +78,37 @@ class Placement:
         """The fixed points of each measure's scale; where releases differ in size, those of the first."""
         return {name: of_each[0] for name, of_each in self._anchors.items()}
 
+    @property
+    def pareto(self) -> list[str]:
+        """Names of the releases on the front: no other one has less risk and more utility."""
+        return [r for r, on in zip(self.releases, self.front, strict=True) if on]
+
+    @property
+    def pareto_all_measures(self) -> dict[str, bool | None]:
+        """Dominance on every single measure instead of the composites; None for releases with a missing value."""
+        goodness = np.concatenate([1 - self._scaled["risk"], self._scaled["utility"]], axis=1)
+        return dict(zip(self.releases, rumap_order.all_measure_front(goodness), strict=True))
+
+    @property
+    def composites(self) -> dict[str, dict[str, float | None]]:
+        """Risk and utility of each release."""
+        sd = {
+            s: np.array(
+                [
+                    np.std(row[np.isfinite(row)], ddof=1) if np.isfinite(row).sum() > 1 else np.nan
+                    for row in self._scaled[s]
+                ]
+            )
+            for s in self._sides
+        }
+        return {
+            r: {
+                **{s: rumap_order.known_number(self._composites[s][i]) for s in self._sides},
+                **{f"{s}_sd": rumap_order.known_number(sd[s][i]) for s in self._sides},
+            }
+            for i, r in enumerate(self.releases)
+        }
+
     def _combine(self, side: str, scaled: np.ndarray) -> np.ndarray:
         names = list(self._sides[side])
         weights = np.array(list(self.measure_weights[side].values()))

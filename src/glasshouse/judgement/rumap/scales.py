@@ -24,6 +24,7 @@ from glasshouse.core.result import Result
 from glasshouse.judgement.rumap.figures import Figure, Kind, figure, leak, value
 
 SCALES = ("anchored", "minmax")
+RESOLVES = 2.0  # a scale is at least so many times as long as the noise of a figure on it
 BLIND = "a copy of the original scores no worse than other people's data, so the measure says nothing on these data"
 NOISY = "a copy of the original cannot be told from other people's data beyond sampling noise"
 
@@ -86,7 +87,7 @@ def _separated(copy: Figure, ghost: Figure, anchor: Anchor, better: str) -> Anch
     gap = copy.value - ghost.value if better == "lower" else ghost.value - copy.value
     if gap <= 1e-9 or (anchor.zero == 0 and better == "lower" and copy.value <= 1e-9):
         return Anchor(anchor.zero, anchor.one, anchor.source, BLIND)
-    if gap <= hypot(copy.noise, ghost.noise):
+    if gap <= max(hypot(copy.noise, ghost.noise), RESOLVES * copy.noise):
         return Anchor(anchor.zero, anchor.one, anchor.source, NOISY)
     return anchor
 
