@@ -169,7 +169,7 @@ def _check_clusters(pair: Pair) -> None:
         return
     if pair.cluster not in pair._tables.lazy_columns("holdout"):
         raise InputError(
-            f"the cluster column {pair.cluster!r} is not in the holdout, so nobody can say which of its records are one "
+            f"the cluster column {pair.cluster!r} is not in the holdout, so nobody can say which records are one "
             "person or household; add the column to the holdout, or leave cluster= out if every record is somebody else"
         )
     codes = pair._tables.codes(pair.cluster)
