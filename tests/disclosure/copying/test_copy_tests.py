@@ -149,3 +149,63 @@ def test_the_sample_is_said_aloud_and_bad_options_are_sentences() -> None:
     infinite = pair.local("original").with_columns(income=pl.lit(float("inf")))
     with pytest.raises(gh.InputError, match="infinite"):
         near_copies(gh.Pair(infinite, pair.local("released"), holdout=pair.local("holdout")))
+
+
+def test_copied_people_of_several_records_are_seen() -> None:
+    """Four rows a person, alike: one's own other rows must not make a copied person look ordinary."""
+
+    def panel(n: int, seed: int, first: int) -> pl.DataFrame:
+        rows, rng = people(n, seed), np.random.default_rng(seed)
+        wide = pl.concat([rows] * 4)
+        return wide.with_columns(
+            age=pl.col("age") + pl.Series(rng.integers(0, 2, 4 * n)), pid=pl.Series(np.tile(np.arange(n) + first, 4))
+        )
+
+    original, released, holdout = (panel(120, 50 + i, 1000 * i) for i in range(3))
+    leaked = original.filter(pl.col("pid") < 5).with_columns(pid=pl.col("pid") + 9000)
+    leaking = gh.Pair(original, pl.concat([released[20:], leaked]), holdout=holdout, cluster="pid")
+    found = exact_copies(leaking)
+    assert found.p_value < 0.05 and found.exposure.people == pytest.approx(5) and found.exposure.members == 120
+    clean = gh.Pair(original, released, holdout=holdout, cluster="pid")
+    assert min(m(clean).p_value for m in ALL) > 0.01
+
+
+@pytest.mark.parametrize("measure", ALL)
+def test_the_custodian_is_told_which_released_record_copies_whom(measure: object) -> None:
+    pair = with_leak("once" if measure is repeated_records else "verbatim", 0.04, 4)
+    result = measure(pair)  # type: ignore[operator]
+    flagged = result.records.with_row_index("at").filter(pl.col(str(result.flag)) > 0)
+    original, released = pair.local("original"), pair.local("released")
+    same = [original.row(at) == released.row(row) for at, row in flagged.select("at", "released_row").rows()]
+    # 20 people are copied; near_copies also flags some whom a released record comes near by chance
+    assert sum(same) >= (1 if measure is repeated_records else 18) and (measure is near_copies or np.mean(same) > 0.7)
+
+
+def test_exposure_counts_people_who_could_be_seen() -> None:
+    found = exact_copies(with_leak("verbatim", 0.04, 6))
+    assert found.exposure.share == pytest.approx(found.difference) and found.exposure.reach == 1.0
+    assert found.exposure.people == pytest.approx(20, abs=1)
+    rng = np.random.default_rng(2)
+    coarse = [pl.DataFrame({c: rng.choice(["a", "b", "c", "d"], 60) for c in "xyz"}) for _ in range(3)]
+    assert exact_copies(coarse[0], coarse[1], holdout=coarse[2]).exposure.reach < 0.6
+    assert rare_agreement(with_leak("cell", 0.06, 2)).exposure.share > 0.03
+
+
+COMPARED = ("exact_copies", "near_copies", "rare_agreement", "dcr", "nndr", "hitting_rate", "identical", "drisk")
+COMPARED += ("epsilon_identifiability", "domias", "nnaa", "singling_out", "linkability")
+
+
+@pytest.mark.parametrize("share", [0.0, 0.05])
+def test_sentences_agree_with_the_test(share: float) -> None:
+    for seed in range(3):
+        pair = with_leak("verbatim", share, 60 + seed, n=200)
+        for name in COMPARED:
+            found = getattr(gh.disclosure, name)(pair)
+            assert ("no more than" in found.sentence) == (found.p_value >= 0.05), (name, found.sentence)
+
+
+def test_noise_in_a_category_does_not_hide_copies_either() -> None:
+    pair = with_leak("verbatim", 0.04, 3)
+    rng = np.random.default_rng(1)
+    noisy = {t: pair.local(t).with_columns(noise=pl.Series(rng.choice(list("uvwxyz"), pair.n(t)))) for t in pair.tables}
+    assert rare_agreement(noisy["original"], noisy["released"], holdout=noisy["holdout"]).verdict == "fail"

@@ -274,3 +274,16 @@ def test_folds_keep_clusters_together():
     fold = _deal(pair, ["x"], {"original": np.arange(20), "holdout": np.arange(20, 40)}, 3, 0)
     for name, part in (("original", table[:20]), ("holdout", table[20:])):
         assert all(len(set(fold[name][(part["hh"] == h).to_numpy()])) == 1 for h in part["hh"].unique())
+
+
+@pytest.mark.parametrize("measure", [domias, nnaa, membership_classifier])
+def test_clusters_are_exchanged_whole_and_counted_as_people(measure):
+    """Every record four times: taken singly p would be far too small."""
+    tables = [pl.concat([people(60, seed)] * 4).with_columns(hh=pl.Series(np.tile(np.arange(60), 4) + 100 * seed))
+              for seed in (1, 2, 3)]  # fmt: skip
+    whole = measure(Pair(tables[0], tables[1], holdout=tables[2], cluster="hh"))
+    apart = measure(*(t.drop("hh") for t in tables[:2]), holdout=tables[2].drop("hh"))
+    assert (whole.exposure.members, apart.exposure.members) == (60, 240)
+    # clusters never sharpen what only repeats itself
+    assert abs(whole.p_value - 0.5) <= abs(apart.p_value - 0.5) + 0.1
+    assert whole.p_value > 0.001

@@ -27,6 +27,7 @@ from glasshouse.disclosure.copying.pooled import (
 from glasshouse.engines.exchange import exchange_scores
 from glasshouse.engines.neighbours.encoding import row_ids
 from glasshouse.engines.neighbours.search import TOL, chosen_columns
+from glasshouse.engines.pairs.equality import information, weight_of
 
 if TYPE_CHECKING:
     from glasshouse.data.arrays import Bools, Floats
@@ -109,8 +110,8 @@ def exact_copies(
     hundred was copied" against a match by chance, so that a copy of somebody with rare values weighs most. Labels of
     members and strangers (of whole clusters, where the pair has them) are exchanged; the p value is the share of
     assignments whose difference of mean scores is at least the one seen.
-    Without a holdout, released records that equal an original are compared with originals that equal another one, as
-    long as at most one original in five does.
+    Without a holdout, released records that equal an original are compared with originals that equal another one,
+    weighed alike, as long as at most one original in five does.
 
     References
     ----------
@@ -287,19 +288,24 @@ def _chance_without_holdout(
     other? None with a holdout, where missing values are no values, and where more than one original in five has a twin:
     there equal records are no sign of copying, and only people never in the data could tell.
 
-    Rows that equal each other are one unit on either side, because they are matched or not together.
+    A match weighs what it surprises, counted among the other originals on either side. Rows that equal each other are
+    one unit, because they are matched or not together.
     """
     if (pair.has_holdout and pair.n("holdout")) or missing != "level":
         return None
     chosen = tuple(chosen_columns(pair, columns))
     ids = pair.memo(("row_ids", chosen, None), lambda: row_ids(pair, chosen, None))
     own, released = ids["original"], ids["released"]
-    tally = np.bincount(own, minlength=1 + int(max(own.max(initial=0), released.max(initial=0))))
-    matched, twins = (tally[released] > 0).astype(float), (tally[own] > 1).astype(float)
+    size = 1 + int(max(own.max(initial=0), released.max(initial=0)))
+    tally = np.bincount(own, minlength=size)
+    twins = tally[own] > 1
     if twins.mean() > COARSE:
         return None
-    apart = 1 + int(released.max(initial=0))
+    surprise = np.zeros(size)
+    surprise[own] = information(pair, chosen)
+    matched = np.where(tally[released] > 0, weight_of(surprise[released], len(own)), 0.0)
+    met = np.where(twins, weight_of(information(pair, chosen, others=True), len(own)), 0.0)
     tested = exchange_scores(
-        matched, twins, clusters=(released, own + apart), random_state=random_state, name="exact_copies without holdout"
+        matched, met, clusters=(released, own + size), random_state=random_state, name="exact_copies without holdout"
     )
     return 1 - tested.p

@@ -60,7 +60,7 @@ def weight_of(information: Floats, released: int) -> Floats:
     return np.where(information > 0, np.log1p(EXPECTED * np.exp(surprise)), 0.0)
 
 
-def information(pair: Pair, columns: Sequence[str]) -> Floats:
+def information(pair: Pair, columns: Sequence[str], others: bool = False) -> Floats:
     """How surprising each real person's record is, if columns were independent.
 
     Parameters
@@ -69,13 +69,15 @@ def information(pair: Pair, columns: Sequence[str]) -> Floats:
         The tables.
     columns : sequence of str
         The columns compared.
+    others : bool, default False
+        Count only the other people, which is for records that have a twin: alone in a value nobody has any.
 
     Returns
     -------
     array of float
         Original, then holdout people: the sum over columns of -log(share of real people with that value).
     """
-    return np.asarray(sum(_rarity(_codes(pair, name)[0]) for name in columns))
+    return np.asarray(sum(_rarity(_codes(pair, name)[0], int(others)) for name in columns))
 
 
 def equals(pair: Pair, columns: Sequence[str]) -> Equals:
@@ -133,9 +135,10 @@ def _codes(pair: Pair, name: str) -> tuple[Ints, Ints]:
     return people, codes.of("released").astype(np.int64) + 1
 
 
-def _rarity(people: Ints) -> Floats:
-    """-log(share of real people with the same value)."""
-    return np.asarray(-np.log(np.bincount(people)[people] / len(people)))
+def _rarity(people: Ints, less: int = 0) -> Floats:
+    """-log(share of real people with the same value), oneself left out with ``less`` = 1."""
+    shares = np.maximum(np.bincount(people)[people] - less, 1) / max(len(people) - less, 1)
+    return np.asarray(-np.log(shares))
 
 
 def _hashed(people: Ints, released: Ints, name: str) -> tuple[np.ndarray, np.ndarray]:

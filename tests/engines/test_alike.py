@@ -1,0 +1,143 @@
+"""What lets members and strangers be asked alike: other people, equal records, one order for all draws, exchanges."""
+
+from __future__ import annotations
+
+import numpy as np
+import polars as pl
+import pytest
+
+import glasshouse as gh
+from glasshouse.engines.canonical import canonical, canonical_designs
+from glasshouse.engines.exchange import (
+    exchange_best,
+    exchange_scores,
+    exposed_people,
+    few_alarms,
+    people_clusters,
+    rank_sum,
+)
+from glasshouse.engines.neighbours.others import KIN, nearest_others
+from glasshouse.engines.neighbours.search import gower_space
+from glasshouse.engines.pairs.equality import equals, weight_of
+
+
+def test_the_next_person_is_of_another_cluster() -> None:
+    original = pl.DataFrame({"x": [0.0, 0.0, 1.0, 5.0], "hh": [1, 1, 1, 2]})
+    holdout = pl.DataFrame({"x": [7.0, 9.0, 9.0], "hh": [3, 4, 4]})
+    released = pl.DataFrame({"x": [10.0, 2.0], "hh": [8, 9]})
+    alone = gh.Pair(original.drop("hh"), released.drop("hh"), holdout=holdout.drop("hh"))
+    found = nearest_others(gower_space(alone), alone)
+    assert found["original"][:, 0] * 10 == pytest.approx([0, 0, 1, 2])
+    assert found["holdout"][:, 0] * 10 == pytest.approx([2, 0, 0])
+    pair = gh.Pair(original, released, holdout=holdout, cluster="hh")
+    found = nearest_others(gower_space(pair), pair, 2)
+    assert found["original"] * 10 == pytest.approx(np.array([[5, 7], [5, 7], [4, 6], [2, 4]]))
+    assert found["holdout"] * 10 == pytest.approx(np.array([[2, 2], [2, 4], [2, 4]]))
+
+
+def test_a_huge_cluster_is_looked_past_only_so_far() -> None:
+    n = KIN + 40
+    original = pl.DataFrame({"x": np.arange(n + 1) / 100, "hh": [1] * n + [2]})
+    pair = gh.Pair(original, original, cluster="hh")
+    found = nearest_others(gower_space(pair), pair)["original"][:, 0] * (n / 100)
+    assert found[n - 1] == pytest.approx(0.01) and found[n] == pytest.approx(0.01)
+    assert 0 < found[0] <= n / 100  # at least as far as the last kin seen
+
+
+def test_records_without_a_cluster_are_people_of_their_own() -> None:
+    table = pl.DataFrame({"x": [1.0, 1.0, 2.0], "hh": [None, None, 1]})
+    holdout = pl.DataFrame({"x": [1.0, 3.0], "hh": [None, 2]})
+    pair = gh.Pair(table, table, holdout=holdout, cluster="hh")
+    own, other = people_clusters(pair)  # type: ignore[misc]
+    assert len(set(own.tolist()) | set(other.tolist())) == 5
+    assert nearest_others(gower_space(pair), pair)["original"][:2, 0] == pytest.approx([0, 0])
+
+
+def test_equal_but_for_one_column() -> None:
+    original = pl.DataFrame({"a": list("pppq"), "b": list("xyzz"), "c": list("mmnn")})
+    holdout = pl.DataFrame({"a": list("pq"), "b": list("xw"), "c": list("mn")})
+    released = pl.DataFrame({"a": list("pqr"), "b": list("yzz"), "c": list("mmn")})
+    found = equals(gh.Pair(original, released, holdout=holdout), ("a", "b", "c"))
+    rare = {"a": {"p": 4, "q": 2}, "b": {"x": 2, "y": 1, "z": 2, "w": 1}, "c": {"m": 3, "n": 3}}
+    info = [-sum(np.log(rare[k][v] / 6) for k, v in zip("abc", row, strict=True)) for row in original.rows()]
+    assert found.information[:4] == pytest.approx(info)
+    assert found.whole.tolist() == [False, True, False, False, False, False]
+    # the first has a twin in the holdout; the second is copied; q and z fit the fourth alone; z and n fit two people
+    assert found.partial[:4] == pytest.approx([0, info[1], 0, -np.log(2 / 6) - np.log(2 / 6)])
+    assert found.row[:4].tolist() == [-1, 0, -1, 1]
+    assert weight_of(np.array([0.0, np.log(300.0)]), 3) == pytest.approx([0, np.log(2)])
+
+
+def test_records_of_one_person_do_not_hide_each_other() -> None:
+    original = pl.DataFrame({"a": list("ppq"), "b": list("xxy"), "hh": [1, 1, 2]})
+    holdout = pl.DataFrame({"a": ["r"], "b": ["z"], "hh": [3]})
+    released = pl.DataFrame({"a": ["p"], "b": ["x"], "hh": [9]})
+    apart = gh.Pair(original.drop("hh"), released.drop("hh"), holdout=holdout.drop("hh"))
+    assert equals(apart, ("a", "b")).whole.tolist() == [False] * 4
+    whole = gh.Pair(original, released, holdout=holdout, cluster="hh")
+    assert equals(whole, ("a", "b")).whole.tolist() == [True, True, False, False]
+    assert gh.disclosure.exact_copies(whole).records["copied"].to_list() == [True, True, False]
+    assert gh.disclosure.repeated_records(whole).records["released_copies"].to_list() == [1, 1, 0]
+
+
+def test_one_order_whatever_rows_columns_and_labels() -> None:
+    rng = np.random.default_rng(0)
+    table = pl.DataFrame(
+        {"x": rng.normal(size=60), "c": rng.choice(list("abcde"), 60), "d": rng.choice(["u", "v"], 60)}
+    )
+    moved = rng.permutation(60)
+    names = dict(zip("abcde", "EDCBA", strict=True))
+    changed = table.with_columns(x=pl.col("x") * 3 - 1, c=pl.col("c").replace_strict(names)).select("d", "c", "x")
+    pairs = gh.Pair(table, table[:40]), gh.Pair(changed[moved], changed[:40])
+    assert pairs[0].columns != pairs[1].columns
+    one, two = (canonical(pair, pair.columns) for pair in pairs)
+    assert np.array_equal(one.records["original"][moved], two.records["original"])
+    assert len(np.unique(one.records["original"])) == 60
+    first, second = (canonical_designs(pair, pair.columns, ("original",))["original"] for pair in pairs)
+    assert np.array_equal(first.codes[moved], second.codes) and first.names == second.names
+    assert [names[str(v)] for v in first.levels[0]] == list(second.levels[0])
+
+
+def test_the_best_of_several_scores_keeps_its_level() -> None:
+    rng = np.random.default_rng(1)
+    ps = []
+    for _ in range(200):
+        scores = [rng.exponential(size=80) * (rng.random(80) < 0.3) for _ in range(3)]
+        ps.append(exchange_best([s[:40] for s in scores], [s[40:] for s in scores])[0])
+    assert 0.01 <= np.mean(np.array(ps) <= 0.05) <= 0.10 and 0.35 < np.mean(ps) < 0.65
+    strong, weak = np.append(np.ones(12), np.zeros(28)), rng.random(40)
+    p, each = exchange_best([strong, weak], [np.zeros(40), rng.random(40)])
+    assert each[0] < p < 0.01 and p < each[1]
+    single = exchange_best([strong], [np.zeros(40)])
+    assert single[0] == pytest.approx(single[1][0]) == pytest.approx(exchange_scores(strong, np.zeros(40)).p, abs=1e-3)
+
+
+def test_rank_sum_with_and_without_clusters() -> None:
+    rng = np.random.default_rng(2)
+    members, strangers = rng.normal(size=60) + 0.5, rng.normal(size=50)
+    p, spread = rank_sum(members, strangers)
+    own = (np.arange(60), np.arange(60, 110))
+    dealt, dealt_spread = rank_sum(members, strangers, clusters=own)
+    assert dealt == pytest.approx(p, abs=0.01) and dealt_spread == pytest.approx(spread, rel=0.05)
+    fours = (np.repeat(members[:15], 4), np.repeat(strangers[:15], 4))
+    alone, whole = rank_sum(*fours)[1], rank_sum(*fours, clusters=(own[0] // 4, 100 + own[0] // 4))[1]
+    assert whole == pytest.approx(2 * alone, rel=0.1)
+    assert rank_sum(np.ones(5), np.ones(5))[0] == 1.0
+
+
+def test_found_at_few_false_alarms() -> None:
+    strangers = np.arange(200.0)
+    own, other, cut = few_alarms(np.array([500.0, 198.0, 197.0]), strangers)
+    assert (own.tolist(), other.sum(), cut) == ([True, True, False], 2, 198.0)
+    own, other, _ = few_alarms(np.array([19.0, 5.0]), np.arange(20.0))
+    assert own.tolist() == [True, False] and other.sum() == 1
+    own, other, _ = few_alarms(np.array([1.0, 2.0]), np.ones(20))  # ties: nobody but those above all strangers
+    assert own.tolist() == [False, True] and other.sum() == 0
+
+
+def test_people_exposed_are_clusters() -> None:
+    flags = np.array([1, 1, 0, 0, 0, 0]), np.array([0, 0, 0, 1])
+    seen = exposed_people(*flags, (np.array([0, 0, 0, 1, 1, 2]), np.array([5, 5, 6, 7])), np.array([1, 1, 1, 0, 0, 1]))
+    assert (seen.share, seen.strangers, seen.members, seen.controls) == (pytest.approx(0), pytest.approx(1 / 3), 3, 3)
+    assert seen.reach == pytest.approx(2 / 3)
+    assert exposed_people(*flags).share == pytest.approx(2 / 6 - 1 / 4)
