@@ -69,6 +69,7 @@ BAND_NAMES = ("very_low", "low", "moderate", "high", "very_high", "unique_match"
     caveats="needs a true match for every person, so it applies to perturbed or partially synthetic releases, not to "
     "fully synthetic ones; blocking on a perturbed key hides risk",
     tier="full",
+    paired=True,
     advice=LINKED,
 )
 def record_linkage(

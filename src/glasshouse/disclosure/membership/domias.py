@@ -52,6 +52,7 @@ Lists: TypeAlias = dict[str, np.ndarray]
     attacker="every column of the person, the release, and a sample of the population without that person",
     caveats="Sees local overfitting and copies; a leak elsewhere in the distribution escapes it.",
     cost="neighbours",
+    tier="fast",
     audited=True,
     group="membership",
     title="DOMIAS",

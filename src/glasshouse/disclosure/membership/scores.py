@@ -236,6 +236,8 @@ class MembershipLeak(Leak):
 def leak(found: Separation, confidence: float, p: float | None = None) -> MembershipLeak:
     """Members exposed beyond holdout people at few false alarms, and the p value of exchanged labels."""
     exchanged, people = found.alike.leak(confidence)
+    # the test is that of the AUC, and a leak that gives a share s of the members away for sure lifts it by s/2
+    people = replace(people, spread=2 * (found.detectable_auc - 0.5) / (_ONE_SIDED + _POWER))
     n, m = len(found.alike.members), len(found.alike.others)
     return MembershipLeak(
         difference=exchanged.difference,
