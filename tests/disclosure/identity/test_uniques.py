@@ -283,7 +283,6 @@ def test_presence_of_a_subset() -> None:
         ({"keys": ["k"], "compat": "other"}, "sdcmicro"),
         ({"keys": ["k"], "ks": 3}, "no option 'ks'"),
         ({"keys": ["k"], "weights": "v"}, "1 missing and 1 negative"),
-        ({"keys": ["x"]}, "500 distinct values in 500 records"),
         ({"keys": ["k"], "key_groups": {"v": 3}}, "which is no key"),
     ],
 )

@@ -21,7 +21,7 @@ import narwhals as nw
 import numpy as np
 import polars as pl
 
-from glasshouse.core.errors import InputError, NotApplicable
+from glasshouse.core.errors import NotApplicable
 from glasshouse.data.frames import Lazy
 from glasshouse.data.pair import Pair
 from glasshouse.engines.cells.grouping import MANY_LEVELS, Grouping
@@ -80,9 +80,6 @@ def count_cells(
     groups = dict(key_groups or {})
     if target is not None and target_group is not None:
         groups[target] = target_group
-    for key in keys:
-        if key not in groups:
-            _refuse_continuous(pair, key)
     tables = ("original", "released", *(("holdout",) if strangers and pair.has_holdout else ()))
     # breaks are numbers, and engines compare dates with dates: grouped dates are counted here
     local = in_memory or _in_memory(pair, tables) or any(pair.schema[c].storage == "time" for c in groups)
@@ -256,13 +253,3 @@ def _in_memory(pair: Pair, tables: Sequence[str]) -> bool:
 def _polars(frame: Lazy) -> pl.DataFrame:
     made: pl.DataFrame = frame.collect(backend="polars").to_native()
     return made
-
-
-def _refuse_continuous(pair: Pair, key: str) -> None:
-    """A key on which nearly everybody differs says nothing until it is grouped."""
-    distinct, n = pair.n_distinct(key), pair.n("original")
-    if pair.is_numeric(key) and distinct > MANY_LEVELS and distinct > 0.5 * n:
-        raise InputError(
-            f"key {key!r} has {distinct:,} distinct values in {n:,} records, so nearly everybody is unique on it; "
-            f"group it, e.g. key_groups={{{key!r}: 10}}, or leave it out of the keys"
-        )
