@@ -241,7 +241,7 @@ def leak(found: Separation, confidence: float, p: float | None = None) -> Member
         difference=exchanged.difference,
         difference_interval=exchanged.interval,
         p_value=found.p if p is None else p,
-        counts=replace(exchanged.counts, label="at 1 % false alarms, or one"),
+        counts=replace(exchanged.counts, label="with at most 1 % false alarms" if m >= 100 else "with one false alarm"),
         exposure=people,
         operating=operating_points(found.curve, n, m),
     )
