@@ -21,9 +21,10 @@ from glasshouse.core.intervals import Interval, normal_quantile, wilson
 from glasshouse.core.plain import p_value, percent
 from glasshouse.core.result import Result
 from glasshouse.core.streams import RandomState
-from glasshouse.engines.exchange import Exchange, exchange, exposed_people, few_alarms, rank_sum
+from glasshouse.engines.exchange import Exchange, exchange, exposed_people
 from glasshouse.engines.neighbours.encoding import row_ids
 from glasshouse.engines.neighbours.search import chosen_columns
+from glasshouse.engines.standing import few_alarms, rank_sum
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
