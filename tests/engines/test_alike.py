@@ -8,17 +8,11 @@ import pytest
 
 import glasshouse as gh
 from glasshouse.engines.canonical import canonical, canonical_designs
-from glasshouse.engines.exchange import (
-    exchange_best,
-    exchange_scores,
-    exposed_people,
-    few_alarms,
-    people_clusters,
-    rank_sum,
-)
+from glasshouse.engines.exchange import exchange_scores, exposed_people, people_clusters
 from glasshouse.engines.neighbours.others import KIN, nearest_others
 from glasshouse.engines.neighbours.search import gower_space
 from glasshouse.engines.pairs.equality import equals, weight_of
+from glasshouse.engines.standing import exchange_best, few_alarms, rank_sum
 
 
 def test_the_next_person_is_of_another_cluster() -> None:

@@ -105,11 +105,16 @@ def exact_copies(
     Notes
     -----
     Whether somebody is unlike anybody else is asked of original and holdout together, records of one's own cluster not
-    counted. A copied person j has the score log(1 + 0.01 e^(I_j) / m), m released records, with the information
-    I_j = sum over columns of -log(share of real people with j's value): the log-likelihood ratio of "one person in a
-    hundred was copied" against a match by chance, so that a copy of somebody with rare values weighs most. Labels of
-    members and strangers (of whole clusters, where the pair has them) are exchanged; the p value is the share of
-    assignments whose difference of mean scores is at least the one seen.
+    counted. A copied person j has the score
+
+        log(1 + 0.01 e^(I_j) / m) (1 + rank share of iso_j)^3,   m released records,
+
+    with the information I_j = sum over columns of -log(share of real people with j's value) and iso_j the distance to
+    the nearest other person. The first factor is the log-likelihood ratio of "one person in a hundred was copied"
+    against a match by chance, if columns were independent; the second allows for columns that are not. So a copy of
+    somebody with rare values, far from everybody, weighs most. Labels of members and strangers (of whole clusters,
+    where the pair has them) are exchanged; the p value is the share of assignments whose difference of mean scores is
+    at least the one seen.
     Without a holdout, released records that equal an original are compared with originals that equal another one,
     weighed alike, as long as at most one original in five does.
 

@@ -82,9 +82,14 @@ def pooled(pair: Pair, columns: Sequence[str] | None, missing: str, n_jobs: int 
 
 
 def exact_scores(people: Pooled) -> Floats:
-    """How surprising it is that somebody unlike anybody else equals a released record; 0 where nobody does."""
+    """How surprising it is that somebody unlike anybody else equals a released record; 0 where nobody does.
+
+    Information takes columns for independent; how far the next person is allows for what they have in common.
+    """
     alone = (people.isolation > TOL) & (people.reach <= TOL)
-    return np.where(alone, weight_of(people.information, people.released), 0.0)
+    # equal isolation, equal score, whatever the order of the rows
+    apart = np.searchsorted(np.sort(people.isolation), people.isolation, side="right") / len(people.isolation)
+    return np.where(alone, weight_of(people.information, people.released) * (1 + apart) ** 3, 0.0)
 
 
 def near_scores(people: Pooled) -> Floats:

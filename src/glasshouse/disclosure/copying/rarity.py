@@ -18,10 +18,11 @@ from glasshouse.core.streams import RandomState, generator
 from glasshouse.core.words import SIMILARITY
 from glasshouse.disclosure.copying.closeness import against
 from glasshouse.engines.canonical import canonical
-from glasshouse.engines.exchange import exchange, exchange_best, exposed_people, few_alarms, people_clusters
+from glasshouse.engines.exchange import exchange, exposed_people, people_clusters
 from glasshouse.engines.neighbours.search import chosen_columns
 from glasshouse.engines.pairs.agreement import rarity_agreement
 from glasshouse.engines.pairs.equality import CERTAIN, EXPECTED, equals, weight_of
+from glasshouse.engines.standing import exchange_best, few_alarms
 
 if TYPE_CHECKING:
     from glasshouse.data.arrays import Floats, Ints

@@ -21,9 +21,10 @@ from glasshouse.core.intervals import Interval, normal_quantile, wilson
 from glasshouse.core.plain import p_value, percent
 from glasshouse.core.result import Result
 from glasshouse.core.streams import RandomState
-from glasshouse.engines.exchange import Exchange, exchange, exposed_people, few_alarms, rank_sum
+from glasshouse.engines.exchange import Exchange, exchange, exposed_people
 from glasshouse.engines.neighbours.encoding import row_ids
 from glasshouse.engines.neighbours.search import chosen_columns
+from glasshouse.engines.standing import few_alarms, rank_sum
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -243,7 +244,7 @@ def leak(found: Separation, confidence: float, p: float | None = None) -> Member
         difference=exchanged.difference,
         difference_interval=exchanged.interval,
         p_value=found.p if p is None else p,
-        counts=replace(exchanged.counts, label="at 1 % false alarms, or one"),
+        counts=replace(exchanged.counts, label="with at most 1 % false alarms" if m >= 100 else "with one false alarm"),
         exposure=people,
         operating=operating_points(found.curve, n, m),
     )
