@@ -41,7 +41,7 @@ def on_one_worker(kind: str, *more: Any) -> Any:
 
 
 def under(found: Any, policy: str | None) -> Any:
-    return found if policy is None else calibration.rejudged(found, policy)
+    return found if policy is None else found.under(policy)
 
 
 # -- what the cases are ------------------------------------------------------------------------------------------------

@@ -225,7 +225,11 @@ class Limit:
         untested = self.evidence.p is not None and result.p_value is None
         if figure is None or (untested and not self._holds_throughout(figure)):
             if self.without_holdout is not None and result.holdout is None:
-                return self.without_holdout.judge(result)
+                # a leak is told against strangers; without them one can be found, and finding none shows nothing
+                finds_only = self.statistic == "p_value"
+                return (replace(self.without_holdout, passes=False) if finds_only else self.without_holdout).judge(
+                    result
+                )
             return Outcome(self, figure, label, "not_assessed", self._no_figure(result, figure is not None))
         status: Verdict = "pass"
         beyond: float | None = None
@@ -274,6 +278,9 @@ class Limit:
         if untested:
             why = "it needs a holdout" if result.holdout is None else "this measure has none"
             return f"beyond the limit, but without a test against people never in the data nothing is shown: {why}"
+        if self.statistic == "p_value":
+            why = "it needs a holdout" if result.holdout is None else f"{result.name} has none for these data"
+            return f"no test of members against people never in the data: {why}"
         lacking = f"{self.measure or result.name} has no {self.statistic.replace('_', ' ')}"
         if self.statistic.startswith("difference"):
             return f"{lacking}: it needs a holdout, and a measure that asks about people"

@@ -48,11 +48,16 @@ def test_without_a_holdout_the_threat_says_so() -> None:
     assert "no figure" not in str(found.threats["identity"].missing)
 
 
-def test_fast_looks_for_copies_and_leaves_membership_open() -> None:
-    found = gh.assess(*tables(), keys=["sex", "region"], target="income", measures="fast")
-    assert found.threats["copying"].status == "pass"
-    assert found.threats["membership"].status == "not_assessed"
-    assert 'measures="default"' in found.threats["membership"].sentence and found.verdict == "incomplete"
+def test_fast_decides_and_without_a_holdout_nothing_passes() -> None:
+    original, released = tables(400)
+    holdout, _ = tables(400, 1)
+    chosen = {"keys": ["sex", "region"], "target": "income", "measures": "fast"}
+    assert gh.assess(original, released, holdout=holdout, **chosen).verdict == "pass"
+    alone = gh.assess(original, released, **chosen)
+    assert {t.status for t in alone.threats.values()} == {"not_assessed"} and alone.verdict == "incomplete"
+    assert all("No holdout was supplied" in t.sentence for t in alone.threats.values())
+    copied = gh.assess(original, original, **chosen)
+    assert copied.verdict in ("fail", "incomplete") and copied.threats["copying"].status != "pass"
 
 
 @pytest.mark.parametrize("content", ["same", None])

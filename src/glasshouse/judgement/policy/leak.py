@@ -1,11 +1,9 @@
 """The leak section of a policy: at which levels a leak counts as shown, how large one may be, what must be visible.
 
-[leak]
-fail = 0.01        # combined p value below which the release fails
-warn = 0.10        # ... and below which it is warned about
-copy_warn = 0.05   # level of a copy test on its own
-tolerance = 5      # members exposed beyond strangers, of 1,000, up to which a leak that is shown only warns
-detects = 0.10     # share of members: a threat whose tests would have missed a leak of this size is not assessed
+A policy file writes it as a table, ``[leak]``, with ``fail = 0.01`` (combined p value below which the release fails),
+``warn = 0.05`` (... is warned about), ``copy_warn = 0.05`` (level of a copy test on its own), ``tolerance = 5``
+(members exposed beyond strangers, of 1,000, up to which a leak that is shown only warns) and ``detects = 0.10`` (share
+of members: a threat whose tests would have missed a leak of this size is not assessed).
 """
 
 from __future__ import annotations
@@ -43,7 +41,7 @@ class LeakLevels:
     """
 
     fail: float = 0.01
-    warn: float = 0.10
+    warn: float = 0.05
     copy_warn: float = 0.05
     tolerance: float = 5.0
     detects: float | Mapping[str, float] | None = None
