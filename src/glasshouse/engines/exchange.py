@@ -187,7 +187,9 @@ def detection_limit(seen: Exposure, level: float, power: float = 0.8) -> float |
     """
     from scipy.stats import binom, hypergeom, norm
 
-    if seen.spread is not None and seen.reach > 0:
+    if seen.spread is not None:
+        if seen.spread <= 0 or seen.reach <= 0:  # an attacker who says the same of everybody sees nothing
+            return None
         limit = float(norm.isf(level) + norm.ppf(power)) * seen.spread / seen.reach
         return limit if limit <= 1 else None
     n, m, q = seen.members, seen.controls, min(max(seen.strangers, 0.0), 1.0)
