@@ -13,9 +13,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from glasshouse.catalogue import all_measures
-from glasshouse.core.plain import Content, percent, plain, to_json
+from glasshouse.core.plain import Content, plain, to_json
 from glasshouse.core.result import Result
-from glasshouse.core.words import MARKS, SEVERITY, THREATS, plural, spoken, worst
+from glasshouse.core.words import MARKS, THREATS, worst
 from glasshouse.judgement.content import content
 from glasshouse.judgement.overview import call, overview
 from glasshouse.judgement.policy.outcomes import PolicyIncomplete, PolicyReport, PolicyViolation
@@ -24,6 +24,7 @@ from glasshouse.judgement.verdict import compat
 from glasshouse.judgement.verdict.advice import Recommendation, recommend
 from glasshouse.judgement.verdict.decision import decision
 from glasshouse.judgement.verdict.drivers import Drivers, People
+from glasshouse.judgement.verdict.headline import headline, ranked
 from glasshouse.judgement.verdict.judged import Judged
 from glasshouse.judgement.verdict.leak import LeakDecision
 from glasshouse.judgement.verdict.threats import Threat, overall
@@ -32,13 +33,6 @@ from glasshouse.judgement.writing import write_atomically
 if TYPE_CHECKING:
     from glasshouse.data.pair import Pair
     from glasshouse.judgement.rumap.map import RUMap
-
-HEADLINES = {
-    "pass": "No leak was seen, and every threat the policy requires was assessed.",
-    "warn": "Review before release:",
-    "fail": "Do not release:",
-    "incomplete": "No verdict: not every threat could be assessed, and what was not assessed does not count as safe.",
-}
 
 
 @dataclass(frozen=True, eq=False)
@@ -174,49 +168,12 @@ class Assessment:
     @property
     def headline(self) -> str:
         """The verdict in plain words, with what decided it."""
-        text = HEADLINES[self.verdict]
-        if self.verdict in ("warn", "fail"):
-            text += f" {self._why()}"
-        if self.verdict == "pass":
-            limits = [t.detection_limit for t in self.threats.values() if t.status == "pass"]
-            known = [limit for limit in limits if limit is not None]
-            if known:
-                text += f" A leak about {percent(max(known))} of the people would have been seen in any of them."
-        if self.verdict == "incomplete" and self.at_least:
-            text += " What was assessed already calls for review."
-        left = [t for t in self.threats.values() if t.status == "not_applicable"]
-        if left:
-            text += f" {spoken(t.name for t in left).capitalize()} {plural(len(left), 'does', 'do')} not apply."
-        waived = [t.name for t in self.threats.values() if t.status == "not_assessed" and not t.required]
-        if waived:
-            text += f" The policy does not ask about {spoken(waived)}; this was not assessed."
-        return text
-
-    def _why(self) -> str:
-        """What decided: the rule that fired, of the gravest threat or of the policy."""
-        if self.policy.verdict_rule == "riskutility":
-            return "by the rule of riskutility 0.1.0."
-        leading = self.leading
-        if leading.status == self.verdict and leading.leak is not None and leading.by_leak:
-            return f"{leading.leak.finding} ({leading.name}: {leading.leak.rule})."
-        if leading.status == self.verdict:
-            return f"{leading.name}, by the limit on {spoken(leading.decided_by)}."
-        rule = next(o for o in self.outcomes.outcomes if o.status == self.verdict)
-        return f"by the policy's limit on {rule.limit.measure}."
+        return headline(self)
 
     @property
     def ranked(self) -> list[Threat]:
         """Threats, the deciding one first: the gravest, then what decides alone, then the smallest p value."""
-
-        def rank(threat: Threat) -> tuple[int, bool, float]:
-            open_ = threat.status == "not_assessed" and not threat.required
-            severity = -1 if open_ else SEVERITY[threat.status]
-            alone = threat.leak is not None and threat.leak.decided_alone and threat.status == "fail"
-            # what decides alone keeps the order of the threats: a name or number published comes before all else
-            p = 1.0 if threat.p_value is None or alone else threat.p_value
-            return severity, alone, -p
-
-        return sorted(self.threats.values(), key=rank, reverse=True)
+        return ranked(self.threats.values())
 
     @property
     def leading(self) -> Threat:

@@ -1,0 +1,68 @@
+"""The verdict in one sentence: what decided, how large a leak would have been seen, what was not asked."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+from glasshouse.core.plain import percent
+from glasshouse.core.words import SEVERITY, plural, spoken
+from glasshouse.judgement.verdict.threats import Threat
+
+if TYPE_CHECKING:
+    from glasshouse.judgement.verdict.assessment import Assessment
+
+HEADLINES = {
+    "pass": "No leak was seen, and every threat the policy requires was assessed.",
+    "warn": "Review before release:",
+    "fail": "Do not release:",
+    "incomplete": "No verdict: not every threat could be assessed, and what was not assessed does not count as safe.",
+}
+
+
+def headline(found: Assessment) -> str:
+    """The verdict in plain words, with what decided it."""
+    text = HEADLINES[found.verdict]
+    if found.verdict in ("warn", "fail"):
+        text += f" {_why(found)}"
+    if found.verdict == "pass":
+        limits = [t.detection_limit for t in found.threats.values() if t.status == "pass"]
+        known = [limit for limit in limits if limit is not None]
+        if known:
+            text += f" A leak about {percent(max(known))} of the people would have been seen in any of them."
+    if found.verdict == "incomplete" and found.at_least:
+        text += " What was assessed already calls for review."
+    left = [t for t in found.threats.values() if t.status == "not_applicable"]
+    if left:
+        text += f" {spoken(t.name for t in left).capitalize()} {plural(len(left), 'does', 'do')} not apply."
+    waived = [t.name for t in found.threats.values() if t.status == "not_assessed" and not t.required]
+    if waived:
+        text += f" The policy does not ask about {spoken(waived)}; this was not assessed."
+    return text
+
+
+def _why(found: Assessment) -> str:
+    """What decided: the rule that fired, of the gravest threat or of the policy."""
+    if found.policy.verdict_rule == "riskutility":
+        return "by the rule of riskutility 0.1.0."
+    leading = found.leading
+    if leading.status == found.verdict and leading.leak is not None and leading.by_leak:
+        return f"{leading.leak.finding} ({leading.name}: {leading.leak.rule})."
+    if leading.status == found.verdict:
+        return f"{leading.name}, by the limit on {spoken(leading.decided_by)}."
+    rule = next(o for o in found.outcomes.outcomes if o.status == found.verdict)
+    return f"by the policy's limit on {rule.limit.measure}."
+
+
+def ranked(threats: Iterable[Threat]) -> list[Threat]:
+    """Threats, the deciding one first: the gravest, then what decides alone, then the smallest p value."""
+
+    def rank(threat: Threat) -> tuple[int, bool, float]:
+        open_ = threat.status == "not_assessed" and not threat.required
+        severity = -1 if open_ else SEVERITY[threat.status]
+        alone = threat.leak is not None and threat.leak.decided_alone and threat.status == "fail"
+        # what decides alone keeps the order of the threats: a name or number published comes before all else
+        p = 1.0 if threat.p_value is None or alone else threat.p_value
+        return severity, alone, -p
+
+    return sorted(threats, key=rank, reverse=True)
