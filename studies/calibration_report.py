@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from studies.calibration_words import LEVELS, WHY_UNSEEN
 from studies.kinds import KINDS
 from studies.leaks import LEAKS
 
@@ -51,8 +52,11 @@ GOALS = (
     Goal("copied from the holdout: FAIL", "holdout_20", ("fail",), 0.02, True),
     Goal("copied from the holdout: warn", "holdout_20", ("warn",), 0.10, True),
     Goal("1 % verbatim: warn or FAIL", "verbatim_1", ALARMS, 0.85),
+    Goal("1 % verbatim, distinctive: warn or FAIL", "verbatim_1", ALARMS, 0.85, False, _distinctive),
     Goal("2 % verbatim: FAIL", "verbatim_2", ("fail",), 0.95),
+    Goal("2 % verbatim, distinctive: FAIL", "verbatim_2", ("fail",), 0.95, False, _distinctive),
     Goal("5 % verbatim: FAIL", "verbatim_5", ("fail",), 0.99),
+    Goal("5 % verbatim, distinctive: FAIL", "verbatim_5", ("fail",), 0.99, False, _distinctive),
     Goal("5 % noisy: warn or FAIL", "noisy_5", ALARMS, 0.80),
     Goal("5 % rounded: warn or FAIL", "rounded_5", ALARMS, 0.80),
     Goal("keys and target of 5 %: warn or FAIL", "keys_5", ALARMS, 0.80),
@@ -342,6 +346,7 @@ def unseen(lines: Sequence[Line]) -> list[str]:
         "Leaks that fewer than half of the assessments noticed (no policy):",
         "",
         *table(["leak", "data", "runs", "warn or FAIL, %"], rows),
+        *WHY_UNSEEN,
     ]
 
 
@@ -367,7 +372,8 @@ def page(lines: Sequence[Line], compared: Sequence[Line]) -> str:
         "![verdicts by data and leak](calibration.svg)",
         "",
     ]
-    for section in (goals, clean_by_kind, leaks, sizes, limits, advice, utility):
+    text += goals(lines) + LEVELS
+    for section in (clean_by_kind, leaks, sizes, limits, advice, utility):
         text += section(lines)
     text += maps(compared)
     text += unseen(lines)
