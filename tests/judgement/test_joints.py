@@ -128,7 +128,7 @@ def test_advice_on_membership_names_the_rate_at_low_false_alarms() -> None:
     told = found.results["domias"].counts
     assert told is not None and told.rate > 0.9
     advice = next(r.text for r in found.recommendations if r.measure == "domias")
-    assert "% of members at 1 % false alarms" in advice
+    assert "% of members with at most 1 % false alarms" in advice
 
 
 # -- 5: one seed, one figure -------------------------------------------------------------------------------------------

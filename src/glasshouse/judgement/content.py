@@ -21,6 +21,7 @@ from glasshouse.core.words import QUESTIONS
 from glasshouse.judgement.distributions import distributions
 from glasshouse.judgement.redaction import Redactor
 from glasshouse.judgement.verdict.leak import sentence as leak_sentence
+from glasshouse.judgement.verdict.threats import limit_sentence
 
 if TYPE_CHECKING:
     from glasshouse.judgement.verdict.assessment import Assessment
@@ -173,7 +174,8 @@ def _sentence(threat: Threat, assessment: Assessment, reader: Reader, told: bool
         return reader.text(threat.sentence)
     own = reader.sentence(assessment.results[threat.worst])
     if threat.leak is None or not threat.by_leak:
-        return own
+        tells = bool(_comparison(threat, assessment, reader, told))
+        return f"{limit_sentence(assessment.judgement_of(threat.worst), tells)} {own}"
     return f"{leak_sentence(threat.leak, told)} {'' if threat.status == 'pass' else own}".rstrip()
 
 

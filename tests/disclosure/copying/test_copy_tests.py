@@ -103,7 +103,9 @@ def test_a_column_of_noise_does_not_hide_copies() -> None:
 def test_without_a_holdout_a_copy_of_distinctive_people_is_called() -> None:
     leaking = with_leak("verbatim", 0.03, 1).replace(holdout=None)
     assert exact_copies(leaking).verdict == "fail"
-    assert exact_copies(with_leak("verbatim", 0.0, 1).replace(holdout=None)).verdict == "pass"
+    assert exact_copies(with_leak("verbatim", 0.0, 1).replace(holdout=None)).verdict is None, (
+        "found none, excluded none"
+    )
     assert near_copies(leaking).verdict is None and "holdout" in near_copies(leaking).warnings[0]
     assert rare_agreement(leaking).status == "not_applicable" and rare_agreement(leaking).needs == "holdout"
 

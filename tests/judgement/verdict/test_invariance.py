@@ -87,6 +87,7 @@ CHANGES: dict[str, Callable[[pl.DataFrame, int], pl.DataFrame]] = {
 }
 # figures of these may change: with a column more, distances and models are others
 SAME_FIGURES = ("row order", "column order", "labels", "units", "an identifier")
+SAME_THREATS = ("row order", "column order", "units", "an identifier")
 
 
 @pytest.fixture(scope="module", params=[0, 20], ids=["clean", "5 % copied"])
@@ -104,7 +105,8 @@ def test_the_verdict_does_not_flip(base: tuple[Tables, Any], change: str) -> Non
     assert after.verdict == before.verdict, (change, after.headline)
     if change not in SAME_FIGURES:
         return
-    assert {n: t.status for n, t in after.threats.items()} == {n: t.status for n, t in before.threats.items()}
+    if change in SAME_THREATS:
+        assert {n: t.status for n, t in after.threats.items()} == {n: t.status for n, t in before.threats.items()}
     for name, result in before.results.items():
         other = after.results[name]
         # a forest that follows ranger takes labels in their order, so its trees change with them

@@ -166,7 +166,8 @@ def _threat(
         said, decided = f"{leak_sentence(leak)} {own}".rstrip(), leak.decided_by
     else:
         worst = next(j for j in ordered if j in limited and j.status == status)
-        speaker, said, decided = worst.name, worst.result.sentence, (worst.name,)
+        speaker, decided = worst.name, (worst.name,)
+        said = f"{limit_sentence(worst)} {worst.result.sentence}"
     return Threat(
         name,
         status,
@@ -179,6 +180,16 @@ def _threat(
         leak,
         decided if status != "pass" else (),
     )
+
+
+def limit_sentence(j: Judged, tells_figure: bool = True) -> str:
+    """A threat that a limit decides, in words: which limit, why it is there, and what it saw."""
+    found = j.decided_by
+    head = {"fail": "A limit is broken", "warn": "A limit calls for review"}.get(j.status, "Within the limits")
+    if found is None or j.status not in ("warn", "fail"):
+        return f"{head}."
+    seen = f"; found {found.comparison}" if tells_figure and found.comparison else ""
+    return f"{head} ({j.name}: {found.limit.why or found.limit.text()}{seen})."
 
 
 def _findings(ordered: Sequence[Judged]) -> tuple[str, ...]:
