@@ -1,4 +1,5 @@
 from .attribution.all_targets import attribution_all as attribution_all
+from .attribution.answers import copied_answers as copied_answers
 from .attribution.cap import cap as cap
 from .attribution.cap import tcap as tcap
 from .attribution.disco import disco as disco

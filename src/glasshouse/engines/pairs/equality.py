@@ -33,6 +33,8 @@ class Equals:
         The first such released record; -1 for none.
     alone : array of bool
         Whether no other real person equals the record in all columns but some one: who could be found at all.
+    single : array of bool
+        Whether no other real person equals the record in every column.
     """
 
     information: Floats
@@ -40,6 +42,7 @@ class Equals:
     partial: Floats
     row: Ints
     alone: Bools
+    single: Bools
 
 
 def weight_of(information: Floats, released: int) -> Floats:
@@ -124,7 +127,7 @@ def _equals(pair: Pair, columns: tuple[str, ...]) -> Equals:
             better = (found >= 0) & (full - own > np.where(at >= 0, best, -1.0))
             best[better], at[better] = (full - own)[better], found[better]
         alone |= lonely
-    return Equals(full, whole, np.maximum(best, 0.0), at, alone)
+    return Equals(full, whole, np.maximum(best, 0.0), at, alone, lonely)
 
 
 def _codes(pair: Pair, name: str) -> tuple[Ints, Ints]:
