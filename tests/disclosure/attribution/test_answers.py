@@ -14,7 +14,7 @@ copied_answers = gh.disclosure.copied_answers
 
 def people(rng: np.random.Generator, n: int) -> pl.DataFrame:
     return pl.DataFrame(
-        {"age": np.round(rng.normal(50, 15, n), 1), "sex": rng.choice(["f", "m"], n), "ill": rng.choice(["n", "y"], n)}
+        {"age": np.round(rng.normal(50, 15, n), 2), "sex": rng.choice(["f", "m"], n), "ill": rng.choice(["n", "y"], n)}
     )
 
 
