@@ -41,7 +41,7 @@ def test_keys_and_target_of_some_people_are_seen_whatever_the_rest_says() -> Non
     assert found.verdict == "fail" and "more than for people never in the data" in found.sentence
     shuffled = copied_answers(original[::-1], leaking[::-1], **{**roles, "holdout": holdout[::-1]})
     assert shuffled.p_value == found.p_value and shuffled.value == found.value
-    assert copied_answers(original, pl.concat([holdout[:20], released[20:]]), **roles).p_value == 1.0
+    assert copied_answers(original, pl.concat([holdout[:20], released[20:]]), **roles).p_value > 0.9
 
 
 def test_level_with_and_without_households() -> None:
