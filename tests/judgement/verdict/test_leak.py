@@ -246,6 +246,19 @@ def test_a_leak_of_the_detection_limit_is_seen_in_four_of_five_cases(n: int, m: 
     assert 0.74 < np.mean(seen) < 0.88
 
 
+def test_an_alarm_that_does_not_ring_assesses_nothing() -> None:
+    rng = np.random.default_rng(4)
+
+    def people(n: int) -> pl.DataFrame:
+        return pl.DataFrame({"x": rng.normal(size=n), "y": rng.normal(size=n), "z": rng.choice(list("abc"), n)})
+
+    original, other = people(300), people(300)
+    found = gh.assess(original, other, measures=["pmse", "exact_copies"])
+    assert found.threats["copying"].status == "not_assessed" and "No holdout" in found.threats["copying"].sentence
+    copied = gh.assess(original, original, measures=["pmse"])
+    assert copied.threats["copying"].status in ("warn", "fail") and copied.threats["copying"].decided_by == ("pmse",)
+
+
 def test_a_holdout_of_a_few_people_does_not_pass_copying() -> None:
     rng = np.random.default_rng(3)
 
