@@ -253,7 +253,7 @@ def _result(judged: Judged, reader: Reader) -> Content:
         "verdict": judged.status if judged.status in ("pass", "warn", "fail") else None,
         "value": value,
         "shown": instead,
-        "baseline": result.baseline,
+        "baseline": None if hidden else result.baseline,
         "excess": None if hidden else result.excess,
         "holdout": None if hidden else result.holdout,
         "interval": None if hidden or result.interval is None else list(result.interval),

@@ -79,7 +79,7 @@ def test_levels_hold_for_all_threats_together(only_fakes: object, p: float, verd
     assert found.results["membership_test"].verdict == found.judgement_of("membership_test").status == verdict
     if verdict == "fail":
         assert found.threats["membership"].decided_by == ("membership_test",) and found.exit_code == 1
-        assert "About 40 people more than expected" in found.threats["membership"].sentence
+        assert "About 40 people more than expected by Membership test" in found.threats["membership"].sentence
         assert "membership" in found.headline
 
 
@@ -244,6 +244,52 @@ def test_a_leak_of_the_detection_limit_is_seen_in_four_of_five_cases(n: int, m: 
         exchange_counts(rng.binomial(n, q + limit * (1 - q)), n, rng.binomial(m, q), m).p < 0.01 for _ in range(500)
     ]
     assert 0.74 < np.mean(seen) < 0.88
+
+
+def _mixed(rng: np.random.Generator, n: int) -> pl.DataFrame:
+    return pl.DataFrame({"x": rng.normal(size=n), "y": rng.normal(size=n).round(2), "z": rng.choice(list("abc"), n)})
+
+
+def test_a_few_people_held_out_do_not_hide_copies() -> None:
+    """Without strangers 20 verbatim copies of 300 are called; a holdout of 6 or 25 must not undo that."""
+    rng = np.random.default_rng(5)
+    original, other, held = _mixed(rng, 300), _mixed(rng, 300), _mixed(rng, 300)
+    copied = pl.concat([original[:20], other[20:]])
+    for holdout in (None, held[:6], held[:25], held):
+        assert gh.assess(original, copied, holdout=holdout, measures=["exact_copies"]).verdict == "fail"
+        clean = gh.assess(original, other, holdout=holdout, measures=["exact_copies"])
+        assert clean.threats["copying"].status in ("pass", "not_assessed")
+
+
+def test_a_loss_of_utility_is_no_reason_to_speak_of_copies() -> None:
+    rng = np.random.default_rng(6)
+    original = _mixed(rng, 400).with_columns(w=pl.col("x") + 0.1 * pl.col("y"))
+    apart = original.select(pl.all().shuffle(seed=1))
+    found = gh.assess(original, apart, measures=["pmse"])
+    assert found.results["pmse"].null is not None and found.results["pmse"].null.lost
+    assert not any("similar" in r.text for r in found.recommendations)
+
+
+def test_a_policy_that_judges_leaks_asks_for_every_threat(only_fakes: object) -> None:
+    fake("only", "attribute", 0.03, limit=LEAK_LIMIT, evidence={"p_value": 0.4, **_people(30, 20)})
+    found = gh.assess(*tables(), policy=gh.Policy.from_dict({"name": "mine", "leak": {}}))
+    assert found.verdict == "incomplete" and found.exit_code == 3
+
+
+def test_another_policy_forgets_the_rules_of_the_first(only_fakes: object) -> None:
+    fake("risk", "identity", 0.5)
+    rule = {"rule": [{"measure": "risk", "statistic": "value", "fail": 0.9}]}
+    assert gh.assess(*tables(), policy=gh.Policy.from_dict(rule)).under(None).verdict == gh.assess(*tables()).verdict
+
+
+def test_a_row_paired_release_gets_no_advice_about_what_does_not_apply() -> None:
+    rng = np.random.default_rng(7)
+    original = _mixed(rng, 200)
+    coarser = original.with_columns(pl.col("x").round(0))
+    found = gh.assess(original, coarser, keys=["z"], target="y", row_paired=True, measures="fast")
+    said = {found.results[r.measure].measure.threat for r in found.recommendations if r.measure in found.results}
+    assert not said & {"copying", "membership"}
+    assert "<skipped" in found.to_junit()
 
 
 def test_an_alarm_that_does_not_ring_assesses_nothing() -> None:

@@ -115,8 +115,9 @@ def exact_copies(
     somebody with rare values, far from everybody, weighs most. Labels of members and strangers (of whole clusters,
     where the pair has them) are exchanged; the p value is the share of assignments whose difference of mean scores is
     at least the one seen.
-    Without a holdout, released records that equal an original are compared with originals that equal another one,
-    weighed alike, as long as at most one original in five does.
+    Released records that equal an original are also compared with originals that equal another one, weighed alike, as
+    long as at most one original in five does. Without a holdout that test stands alone; beside one, the p value is the
+    smaller of the exchange test's and ten times this one, because a holdout of a few people cannot tell much.
 
     References
     ----------
@@ -140,7 +141,7 @@ def exact_copies(
         confidence=confidence,
         random_state=random_state,
         name="exact_copies",
-        alone=_chance_without_holdout(pair, columns, missing, random_state),
+        alone=_chance_of_equals(pair, columns, missing, random_state),
     )
 
 
@@ -246,6 +247,11 @@ def _result(
     shown, exposed, tested = against_strangers(
         pair, (members, strangers), people.split(scores), reachable, confidence, random_state, name
     )
+    if tested is not None and alone is not None:
+        # few strangers cannot tell that equal records are no chance, and originals equal to each other can; a tenth of
+        # the level is set aside for that
+        tested = tested._replace(p=min(tested.p, 10 * (1 - alone)))
+        shown["p_value"] = tested.p
     n, hits = len(members), int(members.sum())
     share = hits / n
     reference = "" if tested is None else f", {percent(float(strangers.mean()))} of people never in the data"
@@ -286,17 +292,17 @@ def _result(
     )
 
 
-def _chance_without_holdout(
+def _chance_of_equals(
     pair: Pair, columns: Sequence[str] | None, missing: str, random_state: RandomState
 ) -> float | None:
-    """1 - p of the test without a holdout: do released records equal an original more often than originals equal each
-    other? None with a holdout, where missing values are no values, and where more than one original in five has a twin:
-    there equal records are no sign of copying, and only people never in the data could tell.
+    """1 - p of the test that needs no holdout: do released records equal an original more often than originals equal
+    each other? None where missing values are no values, and where more than one original in five has a twin: there
+    equal records are no sign of copying, and only people never in the data could tell.
 
     A match weighs what it surprises, counted among the other originals on either side. Rows that equal each other are
     one unit, because they are matched or not together.
     """
-    if (pair.has_holdout and pair.n("holdout")) or missing != "level":
+    if missing != "level":
         return None
     chosen = tuple(chosen_columns(pair, columns))
     ids = pair.memo(("row_ids", chosen, None), lambda: row_ids(pair, chosen, None))
@@ -307,9 +313,9 @@ def _chance_without_holdout(
     if twins.mean() > COARSE:
         return None
     surprise = np.zeros(size)
-    surprise[own] = information(pair, chosen)
+    surprise[own] = information(pair, chosen)[: len(own)]
     matched = np.where(tally[released] > 0, weight_of(surprise[released], len(own)), 0.0)
-    met = np.where(twins, weight_of(information(pair, chosen, others=True), len(own)), 0.0)
+    met = np.where(twins, weight_of(information(pair, chosen, others=True)[: len(own)], len(own)), 0.0)
     tested = exchange_scores(
         matched, met, clusters=(released, own + size), random_state=random_state, name="exact_copies without holdout"
     )

@@ -113,6 +113,7 @@ def assess(
         options=plain({name: dict(given) for name, given in wanted.items()}),
         explicit=policy is not None,
         timing=found.timing,
+        measured=found.results,
     )
 
 

@@ -59,6 +59,8 @@ class Assessment:
         What a reader must know about the run.
     measures, seed, options, explicit, timing
         How it was run.
+    measured
+        The results before any policy judged them.
     """
 
     pair: Pair
@@ -76,6 +78,7 @@ class Assessment:
     options: Mapping[str, Any]
     explicit: bool
     timing: dict[str, float] = field(default_factory=dict)
+    measured: Mapping[str, Result] = field(default_factory=dict, repr=False)
     _contents: dict[str, Content] = field(default_factory=dict, repr=False)
 
     # -- verdict -------------------------------------------------------------------------------------------------------
@@ -111,7 +114,10 @@ class Assessment:
             return 1
         if not self.explicit or self.policy.verdict_rule == "riskutility":
             return 3 if self.verdict == "incomplete" else 0
-        open_threat = any(self.threats[name].status == "not_assessed" for name in self.policy.require or ())
+        required = self.policy.require
+        if required is None:  # whoever judges leaks and waives no threat asks for all of them
+            required = THREATS if self.policy.leak is not None else ()
+        open_threat = any(self.threats[name].status == "not_assessed" for name in required)
         return 3 if self.outcomes.unmeasured or open_threat else 0
 
     def raise_for_status(self) -> Assessment:
@@ -152,7 +158,7 @@ class Assessment:
             With the same results, judged anew.
         """
         chosen = Policy.of(policy).validated(all_measures())
-        made = decision(self.pair, chosen, self.results)
+        made = decision(self.pair, chosen, self.measured or self.results)
         return replace(
             self,
             policy=chosen,
@@ -182,7 +188,10 @@ class Assessment:
 
     @cached_property
     def recommendations(self) -> tuple[Recommendation, ...]:
-        return recommend(self.pair, self.judged, self.drivers)
+        beyond = [
+            o for o in self.outcomes.outcomes if o.limit in self.policy.population and o.status in ("warn", "fail")
+        ]
+        return recommend(self.pair, self.judged, self.drivers, {o.limit.measure: o.status for o in beyond})
 
     @cached_property
     def overview(self) -> Content:
@@ -358,6 +367,9 @@ class Assessment:
         str
             One or two sentences.
         """
+        if self.verdict in ("warn", "fail") and self.leading.status != self.verdict:
+            rule = next((o for o in self.outcomes.outcomes if o.status == self.verdict), None)
+            return self.headline if rule is None else f"{self.headline} {self.results[rule.limit.measure].sentence}"
         return f"{self.headline} {self.leading.name.capitalize()}: {self.leading.sentence}"
 
     def __repr__(self) -> str:

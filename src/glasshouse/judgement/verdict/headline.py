@@ -29,7 +29,7 @@ def headline(found: Assessment) -> str:
         limits = [t.detection_limit for t in found.threats.values() if t.status == "pass"]
         known = [limit for limit in limits if limit is not None]
         if known:
-            text += f" A leak about {percent(max(known))} of the people would have been seen in any of them."
+            text += f" A leak of the kinds tested about {percent(max(known))} of the people would have been seen."
     if found.verdict == "incomplete" and found.at_least:
         text += " What was assessed already calls for review."
     left = [t for t in found.threats.values() if t.status == "not_applicable"]

@@ -12,7 +12,7 @@ from glasshouse.core.result import Result
 from glasshouse.core.words import SEVERITY, worst
 from glasshouse.judgement.policy.leak import LeakLevels
 from glasshouse.judgement.policy.policy import Policy
-from glasshouse.judgement.verdict.leak import LeakDecision, LeakTest
+from glasshouse.judgement.verdict.leak import NOT_OF_PAIRED, LeakDecision, LeakTest
 
 
 @dataclass(frozen=True)
@@ -121,7 +121,8 @@ def judge(result: Result, policy: Policy, row_paired: bool, leak: LeakDecision |
     elif measure.table == "single" and not row_paired:
         role = "structure"
     else:
-        counts = policy.others == "declared" and measure.threat is not None and status != "no_limit"
+        asked = not (row_paired and measure.threat in NOT_OF_PAIRED)
+        counts = asked and policy.others == "declared" and measure.threat is not None and status != "no_limit"
         role = "decides" if counts and (result.status == "ok" or result.limits) else "informs"
     return Judged(result, measure, status, role, outcomes)
 

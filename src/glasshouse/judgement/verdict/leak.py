@@ -22,6 +22,8 @@ from glasshouse.judgement.policy.leak import LeakLevels
 from glasshouse.judgement.verdict.combination import combined
 
 POWER = 0.8
+# a file whose rows are those of the original is a changed copy by design: nobody asks it these
+NOT_OF_PAIRED = ("membership", "copying")
 
 
 @dataclass(frozen=True)
@@ -126,7 +128,7 @@ def leak_tests(results: Iterable[Result], row_paired: bool = False) -> list[Leak
             tests.append(LeakTest(measure, measure.threat, p, result.exposure, measure.alone))
         elif measure.alarm and result.null is not None and result.null.p_copied is not None:
             tests.append(LeakTest(measure, "copying", result.null.p_copied, None, "warn"))
-    return [t for t in tests if not (row_paired and t.threat in ("membership", "copying"))]
+    return [t for t in tests if not (row_paired and t.threat in NOT_OF_PAIRED)]
 
 
 def decide(tests: Sequence[LeakTest], levels: LeakLevels) -> LeakDecision:
@@ -251,13 +253,15 @@ def sentence(found: ThreatLeak, tells_effect: bool = True) -> str:
     text = f"{found.finding[0].upper()}{found.finding[1:]} ({found.rule})."
     if found.status == "pass":
         if found.detection_limit is not None:
-            text += f" One that exposes {percent(found.detection_limit)} of the people would have been seen."
+            limit = percent(found.detection_limit)
+            text += f" Of the kinds these tests look for, one that exposes {limit} of the people would have been seen."
         return text
     if tells_effect and found.seen is not None and found.interval is not None and found.seen.share > 0:
         low, high = (max(round(end), 0) for end in found.interval)
         about = max(round(found.seen.people), 1)
+        by = "" if found.shown_by is None else f" by {found.shown_by.measure.title}"
         text += (
-            f" About {about:,} {plural(about, 'person', 'people')} more than expected "
+            f" About {about:,} {plural(about, 'person', 'people')} more than expected{by} "
             f"({round(found.effect or 0):,} of 1,000, {low:,} to {high:,})."
         )
     if tells_effect and found.tolerated is not None:

@@ -213,16 +213,17 @@ def _too_little(leak: ThreatLeak, policy: Policy) -> str | None:
     if leak.status == "fail":
         return None
     limit = leak.detection_limit
-    if limit is None or limit > BLIND:
+    if leak.status == "pass" and (limit is None or limit > BLIND):
         return (
             f"a leak about {percent(BLIND, 0)} of the people would have been missed; a larger holdout (20 to 50 % of "
             "the records, set aside before synthesis) can tell"
         )
     asked = None if policy.leak is None else policy.leak.must_detect(leak.threat)
-    if asked is not None and limit > asked:
+    if asked is not None and (limit is None or limit > asked):
+        least = "more than half" if limit is None else percent(limit)
         return (
-            f"a leak must expose {percent(limit)} of the people to be seen, and the policy asks that one of "
-            f"{percent(asked)} is; use a larger holdout"
+            f"a leak must expose {least} of the people to be seen, and the policy asks that one of {percent(asked)} is; "
+            "use a larger holdout"
         )
     return None
 

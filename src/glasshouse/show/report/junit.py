@@ -14,9 +14,10 @@ def render(content: Content) -> str:
     policy = content["policy"]
     cases = [_case("rule", o["rule"], o["status"], o["comparison"], o["why"]) for o in content["outcomes"]]
     # a policy that names no threats is judged by its rules alone; an open threat is then skipped, not an error
-    must = not policy["explicit"] or policy["require"] is not None
+    must = not policy["explicit"] or policy["require"] is not None or policy["leak"] is not None
     for name, t in content["threats"].items():
-        status = "skipped" if t["status"] == "not_assessed" and not (must and t["required"]) else t["status"]
+        waived = t["status"] == "not_assessed" and not (must and t["required"])
+        status = "skipped" if waived or t["status"] == "not_applicable" else t["status"]
         cases.append(_case("threat", name, status, t["sentence"], t["worst"] or ""))
     failures = sum("<failure" in c for c in cases)
     errors = sum("<error" in c for c in cases)
