@@ -188,10 +188,8 @@ class Assessment:
 
     @cached_property
     def recommendations(self) -> tuple[Recommendation, ...]:
-        beyond = [
-            o for o in self.outcomes.outcomes if o.limit in self.policy.population and o.status in ("warn", "fail")
-        ]
-        return recommend(self.pair, self.judged, self.drivers, {o.limit.measure: o.status for o in beyond})
+        broken = {o.limit.measure: o.status for o in self.outcomes.outcomes if o.limit in self.policy.population}
+        return recommend(self.pair, self.judged, self.drivers, broken)
 
     @cached_property
     def overview(self) -> Content:

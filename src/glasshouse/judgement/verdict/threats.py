@@ -222,8 +222,8 @@ def _too_little(leak: ThreatLeak, policy: Policy) -> str | None:
     if asked is not None and (limit is None or limit > asked):
         least = "more than half" if limit is None else percent(limit)
         return (
-            f"a leak must expose {least} of the people to be seen, and the policy asks that one of {percent(asked)} is; "
-            "use a larger holdout"
+            f"a leak must expose {least} of the people to be seen, and the policy asks that one of {percent(asked)} "
+            "is; use a larger holdout"
         )
     return None
 
