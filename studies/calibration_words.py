@@ -6,11 +6,11 @@ LEVELS = [
     "## The levels",
     "",
     "All tests of a threat are combined (Cauchy, measures of one group counting once), then the threats. FAIL "
-    "below 0.01, warn below 0.05. At 0.10, the first proposal, one clean release in eight was warned about (12 % "
-    "of 163 runs on other seeds), and hardly a planted leak more was seen, because leaks that are seen at all are"
-    " seen with p values far below. Tests made for few copies warn on their own below 0.05, because a combination"
-    " of twenty tests drowns ten people; verbatim copies of people unlike anybody else, and published "
-    "identifiers, fail on their own below 0.01.",
+    "below 0.01, warn below 0.05. Tests made for few copies warn on their own below 0.025, because a combination "
+    "of twenty tests drowns ten people; verbatim copies of people unlike anybody else, and published identifiers,"
+    " warn on their own below 0.05 and fail below 0.01. The first proposal was 0.10 for the combination and 0.05 "
+    "for a copy test: on 389 clean releases of other seeds that warned about 14 %, the present levels about 8 %, "
+    "and hardly a planted leak more was seen, because leaks that are seen at all have p values far below.",
     "",
 ]
 WHY_UNSEEN = [

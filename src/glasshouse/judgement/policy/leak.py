@@ -1,7 +1,7 @@
 """The leak section of a policy: at which levels a leak counts as shown, how large one may be, what must be visible.
 
 A policy file writes it as a table, ``[leak]``, with ``fail = 0.01`` (combined p value below which the release fails),
-``warn = 0.05`` (... is warned about), ``copy_warn = 0.05`` (level of a copy test on its own), ``tolerance = 5``
+``warn = 0.05`` (... is warned about), ``copy_warn = 0.025`` (level of a copy test on its own), ``tolerance = 5``
 (members exposed beyond strangers, of 1,000, up to which a leak that is shown only warns) and ``detects = 0.10`` (share
 of members: a threat whose tests would have missed a leak of this size is not assessed).
 """
@@ -29,8 +29,8 @@ class LeakLevels:
     fail, warn
         Levels of the combined exchange tests: over the measures of a threat, then over the threats.
     copy_warn
-        Level at which a test made for few copies warns on its own. The test for verbatim copies fails on its own at
-        ``fail``, whatever the tolerance.
+        Level at which a test made for few copies warns on its own. The tests for verbatim copies and published
+        identifiers warn on their own at ``warn`` and fail at ``fail``, whatever the tolerance.
     tolerance
         Members exposed beyond strangers, of 1,000. A leak that is shown but surely not larger warns.
     detects
@@ -42,7 +42,7 @@ class LeakLevels:
 
     fail: float = 0.01
     warn: float = 0.05
-    copy_warn: float = 0.05
+    copy_warn: float = 0.025
     tolerance: float = 5.0
     detects: float | Mapping[str, float] | None = None
     why: str = ""

@@ -58,7 +58,7 @@ class Judged:
     def limits(self) -> str:
         """What decides about it, as a phrase."""
         if self.test is not None and self.levels is not None and not self.ruled:
-            warn = self.levels.copy_warn if self.test.alone else self.levels.warn
+            warn = self.levels.copy_warn if self.test.alone == "warn" else self.levels.warn
             with_others = "" if self.test.alone else ", together with the other tests"
             return f"p >= {warn:g} (warn), {self.levels.fail:g} (fail){with_others}"
         found = self.decided_by

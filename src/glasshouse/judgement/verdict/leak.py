@@ -167,8 +167,13 @@ def _level(p: float, warn: float, fail: float) -> str:
 
 
 def _alone(test: LeakTest, levels: LeakLevels) -> str:
-    """What a test says by itself: copy tests at their own level."""
-    return _level(test.p, levels.copy_warn if test.alone else levels.warn, levels.fail)
+    """What a test says by itself."""
+    return _level(test.p, _own_level(test, levels), levels.fail)
+
+
+def _own_level(test: LeakTest, levels: LeakLevels) -> float:
+    """The level at which a test warns by itself: there are several tests for few copies, so each has a smaller one."""
+    return levels.copy_warn if test.alone == "warn" else levels.warn
 
 
 def _less_grave(one: str, other: str) -> str:
@@ -195,7 +200,7 @@ def _threat(
         alone = "pass" if single is None else "fail"
     limit = _detection_limit(tests, levels, threats)
     if single is not None:
-        level = levels.fail if alone == "fail" else levels.copy_warn
+        level = levels.fail if alone == "fail" else _own_level(single, levels)
         rule = f"{single.measure.title} alone: {spoken_p(single.p)}, below {level:g}"
         decided = (single.name, *(t.name for t in ordered if t is not single and t.p < level))
         return ThreatLeak(name, tuple(ordered), p, alone, rule, decided, True, _effect(ordered, decided), limit)
@@ -219,7 +224,7 @@ def _threat(
 def _fires_alone(test: LeakTest, levels: LeakLevels, status: str) -> bool:
     if status == "fail":
         return test.alone == "fail" and test.p < levels.fail
-    return bool(test.alone) and test.p < levels.copy_warn
+    return bool(test.alone) and test.p < _own_level(test, levels)
 
 
 def _effect(tests: Sequence[LeakTest], decided: Sequence[str]) -> LeakTest | None:
@@ -243,7 +248,7 @@ def _detection_limit(tests: Sequence[LeakTest], levels: LeakLevels, threats: int
         level = levels.warn / (threats * len(groups) * len(group))
         for test in group:
             if test.exposure is not None:
-                own = max(level, levels.copy_warn) if test.alone else level
+                own = max(level, _own_level(test, levels)) if test.alone else level
                 limits.append(detection_limit(test.exposure, own, POWER))
     return min((limit for limit in limits if limit is not None), default=None)
 
