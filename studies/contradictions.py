@@ -94,34 +94,21 @@ def _sentences(found: Any) -> list[str]:
 
 
 def _advice(found: Any) -> list[str]:
-    """The first advice is about the finding with the strongest evidence; copies come first."""
+    """Published names and copies come first, then the gravest threat."""
     alarmed = {t.name: t for t in found.threats.values() if t.status in ("warn", "fail")}
     advice = [r for r in found.recommendations if r.status in ("warn", "fail")]
     if not alarmed or not advice:
         return [] if not alarmed else ["something warns or fails, and nothing is advised"]
     first = advice[0]
-    result = found.results.get(first.measure)
-    about = None if result is None or result.measure is None else result.measure.threat
-    if about is None:  # a finding of its own, such as published names
+    measure = found.results[first.measure].measure
+    if measure.alone == "fail" or measure.side == "utility":  # published names, verbatim copies, a copy alarm
         return []
     gravest = {t.name for t in alarmed.values() if t.status == worst(t.status for t in alarmed.values())}
-    if "copying" in gravest:
-        wanted = {"copying"}
-    else:
-        ps = {name: _p(found, alarmed[name]) for name in gravest}
-        least = min(ps.values())
-        wanted = {name for name, p in ps.items() if p <= least}
-    if about not in wanted:
-        return [f"first advice is about {about} ({first.measure}), the strongest finding about {' or '.join(wanted)}"]
+    wanted = {"copying"} if "copying" in alarmed else gravest
+    if measure.threat not in wanted:
+        said = " or ".join(sorted(wanted))
+        return [f"first advice is about {measure.threat} ({first.measure}), the strongest finding about {said}"]
     return []
-
-
-def _p(found: Any, threat: Any) -> float:
-    own = getattr(threat, "p_value", None)
-    if own is not None:
-        return float(own)
-    ps = [found.results[name].p_value for name in threat.deciding if name in found.results]
-    return min((float(p) for p in ps if p is not None), default=1.0)
 
 
 def _rows(found: Any) -> list[str]:

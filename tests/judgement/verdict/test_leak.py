@@ -185,7 +185,7 @@ def test_the_same_results_under_another_policy(only_fakes: object) -> None:
     found = gh.assess(*tables())
     assert found.content()["policy"]["name"] != "public"
     assert found.under("public").content()["policy"]["name"] == "public", "what was shown before is not shown again"
-    assert found.verdict == "warn" and found.under(_policy(fail=0.05)).verdict == "fail"
+    assert found.verdict == "warn" and found.under(_policy(fail=0.02)).verdict == "fail"
     assert found.under("public").policy.name == "public" and found.verdict == "warn"
 
 
