@@ -7,7 +7,7 @@ from itertools import combinations
 import numpy as np
 import pytest
 
-from glasshouse.engines.exchange import exchange_counts, exchange_flags, exchange_scores
+from glasshouse.engines.exchange import exchange, exchange_counts, exchange_scores
 
 
 def enumerated(sums: np.ndarray, sizes: np.ndarray, members: int, seen: float) -> float:
@@ -44,7 +44,7 @@ def test_clusters_are_exchanged_whole(seed: int) -> None:
 
 def test_flags_agree_with_the_exact_test() -> None:
     members, strangers = np.arange(400) < 31, np.arange(300) < 12
-    exact = exchange_flags(members, strangers)
+    exact = exchange(members, strangers)
     dealt = exchange_scores(members.astype(float), strangers.astype(float))
     assert dealt.p == pytest.approx(exact.p, abs=0.01) and dealt.difference == pytest.approx(exact.difference)
     assert exchange_counts(3, 3, 0, 3).p == pytest.approx(1 / 20)

@@ -12,6 +12,7 @@ import polars as pl
 import pytest
 
 import glasshouse as gh
+from glasshouse.core.plain import P_BOUNDS
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
 
@@ -74,3 +75,30 @@ def test_a_difference_of_a_few_people_is_not_told_outside() -> None:
     assert found.content("internal")["threats"]["copying"]["effect"] == pytest.approx(147.5)
     assert found.content("external")["threats"]["copying"]["effect"] is None
     assert found.content("external")["threats"]["copying"]["comparison"] == ""
+
+
+def test_what_leaves_does_not_give_counts_back() -> None:
+    """Three copies in 300: the exact p value, C(300, 3) / C(600, 3), says three, and a detection limit says how many
+    strangers are exposed."""
+    rng = np.random.default_rng(1)
+
+    def table(n: int) -> pl.DataFrame:
+        return pl.DataFrame({"x": rng.normal(size=n), "y": rng.normal(size=n), "z": rng.choice(["a", "b"], n)})
+
+    original, holdout = table(300), table(300)
+    released = pl.concat([original[:3], table(297)])
+    names = ["identical", "exact_copies", "near_copies", "domias", "linkability"]
+    found = gh.assess(original, released, holdout=holdout, measures=names)
+    outside = found.content("external")
+    exact = [t.p for leak in found.leak.threats.values() for t in leak.tests]
+    exact += [r.p_value for r in found.results.values() if r.p_value is not None]
+    text = json.dumps(outside)
+    for p in exact:
+        if 1e-4 < p < 0.5:
+            assert repr(float(p))[:7] not in text
+    told = [r["p_value"] for r in outside["results"].values()] + [t["p_value"] for t in outside["threats"].values()]
+    assert {p for p in told if p is not None} <= {*P_BOUNDS, 1.0}
+    assert all(r["comparison"] in ("p >= 0.1", "") or "p <" in r["comparison"] for r in outside["results"].values())
+    limits = [t["detection_limit"] for t in outside["threats"].values() if t["detection_limit"] is not None]
+    assert limits and all(f"{limit:.0e}"[0] in "125" and limit == float(f"{limit:.0e}") for limit in limits)
+    assert not any(k.startswith("p_") for r in outside["results"].values() for k in r["details"])

@@ -6,7 +6,6 @@ difference, the labels are exchangeable, whatever ties the scores together.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -42,25 +41,6 @@ def exchange_counts(successes: float, n: int, control: float, m: int, confidence
     p = float(min(hypergeom.sf(k - 1, n + m, k + j, n), 1.0))
     interval = difference_of_shares(successes, n, control, m, confidence)
     return Exchange(Counts(successes, n, control, m), successes / n - control / m, interval, p)
-
-
-def exchange_flags(
-    members: np.ndarray, strangers: np.ndarray, confidence: float = 0.95, clusters: Sequence[np.ndarray] = ()
-) -> Exchange:
-    """Original against holdout people with the same yes/no outcome: difference, its interval, and a one-sided p.
-
-    Where an outcome also depends on the other originals, the symmetry of the labels is broken: ``clusters`` (of
-    members, then strangers) then widen the test.
-    """
-    k, n, j, m = int(members.sum()), len(members), int(strangers.sum()), len(strangers)
-    found = exchange_counts(k, n, j, m, confidence)
-    if not clusters or k / n <= j / m:
-        return found
-    influence = np.concatenate([(members - k / n) / n, (j / m - strangers) / m])
-    widest = max(float((np.bincount(ids, weights=influence) ** 2).sum()) for ids in clusters)
-    if widest <= 0:
-        return found
-    return found._replace(p=max(found.p, upper_tail((k / n - j / m) / float(np.sqrt(widest)))))
 
 
 def exchange(

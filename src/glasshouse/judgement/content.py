@@ -7,7 +7,7 @@ holds figures about groups of the original; for an external audience it passes t
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, Protocol
 
 from glasshouse.catalogue import sections
@@ -16,10 +16,12 @@ from glasshouse.core.evidence import Exposure
 from glasshouse.core.limits import Outcome
 from glasshouse.core.measure import AnyMeasure
 from glasshouse.core.plain import Content
+from glasshouse.core.plain import p_value as spoken_p
 from glasshouse.core.result import Result
 from glasshouse.core.words import QUESTIONS
 from glasshouse.judgement.distributions import distributions
 from glasshouse.judgement.redaction import Redactor
+from glasshouse.judgement.verdict.headline import headline
 from glasshouse.judgement.verdict.leak import sentence as leak_sentence
 from glasshouse.judgement.verdict.threats import limit_sentence
 
@@ -51,6 +53,9 @@ class Reader(Protocol):
     def replicates(self, result: Result) -> list[Content]: ...
     def tells_leak(self, result: Result) -> bool: ...
     def columns(self, result: Result) -> dict[str, Content]: ...
+    def p(self, p: float) -> float: ...
+    def p_words(self, p: float) -> str: ...
+    def size(self, share: float) -> float: ...
 
 
 class Insider:
@@ -82,6 +87,15 @@ class Insider:
 
     def tells_leak(self, result: Result) -> bool:
         return True
+
+    def p(self, p: float) -> float:
+        return p
+
+    def p_words(self, p: float) -> str:
+        return spoken_p(p)
+
+    def size(self, share: float) -> float:
+        return share
 
     def columns(self, result: Result) -> dict[str, Content]:
         return {
@@ -116,11 +130,11 @@ def content(assessment: Assessment, audience: str) -> Content:
         "audience": audience,
         "verdict": assessment.verdict,
         "at_least": assessment.at_least,
-        "headline": assessment.headline,
+        "headline": headline(assessment, reader.p_words, reader.size),
         "covers": COVERS,
         "leading": assessment.leading.name,
         "exit_code": assessment.exit_code,
-        "p_value": None if assessment.leak is None else assessment.leak.p_value,
+        "p_value": _told(reader.p, None if assessment.leak is None else assessment.leak.p_value),
         "threats": {name: _threat(t, assessment, reader) for name, t in assessment.threats.items()},
         "population": _population(assessment, reader),
         "policy": {**assessment.policy.to_dict(), "explicit": assessment.explicit},
@@ -154,10 +168,10 @@ def _threat(threat: Threat, assessment: Assessment, reader: Reader) -> Content:
         "question": QUESTIONS[threat.name],
         "worst": threat.worst,
         "sentence": _sentence(threat, assessment, reader, told),
-        "p_value": threat.p_value,
+        "p_value": _told(reader.p, threat.p_value),
         "effect": threat.effect if told else None,
         "interval": list(threat.interval) if told and threat.interval is not None else None,
-        "detection_limit": threat.detection_limit,
+        "detection_limit": _told(reader.size, threat.detection_limit),
         "decided_by": list(threat.decided_by),
         "limit": _limit(threat, assessment),
         "comparison": _comparison(threat, assessment, reader, told),
@@ -176,7 +190,8 @@ def _sentence(threat: Threat, assessment: Assessment, reader: Reader, told: bool
     if threat.leak is None or not threat.by_leak:
         tells = bool(_comparison(threat, assessment, reader, told))
         return f"{limit_sentence(assessment.judgement_of(threat.worst), tells)} {own}"
-    return f"{leak_sentence(threat.leak, told)} {'' if threat.status == 'pass' else own}".rstrip()
+    said = leak_sentence(threat.leak, told, reader.p_words, reader.size)
+    return said if threat.status == "pass" else f"{said} {own}"
 
 
 def _limit(threat: Threat, assessment: Assessment) -> str:
@@ -193,7 +208,7 @@ def _comparison(threat: Threat, assessment: Assessment, reader: Reader, told: bo
     if name is None:
         return ""
     if threat.by_leak and threat.leak is not None:
-        return threat.leak.rule if told else ""
+        return threat.leak.rule_in(reader.p_words) if told else ""
     if reader.value(assessment.results[name])[1] is not None:
         return ""
     judged = assessment.judgement_of(name)
@@ -259,16 +274,14 @@ def _result(judged: Judged, reader: Reader) -> Content:
         "interval": None if hidden or result.interval is None else list(result.interval),
         "difference": None if untold else result.difference,
         "difference_interval": None if untold or not result.difference_interval else list(result.difference_interval),
-        "p_value": result.p_value,
+        "p_value": _told(reader.p, result.p_value),
         "exposure": None if untold or result.exposure is None else _exposure(result.exposure),
         "utility": result.utility,
         "columns": reader.columns(result),
         "sentence": reader.sentence(result),
         "reason": reader.text(result.reason),
         "limits": judged.limits,
-        "comparison": ""
-        if hidden or _tells_too_much(judged.decided_by, result, reader)
-        else reader.text(judged.comparison),
+        "comparison": _seen(judged, reader, hidden),
         "direction": f"{measure.better} is better",
         "unit": measure.unit,
         "is_share": measure.is_share,
@@ -282,6 +295,18 @@ def _result(judged: Judged, reader: Reader) -> Content:
         "settings": {"options": options},
         "replicates": reader.replicates(result),
     }
+
+
+def _told(tell: Callable[[float], float], figure: float | None) -> float | None:
+    return None if figure is None else tell(figure)
+
+
+def _seen(judged: Judged, reader: Reader, hidden: bool) -> str | None:
+    """What decided about one result, in words; the p value of a test as the reader may know it."""
+    if judged.test is not None and not judged.ruled:
+        return reader.p_words(judged.test.p)
+    too_much = hidden or _tells_too_much(judged.decided_by, judged.result, reader)
+    return "" if too_much else reader.text(judged.comparison)
 
 
 def _exposure(found: Exposure) -> Content:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from glasshouse.core.plain import Content, percent
+from glasshouse.core.plain import Content, p_below, p_bound, percent
 from glasshouse.core.result import Result
 from glasshouse.judgement.figures import figure as written
 
@@ -142,6 +142,19 @@ class Redactor:
             for name, c in result.columns.items()
         }
 
+    def p(self, p: float) -> float:
+        """The level a p value lies below: an exact one gives the counts behind it back."""
+        return p_bound(p)
+
+    def p_words(self, p: float) -> str:
+        """The same in words."""
+        return p_below(p)
+
+    def size(self, share: float) -> float:
+        """A detection limit, rounded up to 1, 2 or 5 times a power of ten: it follows from the share of strangers
+        exposed."""
+        return next(step * 10.0**power for power in range(-6, 1) for step in (1, 2, 5) if step * 10.0**power >= share)
+
     def text(self, text: str | None) -> str | None:
         """A reason, a warning or a note, unless it names values of the data."""
         if text is None or not (self.holds_label(text) or self.holds_number(text)):
@@ -182,7 +195,12 @@ class Redactor:
         kept = {
             k: f"<{self.min_count}" if _counts(k) and self._few(v) else self._clean(v, result)
             for k, v in result.details.items()
-            if k not in private and k not in settings and k not in RELEASES and not self._is_label(k)
+            if k not in private
+            and k not in settings
+            and k not in RELEASES
+            and not self._is_label(k)
+            # a p value gives the counts behind it back; its level stands beside the figure
+            and not (k.startswith("p_") or k == "p")
         }
         return {k: v for k, v in kept.items() if v is not None}
 

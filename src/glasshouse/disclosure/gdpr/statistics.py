@@ -31,17 +31,12 @@ CITE = (
     "PoPETs"
 )
 OVERWHELMING = 0.5
-LIMIT = Limit(
-    "difference_upper",
-    warn=0.05,
-    fail=0.10,
-    why="glasshouse default on the upper end of attack minus control; a fail needs a lower end above 0",
+LEAK = replace(
+    LEAK_LIMIT,
     without_holdout=Limit(
         "over_naive", fail=OVERWHELMING, passes=False, why="more than knowledge about the population explains"
     ),
 )
-# The same without a holdout; with one, members and strangers are exchanged.
-LEAK = replace(LEAK_LIMIT, without_holdout=LIMIT.without_holdout)
 LEVEL = 0.05
 _ONE_SD = 0.6826894921370859  # the confidence whose interval reaches one standard deviation to either side
 NO_CONTROL = (

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING
 
+from glasshouse.core.plain import p_value as spoken_p
 from glasshouse.core.plain import percent
 from glasshouse.core.words import SEVERITY, plural, spoken
+from glasshouse.judgement.verdict.leak import Spoken
 from glasshouse.judgement.verdict.threats import Threat
 
 if TYPE_CHECKING:
@@ -20,16 +22,16 @@ HEADLINES = {
 }
 
 
-def headline(found: Assessment) -> str:
-    """The verdict in plain words, with what decided it."""
+def headline(found: Assessment, say: Spoken = spoken_p, size: Callable[[float], float] = float) -> str:
+    """The verdict in plain words, with what decided it; ``say`` and ``size`` tell a p value and a detection limit."""
     text = HEADLINES[found.verdict]
     if found.verdict in ("warn", "fail"):
-        text += f" {_why(found)}"
+        text += f" {_why(found, say)}"
     if found.verdict == "pass":
         limits = [t.detection_limit for t in found.threats.values() if t.status == "pass"]
         known = [limit for limit in limits if limit is not None]
         if known:
-            text += f" A leak of the kinds tested about {percent(max(known))} of the people would have been seen."
+            text += f" A leak of the kinds tested about {percent(size(max(known)))} of the people would have been seen."
     if found.verdict == "incomplete" and found.at_least:
         text += " What was assessed already calls for review."
     left = [t for t in found.threats.values() if t.status == "not_applicable"]
@@ -41,13 +43,13 @@ def headline(found: Assessment) -> str:
     return text
 
 
-def _why(found: Assessment) -> str:
+def _why(found: Assessment, say: Spoken) -> str:
     """What decided: the rule that fired, of the gravest threat or of the policy."""
     if found.policy.verdict_rule == "riskutility":
         return "by the rule of riskutility 0.1.0."
     leading = found.leading
     if leading.status == found.verdict and leading.leak is not None and leading.by_leak:
-        return f"{leading.leak.finding} ({leading.name}: {leading.leak.rule})."
+        return f"{leading.leak.finding} ({leading.name}: {leading.leak.rule_in(say)})."
     if leading.status == found.verdict:
         return f"{leading.name}, by the limit on {spoken(leading.decided_by)}."
     rule = next(o for o in found.outcomes.outcomes if o.status == found.verdict)

@@ -7,8 +7,9 @@ seen, the detection limit says how large a leak would have been.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import TypeAlias
 
 from glasshouse.core.evidence import Exposure
 from glasshouse.core.intervals import Interval
@@ -21,6 +22,7 @@ from glasshouse.engines.exchange import detection_limit
 from glasshouse.judgement.policy.leak import LeakLevels
 from glasshouse.judgement.verdict.combination import combined
 
+Spoken: TypeAlias = Callable[[float], str]
 POWER = 0.8
 # a file whose rows are those of the original is a changed copy by design: nobody asks it these
 NOT_OF_PAIRED = ("membership", "copying")
@@ -51,9 +53,9 @@ class LeakTest:
 class ThreatLeak:
     """The leak axis of one threat.
 
-    ``status`` is pass, warn or fail; ``rule`` says in words which rule gave it, ``tolerated`` the largest leak that is
-    not excluded where one is shown and tolerable, of 1,000. ``effect`` and ``interval`` are members
-    exposed beyond strangers, of 1,000; ``detection_limit`` is the smallest share of members whose exposure would have
+    ``status`` is pass, warn or fail; ``rule_in`` says in words which rule gave it, ``tolerated`` is the largest leak
+    not excluded where one is shown and tolerable, of 1,000. ``effect`` and ``interval`` are members exposed beyond
+    strangers, of 1,000; ``detection_limit`` is the smallest share of members whose exposure would have
     been seen with 80 % power, None when even a leak about everybody would not.
     """
 
@@ -61,7 +63,7 @@ class ThreatLeak:
     tests: tuple[LeakTest, ...]
     p_value: float
     status: str
-    rule: str
+    rule_in: Callable[[Spoken], str]
     decided_by: tuple[str, ...]
     decided_alone: bool
     shown_by: LeakTest | None
@@ -74,6 +76,11 @@ class ThreatLeak:
         if self.tolerated is not None:
             return "a leak is shown, and tolerable"
         return {"pass": "no leak was seen", "warn": "a leak is likely", "fail": "a leak is shown"}[self.status]
+
+    @property
+    def rule(self) -> str:
+        """The rule that gave the status, with its p value."""
+        return self.rule_in(spoken_p)
 
     @property
     def seen(self) -> Exposure | None:
@@ -199,26 +206,35 @@ def _threat(
     else:
         alone = "pass" if single is None else "fail"
     limit = _detection_limit(tests, levels, threats)
+    count = f"{len(tests)} {plural(len(tests), 'test')}"
     if single is not None:
         level = levels.fail if alone == "fail" else _own_level(single, levels)
-        rule = f"{single.measure.title} alone: {spoken_p(single.p)}, below {level:g}"
+        title, own = single.measure.title, single.p
+
+        def by_itself(say: Spoken) -> str:
+            return f"{title} alone: {say(own)}, below {level:g}"
+
         decided = (single.name, *(t.name for t in ordered if t is not single and t.p < level))
-        return ThreatLeak(name, tuple(ordered), p, alone, rule, decided, True, _effect(ordered, decided), limit)
+        return ThreatLeak(name, tuple(ordered), p, alone, by_itself, decided, True, _effect(ordered, decided), limit)
     if status == "pass":
-        rule = f"{spoken_p(p)} over {len(tests)} {plural(len(tests), 'test')}"
-        rule += f", not below {levels.warn:g}"
-        if p < levels.warn:
-            rule += f" when all threats are looked at together ({spoken_p(overall)})"
-        return ThreatLeak(name, tuple(ordered), p, status, rule, (), False, _effect(ordered, ()), limit)
-    level = levels.fail if status == "fail" else levels.warn
-    decided = tuple(t.name for t in ordered if t.p < level)
-    rule = f"{spoken_p(p)} over {len(tests)} {plural(len(tests), 'test')}, below {level:g}"
+
+        def not_seen(say: Spoken) -> str:
+            together = f" when all threats are looked at together ({say(overall)})" if p < levels.warn else ""
+            return f"{say(p)} over {count}, not below {levels.warn:g}{together}"
+
+        return ThreatLeak(name, tuple(ordered), p, status, not_seen, (), False, _effect(ordered, ()), limit)
+    beyond = levels.fail if status == "fail" else levels.warn
+
+    def shown(say: Spoken) -> str:
+        return f"{say(p)} over {count}, below {beyond:g}"
+
+    decided = tuple(t.name for t in ordered if t.p < beyond)
     shown_by = _effect(ordered, decided)
     if status == "fail" and shown_by is not None and shown_by.exposure is not None:
         most = 1000 * shown_by.exposure.interval[1]
         if most <= levels.tolerance:
-            return ThreatLeak(name, tuple(ordered), p, "warn", rule, decided, False, shown_by, limit, most)
-    return ThreatLeak(name, tuple(ordered), p, status, rule, decided, False, shown_by, limit)
+            return ThreatLeak(name, tuple(ordered), p, "warn", shown, decided, False, shown_by, limit, most)
+    return ThreatLeak(name, tuple(ordered), p, status, shown, decided, False, shown_by, limit)
 
 
 def _fires_alone(test: LeakTest, levels: LeakLevels, status: str) -> bool:
@@ -253,12 +269,17 @@ def _detection_limit(tests: Sequence[LeakTest], levels: LeakLevels, threats: int
     return min((limit for limit in limits if limit is not None), default=None)
 
 
-def sentence(found: ThreatLeak, tells_effect: bool = True) -> str:
-    """The leak of one threat in words: the rule that fired, how many people, or what would have been seen."""
-    text = f"{found.finding[0].upper()}{found.finding[1:]} ({found.rule})."
+def sentence(
+    found: ThreatLeak, tells_effect: bool = True, say: Spoken = spoken_p, size: Callable[[float], float] = float
+) -> str:
+    """The leak of one threat in words: the rule that fired, how many people, or what would have been seen.
+
+    ``tells_effect``, ``say`` and ``size`` are what the reader may know of a leak's size, a p value, a detection limit.
+    """
+    text = f"{found.finding[0].upper()}{found.finding[1:]} ({found.rule_in(say)})."
     if found.status == "pass":
         if found.detection_limit is not None:
-            limit = percent(found.detection_limit)
+            limit = percent(size(found.detection_limit))
             text += f" Of the kinds these tests look for, one that exposes {limit} of the people would have been seen."
         return text
     if tells_effect and found.seen is not None and found.interval is not None and found.seen.share > 0:

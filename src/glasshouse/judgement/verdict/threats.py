@@ -220,10 +220,9 @@ def _too_little(leak: ThreatLeak, policy: Policy) -> str | None:
         )
     asked = None if policy.leak is None else policy.leak.must_detect(leak.threat)
     if asked is not None and (limit is None or limit > asked):
-        least = "more than half" if limit is None else percent(limit)
         return (
-            f"a leak must expose {least} of the people to be seen, and the policy asks that one of {percent(asked)} "
-            "is; use a larger holdout"
+            f"the policy asks that a leak about {percent(asked)} of the people is seen, and with so few people only a "
+            "larger one is; use a larger holdout"
         )
     return None
 
