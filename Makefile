@@ -50,7 +50,8 @@ JOBS ?= 1
 calibration: $(STAMP)-$(EXTRAS)
 	@$(BIN)/python -m studies.calibration run $(RUNS) --jobs $(JOBS)
 	@$(BIN)/python -m studies.calibration map $(RUNS:.jsonl=.maps.jsonl) --jobs $(JOBS)
-	@$(BIN)/python -m studies.calibration report $(RUNS) --maps $(RUNS:.jsonl=.maps.jsonl)
+	@$(BIN)/python -m studies.calibration best $(RUNS:.jsonl=.best.jsonl) --jobs $(JOBS)
+	@$(BIN)/python -m studies.calibration report $(RUNS) --maps $(RUNS:.jsonl=.maps.jsonl) --best $(RUNS:.jsonl=.best.jsonl)
 
 bench: $(STAMP)-$(EXTRAS)
 	@for file in bench/*.py; do echo "== $$file"; $(BIN)/python $$file; done

@@ -2,11 +2,13 @@
 
     python -m studies.calibration run runs.jsonl [--disclosure-only] [--jobs 1] [--n 1000] [--scale 1.0] ...
     python -m studies.calibration map maps.jsonl [--seeds 5]
-    python -m studies.calibration report runs.jsonl [--maps maps.jsonl]
+    python -m studies.calibration best best.jsonl [--seeds 20]
+    python -m studies.calibration report runs.jsonl [--maps maps.jsonl] [--best best.jsonl]
 
 ``run`` assesses cases (studies/cases.py: a kind of data, a planted leak, a seed) and appends one JSON line per case;
 what the file already holds is skipped, so a study can be stopped and taken up again. ``map`` asks gh.compare which of a
-clean release and leaking ones it recommends. ``report`` turns the lines into docs/calibration.md and
+clean release and leaking ones it recommends. ``best`` asks how much a test could see that knows the population
+(studies/oracle.py). ``report`` turns the lines into docs/calibration.md and
 docs/calibration.svg.
 """
 
@@ -28,6 +30,7 @@ from studies.cases import Case, cases
 from studies.contradictions import contradictions
 from studies.kinds import KINDS, Missing
 from studies.leaks import LEAKS
+from studies.oracle import SHARES, best
 
 PRESETS = ("public", "research", "secure")
 # Runs per kind of data. The clean ones bound the false alarms of every rule, so there are most of them.
@@ -76,6 +79,7 @@ def _threat(threat: Any) -> dict[str, Any]:
         "decided_by": list(threat.decided_by),
         "p_value": threat.p_value,
         "detection_limit": threat.detection_limit,
+        "reach": None if threat.leak is None else threat.leak.reach,
         "effect": threat.effect,
     }
 
@@ -198,7 +202,7 @@ def study(path: Path, work: Callable[[Case], dict[str, Any]], wanted: Iterable[C
 def arguments() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     step = parser.add_subparsers(dest="step", required=True)
-    for name in ("run", "map"):
+    for name in ("run", "map", "best"):
         one = step.add_parser(name)
         one.add_argument("file", type=Path)
         one.add_argument("--n", type=int, default=1000)
@@ -211,10 +215,11 @@ def arguments() -> argparse.ArgumentParser:
             one.add_argument("--scale", type=float, default=1.0, help="factor on the number of runs")
             one.add_argument("--first", action="store_true", help="only the leaks the decision rule is calibrated on")
         else:
-            one.add_argument("--seeds", type=int, default=4)
+            one.add_argument("--seeds", type=int, default=4 if name == "map" else 20)
     report = step.add_parser("report")
     report.add_argument("file", type=Path)
     report.add_argument("--maps", type=Path)
+    report.add_argument("--best", type=Path)
     return parser
 
 
@@ -223,7 +228,10 @@ def main() -> None:
     if asked.step == "report":
         from studies.calibration_report import write
 
-        write(lines(asked.file), lines(asked.maps) if asked.maps else [])
+        write(lines(asked.file), *(lines(path) if path else [] for path in (asked.maps, asked.best)))
+    elif asked.step == "best":
+        wanted = cases(dict.fromkeys(SHARES, asked.seeds), asked.kinds, asked.n, asked.first_seed)
+        study(asked.file, best, wanted, asked.jobs)
     elif asked.step == "map":
         wanted = cases({"clean": asked.seeds}, asked.kinds, asked.n, asked.first_seed)
         study(asked.file, recommended, (replace(case, leak=None) for case in wanted), asked.jobs)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from studies import oracle
 from studies.calibration_words import LEVELS, WHY_UNSEEN
 from studies.kinds import KINDS
 from studies.leaks import LEAKS
@@ -236,14 +237,13 @@ def limits(lines: Sequence[Line]) -> list[str]:
         ("verbatim_5", 0.05),
         ("verbatim_10", 0.1),
     ):
-        groups: dict[bool, list[bool]] = {True: [], False: []}
+        groups: dict[bool | None, list[bool]] = {True: [], False: [], None: []}
         for d in of(lines, leak):
-            limit = stated.get((d["kind"], d["seed"], d["n"]))
-            if limit is not None:
-                status = d["verdicts"]["declared"]["threats"]["copying"]["status"]
-                groups[limit <= size].append(status in ALARMS)
-        seen, unseen = (share(groups[g]) for g in (True, False))
-        counts = [f"{cell(f)} of {0 if f is None else f[2]}" for f in (seen, unseen)]
+            key = (d["kind"], d["seed"], d["n"])
+            if key in stated:
+                status, limit = d["verdicts"]["declared"]["threats"]["copying"]["status"], stated[key]
+                groups[None if limit is None else limit <= size].append(status in ALARMS)
+        counts = [f"{cell(f)} of {0 if f is None else f[2]}" for f in map(share, groups.values())]
         rows.append([LEAKS[leak].words, *counts])
     if not any(value is not None for value in stated.values()):
         return []
@@ -251,9 +251,10 @@ def limits(lines: Sequence[Line]) -> list[str]:
         "## Is the stated detection limit true?",
         "",
         "A clean release states the smallest leak it would have seen with 80 % power. Here a leak of known size was "
-        "planted into the same release: copying warned or failed in so many per cent of the runs.",
+        "planted into the same release: copying warned or failed in so many per cent of the runs. Where hardly anybody "
+        "can be told from others, the assessment says so instead of a limit.",
         "",
-        *table(["planted", "stated limit at most that size", "stated limit above it"], rows),
+        *table(["planted", "stated limit at most that size", "stated limit above it", "none stated"], rows),
     ]
 
 
@@ -327,6 +328,12 @@ def maps(found: Sequence[Line]) -> list[str]:
     ]
 
 
+def seen(lines: Sequence[Line], leak: str, kind: str = "") -> tuple[float, float, int] | None:
+    """Share of assessments of one leak that warned or failed, over one kind of data or all."""
+    runs = [d for d in of(lines, leak) if not kind or d["kind"] == kind]
+    return share(verdict(d, "declared") in ALARMS for d in runs)
+
+
 def unseen(lines: Sequence[Line]) -> list[str]:
     """Where a leak goes unnoticed more often than not."""
     rows = []
@@ -334,10 +341,9 @@ def unseen(lines: Sequence[Line]) -> list[str]:
         if LEAKS[leak].clean or leak == "cart":
             continue
         for kind in present(lines, "kind", KINDS):
-            runs = [d for d in of(lines, leak) if d["kind"] == kind]
-            seen = share(verdict(d, "declared") in ALARMS for d in runs)
-            if seen is not None and seen[0] < 0.5:
-                rows.append([LEAKS[leak].words, kind, str(seen[2]), cell(seen)])
+            found = seen(lines, leak, kind)
+            if found is not None and found[0] < 0.5:
+                rows.append([LEAKS[leak].words, kind, str(found[2]), cell(found)])
     if not rows:
         return []
     return [
@@ -350,9 +356,9 @@ def unseen(lines: Sequence[Line]) -> list[str]:
     ]
 
 
-def page(lines: Sequence[Line], compared: Sequence[Line]) -> str:
+def page(lines: Sequence[Line], compared: Sequence[Line], best: Sequence[Line] = ()) -> str:
     """The whole page."""
-    skipped = sorted({(d["kind"], d["skipped"]) for d in (*lines, *compared) if "skipped" in d})
+    skipped = sorted({(d["kind"], d["skipped"]) for d in (*lines, *compared, *best) if "skipped" in d})
     lines = [d for d in lines if "skipped" not in d]
     n = sorted({d["n"] for d in lines})
     seconds = sum(d["seconds"] for d in lines)
@@ -377,19 +383,20 @@ def page(lines: Sequence[Line], compared: Sequence[Line]) -> str:
         text += section(lines)
     text += maps(compared)
     text += unseen(lines)
+    text += oracle.section(best, lambda leak, kind: seen(lines, leak, kind))
     if skipped:
         text += ["## Not run", "", *(f"- {kind}: {why}" for kind, why in skipped), ""]
     return "\n".join(text)
 
 
-def write(lines: Sequence[Line], compared: Sequence[Line]) -> None:
+def write(lines: Sequence[Line], compared: Sequence[Line], best: Sequence[Line] = ()) -> None:
     """Both files, each into place in one step, so that an interrupted run leaves the last good ones."""
     from studies.calibration_chart import draw
     from vl_convert import vegalite_to_svg
 
     for name, text in (
         ("calibration.svg", vegalite_to_svg(draw(lines).to_dict())),
-        ("calibration.md", page(lines, compared)),
+        ("calibration.md", page(lines, compared, best)),
     ):
         temporary = DOCS / f"{name}.part"
         temporary.write_text(text, encoding="utf-8")

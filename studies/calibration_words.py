@@ -19,7 +19,8 @@ WHY_UNSEEN = [
     "twenty of them; a release that copies a tenth of the people differs from an honest one by less than two "
     "honest ones differ. The same holds for keys and target when the keys (age, sex and region, say) are shared "
     "by several people: of 5 % copied the best statistic there is, the released count of each combination against"
-    " its count among members and strangers, moves by less than one standard deviation. What is not seen there "
+    " its count among members and strangers, moves by less than one standard deviation; what a test could see that "
+    "knew the whole population is told below. What is not seen there "
     "exposes nobody in particular. Panels and households of the study hold 200 and 333 units; one or two per cent"
     " of them are two to seven, and fewer than five cannot be told from chance at 5 %.",
     "",

@@ -95,7 +95,7 @@ def _sentences(found: Any) -> list[str]:
 
 def _advice(found: Any) -> list[str]:
     """Published names and copies come first, then the gravest threat."""
-    alarmed = {t.name: t for t in found.threats.values() if t.status in ("warn", "fail")}
+    alarmed = {t.name: _alarm(t) for t in found.threats.values() if _alarm(t) in ("warn", "fail")}
     advice = [r for r in found.recommendations if r.status in ("warn", "fail")]
     if not alarmed or not advice:
         return [] if not alarmed else ["something warns or fails, and nothing is advised"]
@@ -103,12 +103,17 @@ def _advice(found: Any) -> list[str]:
     measure = found.results[first.measure].measure
     if measure.alone == "fail" or measure.side == "utility":  # published names, verbatim copies, a copy alarm
         return []
-    gravest = {t.name for t in alarmed.values() if t.status == worst(t.status for t in alarmed.values())}
+    gravest = {name for name, status in alarmed.items() if status == worst(alarmed.values())}
     wanted = {"copying"} if "copying" in alarmed else gravest
     if measure.threat not in wanted:
         said = " or ".join(sorted(wanted))
         return [f"first advice is about {measure.threat} ({first.measure}), the strongest finding about {said}"]
     return []
+
+
+def _alarm(threat: Any) -> str:
+    """What a threat warns of, also where the policy asks for more data before it may be called assessed."""
+    return threat.leak.status if threat.status == "not_assessed" and threat.leak is not None else threat.status
 
 
 def _rows(found: Any) -> list[str]:
@@ -118,6 +123,7 @@ def _rows(found: Any) -> list[str]:
         threat = found.threats.get(judged.measure.threat or "")
         if threat is None or not judged.decides or judged.status not in ("warn", "fail"):
             continue
-        if threat.status not in SEVERITY or SEVERITY[judged.status] > SEVERITY[threat.status]:
+        status = _alarm(threat)
+        if status not in SEVERITY or SEVERITY[judged.status] > SEVERITY[status]:
             said.append(f"{judged.name} is {judged.status}, its threat {threat.name} {threat.status}")
     return said

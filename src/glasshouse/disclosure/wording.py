@@ -9,8 +9,8 @@ SHOWN = LEAK_LIMIT.warn or 0.05  # a difference is called one where the limit se
 POPULATION = "what anybody can infer about anybody"
 
 
-def more_for_members(p: float) -> str:
-    """What the exchange test says, in words that agree with its p value.
+def against(p: float) -> str:
+    """What the exchange test says about a figure just told beside that of people never in the data.
 
     Parameters
     ----------
@@ -20,12 +20,9 @@ def more_for_members(p: float) -> str:
     Returns
     -------
     str
+        "more than chance explains (p = 0.002)"; "no more than ..." where the limit sees no difference.
     """
-    return (
-        "more than for people never in the data, so being in the data adds to it"
-        if p < SHOWN
-        else "no more than for people never in the data"
-    )
+    return f"{'more' if p < SHOWN else 'no more'} than chance explains ({p_value(p)})"
 
 
 def beside_strangers(strangers: float | None, p: float | None) -> str:
@@ -41,15 +38,15 @@ def beside_strangers(strangers: float | None, p: float | None) -> str:
     Returns
     -------
     str
-        ", 28.2 % of people never in the data (p = 0.23): no more than ...". With no strangers, that the figure is a
-        fact about the population.
+        ", 28.2 % of people never in the data: no more than chance explains (p = 0.23)". With no strangers, that the
+        figure is a fact about the population.
     """
     if strangers is None or p is None:
         return (
             f". Without people never in the data this is a fact about the population ({POPULATION}): a leak cannot be "
             "told from it"
         )
-    return f", {percent(strangers)} of people never in the data ({p_value(p)}): {more_for_members(p)}"
+    return f", {percent(strangers)} of people never in the data: {against(p)}"
 
 
 def population_fact(words: str) -> str:

@@ -95,7 +95,11 @@ def _variance_of_clusters(scores: np.ndarray, clusters: np.ndarray) -> float:
 
 
 def exposure(found: Exchange, clusters: tuple[np.ndarray, np.ndarray] | None = None, reach: float = 1.0) -> Exposure:
-    """What was exchanged as members exposed beyond strangers; people are clusters where there are any."""
+    """What was exchanged as members exposed beyond strangers; people are clusters where there are any.
+
+    A person with several records counts with the share of them the attack was right about: of many guesses about one
+    person some are nearly always right. Where one hit exposes somebody, :func:`exposed_people` counts them.
+    """
     n, m = (
         (round(found.counts.attempts), round(found.counts.control_attempts or 0))
         if clusters is None

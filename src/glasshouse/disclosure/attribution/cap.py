@@ -31,6 +31,7 @@ from glasshouse.disclosure.attribution.matching import (
     LIMITS,
     funnel,
     hit,
+    hit_if_copied,
     no_match_warning,
     plain_cells,
     target_warnings,
@@ -145,6 +146,7 @@ def cap(
             lambda: count(True),
             ratio(S, nw.col("sq")),
             among=None if average == "all" else FOUND,
+            copied=ratio(S + 1, nw.col("sq") + 1),
             confidence=confidence,
             name="cap",
         ),
@@ -296,9 +298,9 @@ def tcap(
         "in released groups that agree on one value" if variant == "conditional" else "whose keys are in the release"
     )
     value = above / below
-    right = hit(cells)
+    right, copied = hit(cells), hit_if_copied(cells)
     if variant == "certain" and cells.n_strangers:
-        right = right & (nw.col("nr") == 1)
+        right, copied = (given & (nw.col("nr") == 1) for given in (right, copied))
     leak = told(
         exchange_cells(
             pair,
@@ -306,6 +308,7 @@ def tcap(
             lambda: count(True),
             right,
             among=RELEASED_UNANIMOUS if variant == "conditional" else FOUND,
+            copied=copied,
             confidence=confidence,
             name="tcap",
         ),

@@ -18,6 +18,7 @@ from glasshouse.disclosure.attribution.matching import (
     RAAB,
     funnel,
     hit,
+    hit_if_copied,
     no_match_warning,
     plain_cells,
     target_warnings,
@@ -127,7 +128,13 @@ def disco(
     k, n = sums["disco"], sums["n"]
     leak = told(
         exchange_cells(
-            pair, cells, lambda: count(True), hit(cells, denominator_limit), confidence=confidence, name="disco"
+            pair,
+            cells,
+            lambda: count(True),
+            hit(cells, denominator_limit),
+            copied=hit_if_copied(cells, denominator_limit),
+            confidence=confidence,
+            name="disco",
         ),
         k,
         n,

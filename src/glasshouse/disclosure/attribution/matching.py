@@ -5,7 +5,7 @@ from __future__ import annotations
 import narwhals as nw
 
 from glasshouse.data.pair import Pair
-from glasshouse.disclosure.attribution.figures import CORRECT, Exclusions, Shares, with_exclusions
+from glasshouse.disclosure.attribution.figures import CORRECT, Exclusions, S, Shares, with_exclusions
 from glasshouse.disclosure.roles import Groups, KeyGroups, automatic, grouped_note, key_groupings
 from glasshouse.engines.cells.counting import MANY_LEVELS, Cells, count_cells
 from glasshouse.engines.cells.grouping import as_grouping
@@ -71,7 +71,28 @@ def hit(cells: Cells, limit: int | None = None) -> nw.Expr:
     narwhals.Expr
         It must not tell members from strangers: the limit is put to all real people of the cell, and grows with them.
     """
-    given_away = CORRECT & (nw.col("step") == 0)
+    return _kept(CORRECT, cells, limit)
+
+
+def hit_if_copied(cells: Cells, limit: int | None = None) -> nw.Expr:
+    """The same if a record of the cell were released as well: nobody in the release says otherwise.
+
+    Parameters
+    ----------
+    cells : Cells
+        From ``with_exclusions``, counted with strangers.
+    limit : int or None, default None
+        The denominator limit.
+
+    Returns
+    -------
+    narwhals.Expr
+    """
+    return _kept(nw.col("sq") == S, cells, limit)
+
+
+def _kept(given_away: nw.Expr, cells: Cells, limit: int | None) -> nw.Expr:
+    given_away = given_away & (nw.col("step") == 0)
     if limit is None:
         return given_away
     most = limit * (cells.n_original + cells.n_strangers) // cells.n_original

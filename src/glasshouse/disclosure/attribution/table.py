@@ -24,7 +24,7 @@ from glasshouse.disclosure.attribution.figures import (
     record_columns,
     with_exclusions,
 )
-from glasshouse.disclosure.attribution.matching import KNOWS, LIMITS, RAAB, funnel, hit, no_match_warning
+from glasshouse.disclosure.attribution.matching import KNOWS, LIMITS, RAAB, funnel, hit, hit_if_copied, no_match_warning
 from glasshouse.disclosure.attribution.people import People, people_figures
 from glasshouse.disclosure.attribution.table_options import (
     Excluded,
@@ -233,6 +233,7 @@ def look_up(pair: Pair, options: TableOptions, confidence: float = 0.95) -> Look
             cells,
             lambda: table(in_memory=True)[0],
             hit(cells, options.denominator_limit),
+            copied=hit_if_copied(cells, options.denominator_limit),
             confidence=confidence,
             name="attribution",
         ),

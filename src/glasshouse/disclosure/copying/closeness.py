@@ -16,7 +16,6 @@ import numpy as np
 from glasshouse.core.errors import InputError, NotApplicable, listed
 from glasshouse.core.intervals import Interval, clopper_pearson, wilson
 from glasshouse.core.limits import LEAK_LIMIT, Limit
-from glasshouse.core.plain import p_value
 from glasshouse.core.streams import RandomState, generator
 from glasshouse.core.words import HOLDOUT, HOLDOUT_ADVICE, SIMILARITY
 from glasshouse.engines.exchange import Tested, exchange_scores, people_clusters, upper_tail
@@ -28,7 +27,6 @@ if TYPE_CHECKING:
 
 DELUSION = "Yao, Krco, Ganev & de Montjoye (2025), The DCR Delusion, arXiv:2505.01524"
 CAVEAT = SIMILARITY
-LEVEL = 0.05  # below it a difference to people never in the data is said to be there
 NO_HOLDOUT = f"no holdout: {HOLDOUT}. {HOLDOUT_ADVICE}"
 
 
@@ -263,15 +261,6 @@ def leak_limit(alone: tuple[float, float], passes: bool = False) -> Limit:
     """
     other = Limit("surplus", warn=alone[0], fail=alone[1], passes=passes, why="originals among themselves")
     return replace(LEAK_LIMIT, without_holdout=other)
-
-
-def against(p: float) -> str:
-    """How a figure compares with that of people never in the data, in words that agree with the test."""
-    return (
-        f"no more than for people never in the data ({p_value(p)})"
-        if p >= LEVEL
-        else f"more than for people never in the data ({p_value(p)})"
-    )
 
 
 def surplus(hits: int, n: int, baseline: float) -> float:

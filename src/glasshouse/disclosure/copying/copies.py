@@ -16,7 +16,7 @@ from glasshouse.core.plain import percent
 from glasshouse.core.result import Result
 from glasshouse.core.streams import RandomState
 from glasshouse.core.words import HOLDOUT, HOLDOUT_ADVICE, SIMILARITY, plural
-from glasshouse.disclosure.copying.closeness import DELUSION, against
+from glasshouse.disclosure.copying.closeness import DELUSION
 from glasshouse.disclosure.copying.pooled import (
     Pooled,
     against_strangers,
@@ -24,6 +24,7 @@ from glasshouse.disclosure.copying.pooled import (
     near_scores,
     pooled,
 )
+from glasshouse.disclosure.wording import against
 from glasshouse.engines.exchange import exchange_scores
 from glasshouse.engines.neighbours.encoding import row_ids
 from glasshouse.engines.neighbours.search import TOL, chosen_columns

@@ -17,7 +17,6 @@ from glasshouse.disclosure.copying.closeness import (
     CAVEAT,
     DELUSION,
     NO_HOLDOUT,
-    against,
     closeness,
     closest_release,
     effective_interval,
@@ -26,6 +25,7 @@ from glasshouse.disclosure.copying.closeness import (
     sampled_note,
     sizes,
 )
+from glasshouse.disclosure.wording import against
 from glasshouse.engines.neighbours.search import TOL
 
 if TYPE_CHECKING:

@@ -17,8 +17,9 @@ from glasshouse.core.plain import percent
 from glasshouse.core.result import Result
 from glasshouse.core.streams import RandomState
 from glasshouse.disclosure.copying.boxes import BOX_TOL, inside_box, own_share
-from glasshouse.disclosure.copying.closeness import CAVEAT, NO_HOLDOUT, against, refuse_infinite
+from glasshouse.disclosure.copying.closeness import CAVEAT, NO_HOLDOUT, refuse_infinite
 from glasshouse.disclosure.copying.mahalanobis import mahalanobis_shares
+from glasshouse.disclosure.wording import against
 from glasshouse.engines.exchange import Exchange, exchange, exposed_people, people_clusters
 from glasshouse.engines.neighbours.search import RULES
 

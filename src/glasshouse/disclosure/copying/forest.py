@@ -16,12 +16,12 @@ from glasshouse.core.streams import RandomState, generator, integer_seed
 from glasshouse.disclosure.copying.closeness import (
     CAVEAT,
     NO_HOLDOUT,
-    against,
     answerable_columns,
     effective_interval,
     label_test,
     ratio_of,
 )
+from glasshouse.disclosure.wording import against
 from glasshouse.engines.canonical import canonical_designs
 from glasshouse.engines.neighbours.search import TOL, threads
 

@@ -20,7 +20,6 @@ from glasshouse.disclosure.copying.closeness import (
     DELUSION,
     NO_HOLDOUT,
     Closeness,
-    against,
     closeness,
     closest_release,
     expected_hits,
@@ -29,6 +28,7 @@ from glasshouse.disclosure.copying.closeness import (
     sizes,
     surplus,
 )
+from glasshouse.disclosure.wording import against
 from glasshouse.engines.neighbours.search import TOL, Space
 
 if TYPE_CHECKING:

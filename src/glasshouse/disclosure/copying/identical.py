@@ -19,12 +19,12 @@ from glasshouse.core.words import plural
 from glasshouse.disclosure.copying.closeness import (
     CAVEAT,
     NO_HOLDOUT,
-    against,
     hit_chances,
     infinite_values,
     leak_limit,
     surplus,
 )
+from glasshouse.disclosure.wording import against
 from glasshouse.engines.exchange import Exchange, exchange, exposed_people, people_clusters
 from glasshouse.engines.neighbours.encoding import row_ids
 from glasshouse.engines.neighbours.search import RULES, TOL, chosen_columns, gower_space
@@ -178,7 +178,7 @@ def identical(
             "holdout_in_original": float((found.holdout.holdout_in_original > 0).mean()),
             "difference_interval": list(limits),
         }
-        compared = f"{percent(reference, 2)} equal a holdout record; people's records are in the release {against(p)}"
+        compared = f"{percent(reference, 2)} equal a holdout record: {against(p)}"
     else:
         reference = float((~unique).mean())
         notes.append(f"the reference is twins inside the original, because there is {NO_HOLDOUT}")

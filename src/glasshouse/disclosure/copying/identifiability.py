@@ -15,7 +15,8 @@ from glasshouse.core.limits import LEAK_LIMIT
 from glasshouse.core.measure import measure
 from glasshouse.core.plain import percent
 from glasshouse.core.result import Result
-from glasshouse.disclosure.copying.closeness import CAVEAT, NO_HOLDOUT, against, refuse_infinite
+from glasshouse.disclosure.copying.closeness import CAVEAT, NO_HOLDOUT, refuse_infinite
+from glasshouse.disclosure.wording import against
 from glasshouse.engines.exchange import Exchange, exchange, exposed_people, people_clusters
 from glasshouse.engines.neighbours.others import nearest_others
 from glasshouse.engines.neighbours.search import TOL, chosen_columns, gower_space
@@ -185,7 +186,9 @@ def _exchanged(
     )
     clusters = people_clusters(pair)
     found = exchange(members, strangers, clusters=clusters, confidence=confidence, name="epsilon_identifiability")
-    return found, exposed_people(members, strangers, clusters, confidence=confidence)
+    # nothing lies closer to somebody who has a twin than that twin
+    reachable = others["original"][:, 0] > TOL
+    return found, exposed_people(members, strangers, clusters, reachable, confidence)
 
 
 def _weight(pair: Pair, name: str, bins: int, tables: Sequence[str] = ("original",)) -> float:

@@ -20,7 +20,6 @@ from glasshouse.disclosure.copying.closeness import (
     DELUSION,
     NO_HOLDOUT,
     Closeness,
-    against,
     closeness,
     closest_release,
     distance_ratio,
@@ -31,6 +30,7 @@ from glasshouse.disclosure.copying.closeness import (
     sizes,
     surplus,
 )
+from glasshouse.disclosure.wording import against
 
 if TYPE_CHECKING:
     from glasshouse.data.pair import Pair

@@ -16,7 +16,7 @@ from glasshouse.core.plain import percent
 from glasshouse.core.result import Result
 from glasshouse.core.streams import RandomState, generator
 from glasshouse.core.words import SIMILARITY
-from glasshouse.disclosure.copying.closeness import against
+from glasshouse.disclosure.wording import against
 from glasshouse.engines.canonical import canonical
 from glasshouse.engines.exchange import exchange, exposed_people, people_clusters
 from glasshouse.engines.neighbours.search import chosen_columns
@@ -168,7 +168,7 @@ def rare_agreement(
             "p_equal_but_one_column": each[1],
         },
         sentence=f"{percent(rate)} of original people are fitted by one released record far better than by any other, "
-        f"{percent(control)} of people never in the data: {against(p)}. {SIMILARITY}",
+        f"{percent(control)} of people never in the data; how far they stand out is {against(p)}. {SIMILARITY}",
         warnings=notes,
         records=records,
         flag="stands_out",

@@ -13,10 +13,10 @@ from glasshouse.core.errors import NotApplicable
 from glasshouse.core.evidence import Counts
 from glasshouse.core.limits import LEAK_LIMIT, Limit
 from glasshouse.core.measure import measure
-from glasshouse.core.plain import p_value, percent
+from glasshouse.core.plain import percent
 from glasshouse.core.result import Result
 from glasshouse.core.words import SIMILARITY, plural
-from glasshouse.disclosure.copying.closeness import LEVEL
+from glasshouse.disclosure.wording import against
 from glasshouse.engines.exchange import exposed_people, people_clusters
 from glasshouse.engines.neighbours.encoding import row_ids
 from glasshouse.engines.neighbours.search import chosen_columns
@@ -113,7 +113,6 @@ def repeated_records(pair: Pair, *, columns: Sequence[str] | None = None, round_
     held = len(tables) > 1
     flags = alone & (copies > 1)
     clusters = people_clusters(pair)
-    said = "no more than for people never in the data" if p >= LEVEL else "far more often than chance repeats anybody"
     times = "is not in the release" if most == 0 else f"is in the release {most:,} {plural(most, 'time')}"
 
     def records() -> Mapping[str, np.ndarray]:
@@ -145,7 +144,7 @@ def repeated_records(pair: Pair, *, columns: Sequence[str] | None = None, round_
             "p_repeated": p,
         },
         sentence=f"Of people unlike anybody else, the one repeated most {times} "
-        f"({percent(most / pair.n('released'), 2)} of it): {said} ({p_value(p)}). {SIMILARITY}",
+        f"({percent(most / pair.n('released'), 2)} of it): {against(p)}. {SIMILARITY}",
         records=records,
         flag="repeated",
     )

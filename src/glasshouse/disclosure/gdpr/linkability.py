@@ -226,16 +226,18 @@ def _exchanged(
     n_jobs: int | None,
 ) -> Exchanged:
     """Members and strangers looked up on one scale: the p value of exchanged labels, and the people exposed."""
-    members, strangers = (
-        np.mean([linked(two, table, targets, "released", None, k, n_jobs).probability for two in spaces], axis=0)
+    attacks = [
+        [linked(two, table, targets, "released", None, k, n_jobs) for two in spaces]
         for table, targets in zip(("original", "holdout"), asked, strict=True)
-    )
+    ]
+    members, strangers = (np.mean([a.probability for a in side], axis=0) for side in attacks)
+    reachable = np.mean([a.if_copied for a in attacks[0]], axis=0)
     clusters = people_clusters(pair)
     if clusters is not None:
         own, other = (ids if at is None else ids[at] for ids, at in zip(clusters, asked, strict=True))
         clusters = own, other
     p = exchange(members, strangers, clusters=clusters, random_state=random_state, name="linkability").p
-    return Exchanged(p, exposed_people(members, strangers, clusters, confidence=confidence))
+    return Exchanged(p, exposed_people(members, strangers, clusters, reachable, confidence))
 
 
 def _control(

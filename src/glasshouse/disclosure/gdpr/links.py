@@ -14,8 +14,8 @@ Spaces: TypeAlias = tuple[Space, Space]  # the same tables by the first and by t
 
 @dataclass(frozen=True)
 class Links:
-    """Outcome per attacked record: probability of a link over random ties, sizes of the tied sets, and other tie
-    rules.
+    """Outcome per attacked record: probability of a link over random ties, sizes of the tied sets, other tie rules, and
+    the probability that a copy of the record would be met by both halves.
     """
 
     probability: np.ndarray
@@ -23,6 +23,7 @@ class Links:
     lowest: np.ndarray
     inclusive: np.ndarray
     unambiguous: np.ndarray
+    if_copied: np.ndarray
 
     def counts(self, splits: int = 1) -> dict[str, object]:
         """Links under other tie rules, for comparison with other packages; only for one given pair of column sets."""
@@ -53,7 +54,7 @@ def linked(
     """Ask ``queried`` records (``targets`` of them) for their k nearest records of ``searched`` by each half."""
     from glasshouse.disclosure.gdpr.kernel import overlaps
 
-    lists, references, queries = [], [], []
+    lists, references, queries, equal = [], [], [], []
     for given in spaces:
         space = given if part is None else thinned(given, searched, part, "thinned")
         table = searched if part is None else "thinned"
@@ -66,6 +67,7 @@ def linked(
         lists.append((every.offsets, every.row, close.offsets, close.row))
         references.append((reference.inverse, reference.starts, reference.counts, reference.members))
         queries.append(query)
+        equal.append((radius <= TOL)[query.inverse])
     pairs = queries[0].inverse * np.int64(queries[1].size) + queries[1].inverse
     distinct, back = np.unique(pairs, return_inverse=True)
     first, second = np.divmod(distinct, queries[1].size)
@@ -74,7 +76,13 @@ def linked(
     probability = chance_of_overlap(near, tied0, tied1, both, ties0, ties1, most - sure0, most - sure1)
     inclusive = near + tied0 + tied1 + both > 0
     unambiguous = (both == 1) & (ties0 == 1) & (ties1 == 1) & (most == 1)
-    return Links(probability, (ties0, ties1), lowest > 0, inclusive, unambiguous)
+    # a copy shares the k places with the records that equal the person in that half
+    places = [
+        np.where(same, most / (1.0 + sure + ties), 1.0)
+        for same, sure, ties in zip(equal, (sure0, sure1), (ties0, ties1), strict=True)
+    ]
+    if_copied = np.maximum(probability, places[0] * places[1])
+    return Links(probability, (ties0, ties1), lowest > 0, inclusive, unambiguous, if_copied)
 
 
 def chance_of_overlap(

@@ -21,9 +21,9 @@ import numpy as np
 from glasshouse.core.evidence import Counts, Exposure
 from glasshouse.core.intervals import Interval, normal_quantile, wilson
 from glasshouse.core.limits import LEAK_LIMIT, Limit
-from glasshouse.core.plain import p_value, percent, points
+from glasshouse.core.plain import percent, points
 from glasshouse.core.result import Result
-from glasshouse.disclosure.wording import beside_strangers, population_fact
+from glasshouse.disclosure.wording import against, beside_strangers, population_fact
 from glasshouse.engines.exchange import Exchange, upper_tail
 
 CITE = (
@@ -37,7 +37,6 @@ LEAK = replace(
         "over_naive", fail=OVERWHELMING, passes=False, why="more than knowledge about the population explains"
     ),
 )
-LEVEL = 0.05
 _ONE_SD = 0.6826894921370859  # the confidence whose interval reaches one standard deviation to either side
 NO_CONTROL = (
     "No holdout: the attack and its naive baseline are given, but part of any success is knowledge about the "
@@ -290,7 +289,7 @@ def report(
         low, high = gap[1]
         meaning = "more than chance explains" if low > 0 else "less, not more" if high < 0 else "no clear difference"
         if exchanged is not None and p is not None:
-            meaning = f"{'no more' if p >= LEVEL else 'more'} than for people never in the data, {p_value(p)}"
+            meaning = against(p)
         limits = f"{percent(confidence, 0)} interval {100 * low:+.1f} to {points(high)}"
         held = percent(control.rate)
         compared = f", {held} for {compared_with}: {meaning} (difference {points(gap[0])}, {limits})"

@@ -105,7 +105,9 @@ def uniques(pair: Pair, *, key_groups: KeyGroups = "auto", confidence: float = 0
     cells = count()
     figures = _unique_figures(cells)
     alone = (D + H if cells.n_strangers else D) == 1
-    found = exchange_cells(pair, cells, lambda: count(True), alone & (S == 1), confidence=confidence, name="uniques")
+    found = exchange_cells(
+        pair, cells, lambda: count(True), alone & (S == 1), copied=alone, confidence=confidence, name="uniques"
+    )
     leak = told(found, figures["n_replicated"], figures["n"])
     n, replicated = figures["n"], figures["n_replicated"]
     share = figures["repU"] / figures["UiO"] if figures["UiO"] else None

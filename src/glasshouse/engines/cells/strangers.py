@@ -51,6 +51,7 @@ def exchange_cells(
     outcome: nw.Expr,
     *,
     among: nw.Expr | None = None,
+    copied: nw.Expr | None = None,
     confidence: float = 0.95,
     name: str = "exchange",
 ) -> Strangers | None:
@@ -68,6 +69,9 @@ def exchange_cells(
         What the attack achieves in a cell, between 0 and 1; it must not tell members from strangers.
     among : narwhals.Expr, optional
         The cells whose people are asked about, under the same rule. Default: everybody.
+    copied : narwhals.Expr, optional
+        What the attack would achieve about somebody of the cell whose own record were released too; it says whom a leak
+        could reach. Default: everybody would be found.
     confidence : float, default 0.95
         Of the interval.
     name : str
@@ -83,13 +87,15 @@ def exchange_cells(
     clusters = people_clusters(pair)
     scored = outcome.cast(nw.Float64)
     asked = nw.lit(True) if among is None else among
+    added = nw.lit(1.0) if copied is None else copied.cast(nw.Float64)
     if clusters is not None:
-        return _of_records(cells if cells.in_memory else local(), clusters, scored, asked, confidence, name)
-    table = cells.extended(outcome_=scored, asked_=asked).grouped(
-        {"outcome_": nw.col("outcome_"), "asked_": nw.col("asked_")}, None, d=D.sum(), h=H.sum()
+        here = cells if cells.in_memory else local()
+        return _of_records(here, clusters, scored, asked, added, confidence, name)
+    table = cells.extended(outcome_=scored, asked_=asked, copied_=added).grouped(
+        {by: nw.col(by) for by in ("outcome_", "asked_", "copied_")}, None, d=D.sum(), h=H.sum()
     )
     # in one order whatever the engine's, so that the deals are the same
-    table = table.sort("outcome_", "asked_")
+    table = table.sort("outcome_", "asked_", "copied_")
     achieved, kept = table["outcome_"].to_numpy().astype(float), table["asked_"].to_numpy().astype(bool)
     d, h = table["d"].to_numpy().astype(np.int64), table["h"].to_numpy().astype(np.int64)
 
@@ -104,10 +110,16 @@ def exchange_cells(
     if not d[kept].sum() or not h[kept].sum():
         return None
     found = exchanged(kept)
-    if kept.all():
-        return Strangers(found, exposure(found))
     achieved = np.where(kept, achieved, 0.0)
-    return Strangers(found, exposure(exchanged(np.ones(len(kept), bool))))
+    reach = _reach(achieved, table["copied_"].to_numpy().astype(float), d)
+    whole = found if kept.all() else exchanged(np.ones(len(kept), bool))
+    return Strangers(found, exposure(whole, reach=reach))
+
+
+def _reach(now: Floats, copied: Floats, people: np.ndarray | None = None) -> float:
+    """Share of those not yet exposed whom a copy of their record would expose."""
+    left = float(np.average(1.0 - now, weights=people))
+    return float(np.average(np.maximum(copied - now, 0.0), weights=people)) / left if left > 0 else 0.0
 
 
 def _of_records(
@@ -115,28 +127,30 @@ def _of_records(
     clusters: tuple[np.ndarray, np.ndarray],
     outcome: nw.Expr,
     asked: nw.Expr,
+    copied: nw.Expr,
     confidence: float,
     name: str,
 ) -> Strangers | None:
     """The same with every record's own outcome; labels go to whole clusters."""
-    sides: list[tuple[Floats, Bools, np.ndarray]] = []
+    sides: list[tuple[Floats, Bools, Floats, np.ndarray]] = []
     for table, ids in zip(("original", "holdout"), clusters, strict=True):
-        columns = cells.extended(outcome_=outcome, asked_=asked).records(
-            table, outcome=nw.col("outcome_"), asked=nw.col("asked_")
+        columns = cells.extended(outcome_=outcome, asked_=asked, copied_=copied).records(
+            table, outcome=nw.col("outcome_"), asked=nw.col("asked_"), copied=nw.col("copied_")
         )
         present = ~np.ma.getmaskarray(columns["outcome"])  # a record dropped for its gaps is nobody to ask about
-        scores, kept = (np.ma.getdata(columns[c])[present] for c in ("outcome", "asked"))
-        sides.append((np.asarray(scores, float), np.asarray(kept, bool), ids[present]))
-    (own, own_kept, own_ids), (other, other_kept, other_ids) = sides
+        scores, kept, after = (np.ma.getdata(columns[c])[present] for c in ("outcome", "asked", "copied"))
+        sides.append((np.asarray(scores, float), np.asarray(kept, bool), np.asarray(after, float), ids[present]))
+    (own, own_kept, own_copied, own_ids), (other, other_kept, _, other_ids) = sides
     if not own_kept.any() or not other_kept.any():
         return None
     some = (own_ids[own_kept], other_ids[other_kept])
     found = exchange(own[own_kept], other[other_kept], clusters=some, confidence=confidence, name=name)
+    reach = _reach(own * own_kept, own_copied)
     if own_kept.all() and other_kept.all():
-        return Strangers(found, exposure(found, some))
+        return Strangers(found, exposure(found, some, reach))
     every = (own_ids, other_ids)
     whole = exchange(own * own_kept, other * other_kept, clusters=every, confidence=confidence, name=name)
-    return Strangers(found, exposure(whole, every))
+    return Strangers(found, exposure(whole, every, reach))
 
 
 def told(found: Strangers | None, hits: float, of: float) -> ToldLeak:

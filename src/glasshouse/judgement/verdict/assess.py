@@ -97,6 +97,11 @@ def assess(
         for what, why in (("which keys drive the risk", no_drivers), ("who is at risk", no_people))
         if why
     ]
+    if pair.cluster is not None:
+        notes.append(
+            f"several records are one unit (column {pair.cluster!r}): the shares that single measures tell count "
+            "records; tests exchange whole units, and people more than expected are units"
+        )
     return Assessment(
         pair=pair,
         policy=chosen_policy,

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from glasshouse.core.plain import p_value as spoken_p
 from glasshouse.core.plain import percent
 from glasshouse.core.words import SEVERITY, plural, spoken
-from glasshouse.judgement.verdict.leak import Spoken
+from glasshouse.judgement.verdict.leak import BLIND, Spoken
 from glasshouse.judgement.verdict.threats import Threat
 
 if TYPE_CHECKING:
@@ -28,10 +28,7 @@ def headline(found: Assessment, say: Spoken = spoken_p, size: Callable[[float], 
     if found.verdict in ("warn", "fail"):
         text += f" {_why(found, say)}"
     if found.verdict == "pass":
-        limits = [t.detection_limit for t in found.threats.values() if t.status == "pass"]
-        known = [limit for limit in limits if limit is not None]
-        if known:
-            text += f" A leak of the kinds tested about {percent(size(max(known)))} of the people would have been seen."
+        text += _would_have_been_seen([t for t in found.threats.values() if t.status == "pass"], size)
     if found.verdict == "incomplete" and found.at_least:
         text += " What was assessed already calls for review."
     left = [t for t in found.threats.values() if t.status == "not_applicable"]
@@ -41,6 +38,18 @@ def headline(found: Assessment, say: Spoken = spoken_p, size: Callable[[float], 
     if waived:
         text += f" The policy does not ask about {spoken(waived)}; this was not assessed."
     return text
+
+
+def _would_have_been_seen(threats: Sequence[Threat], size: Callable[[float], float]) -> str:
+    """The largest of the detection limits, and the threats by which hardly anybody can be exposed."""
+    limits = [t.detection_limit for t in threats if t.detection_limit is not None and t.detection_limit <= BLIND]
+    few = [t.name for t in threats if t.leak is not None and (t.detection_limit is None or t.detection_limit > BLIND)]
+    text = (
+        f" A leak of the kinds tested about {percent(size(max(limits)))} of the people would have been seen."
+        if limits
+        else ""
+    )
+    return text + (f" For {spoken(few)}, too few people can be exposed to be seen." if few else "")
 
 
 def _why(found: Assessment, say: Spoken) -> str:

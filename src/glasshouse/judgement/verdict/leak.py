@@ -24,6 +24,9 @@ from glasshouse.judgement.verdict.combination import combined
 
 Spoken: TypeAlias = Callable[[float], str]
 POWER = 0.8
+# Seeing nothing is no evidence where a leak about half of the people would not have been seen; policies ask for more.
+BLIND = 0.5
+HARDLY = 0.002  # a share of people that no sentence puts a figure to
 # a file whose rows are those of the original is a changed copy by design: nobody asks it these
 NOT_OF_PAIRED = ("membership", "copying")
 
@@ -97,6 +100,17 @@ class ThreatLeak:
         """Its confidence interval."""
         return None if self.seen is None else (1000 * self.seen.interval[0], 1000 * self.seen.interval[1])
 
+    def sees(self, share: float) -> bool:
+        """Whether no leak about more than this share of the people can have gone unseen: the tests would have seen it,
+        or so many cannot be exposed."""
+        seen = self.detection_limit is not None and self.detection_limit <= share
+        return seen or (self.reach is not None and self.reach <= share)
+
+    @property
+    def reach(self) -> float | None:
+        """Share of people whom at least one of the tests could find exposed; None where none of them counts people."""
+        return max((_exposable(t.exposure) for t in self.tests if t.exposure is not None), default=None)
+
     def status_of(self, name: str, levels: LeakLevels) -> str:
         """What one test says at these levels, never more than its threat."""
         test = next(t for t in self.tests if t.name == name)
@@ -114,6 +128,13 @@ class LeakDecision:
     def status(self) -> str:
         """The gravest threat; "no_limit" when nothing was tested."""
         return worst(t.status for t in self.threats.values())
+
+
+def _exposable(seen: Exposure) -> float:
+    """Share of people who are not exposed as things are, and would be if their record were published."""
+    if seen.spread is not None:
+        return seen.reach if seen.spread > 0 else 0.0
+    return seen.reach * (1.0 - seen.strangers)
 
 
 def leak_tests(results: Iterable[Result], row_paired: bool = False) -> list[LeakTest]:
@@ -230,8 +251,9 @@ def _threat(
 
     decided = tuple(t.name for t in ordered if t.p < beyond)
     shown_by = _effect(ordered, decided)
-    if status == "fail" and shown_by is not None and shown_by.exposure is not None:
-        most = 1000 * shown_by.exposure.interval[1]
+    sizes = [1000 * t.exposure.interval[1] for t in ordered if t.name in decided and t.exposure is not None]
+    if status == "fail" and sizes:
+        most = max(sizes)
         if most <= levels.tolerance:
             return ThreatLeak(name, tuple(ordered), p, "warn", shown, decided, False, shown_by, limit, most)
     return ThreatLeak(name, tuple(ordered), p, status, shown, decided, False, shown_by, limit)
@@ -244,12 +266,12 @@ def _fires_alone(test: LeakTest, levels: LeakLevels, status: str) -> bool:
 
 
 def _effect(tests: Sequence[LeakTest], decided: Sequence[str]) -> LeakTest | None:
-    """The test with the largest exposure among those that decided; where none did, that of the smallest p value."""
+    """The test whose figure is told: the first that decided and counts people; where none did, the first that does.
+
+    The largest of several would exaggerate, and would not be the one the sentence speaks of.
+    """
     seen = [t for t in tests if t.exposure is not None]
-    shown = [t for t in seen if t.name in decided]
-    if shown:
-        return max(shown, key=lambda t: 0.0 if t.exposure is None else t.exposure.share)
-    return seen[0] if seen else None
+    return next((t for name in decided for t in seen if t.name == name), seen[0] if seen else None)
 
 
 def _detection_limit(tests: Sequence[LeakTest], levels: LeakLevels, threats: int) -> float | None:
@@ -269,6 +291,23 @@ def _detection_limit(tests: Sequence[LeakTest], levels: LeakLevels, threats: int
     return min((limit for limit in limits if limit is not None), default=None)
 
 
+def _unseen(found: ThreatLeak, size: Callable[[float], float]) -> str:
+    """How large a leak would have been seen; where the tests reach few people, how many could be exposed at all."""
+    limit, reach = found.detection_limit, found.reach
+    if limit is not None and limit <= BLIND:
+        about = percent(size(limit))
+        return f"Of the kinds these tests look for, one that exposes {about} of the people would have been seen."
+    if reach is None or reach > BLIND:
+        return ""
+    if reach < HARDLY:
+        return (
+            "Hardly anybody here can be told from others: a copied record exposes nobody in particular, and would not "
+            "be seen."
+        )
+    most = percent(size(reach))
+    return f"At most {most} of the people can be exposed in the ways these tests look for; that could have gone unseen."
+
+
 def sentence(
     found: ThreatLeak, tells_effect: bool = True, say: Spoken = spoken_p, size: Callable[[float], float] = float
 ) -> str:
@@ -278,10 +317,7 @@ def sentence(
     """
     text = f"{found.finding[0].upper()}{found.finding[1:]} ({found.rule_in(say)})."
     if found.status == "pass":
-        if found.detection_limit is not None:
-            limit = percent(size(found.detection_limit))
-            text += f" Of the kinds these tests look for, one that exposes {limit} of the people would have been seen."
-        return text
+        return f"{text} {_unseen(found, size)}".rstrip()
     if tells_effect and found.seen is not None and found.interval is not None and found.seen.share > 0:
         low, high = (max(round(end), 0) for end in found.interval)
         about = max(round(found.seen.people), 1)

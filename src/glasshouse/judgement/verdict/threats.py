@@ -13,7 +13,7 @@ from glasshouse.core.words import HOLDOUT_ADVICE, QUESTIONS, SEVERITY, THREATS, 
 from glasshouse.data.pair import Pair
 from glasshouse.judgement.policy.policy import Policy
 from glasshouse.judgement.verdict.judged import Judged, rank
-from glasshouse.judgement.verdict.leak import LeakDecision, ThreatLeak
+from glasshouse.judgement.verdict.leak import BLIND, LeakDecision, ThreatLeak
 from glasshouse.judgement.verdict.leak import sentence as leak_sentence
 
 # What to say about a threat that could not be assessed, by the input that was missing.
@@ -29,8 +29,6 @@ NOT_ASKED_OF_PAIRED: Mapping[str, str] = {
     "copying": "Does not apply: the release is the original, changed row by row. How well the rows can be tied to "
     "people is the question of identity.",
 }
-# Seeing nothing is no evidence where a leak about half of the people would not have been seen; policies ask for more.
-BLIND = 0.5
 
 
 @dataclass(frozen=True)
@@ -155,7 +153,10 @@ def _threat(
     if untestable is not None and not seen:
         return _open(base, f"Not assessed: {untestable}.", (untestable, *missing))
     if blind and "fail" not in statuses:
-        return _open(base, f"Not enough data: {blind}.", (blind, *missing))
+        likely = (
+            " What there is makes a leak likely all the same." if leak is not None and leak.status == "warn" else ""
+        )
+        return _open(base, f"Not enough data: {blind}.{likely}", (blind, *missing))
     if not statuses:
         return _open(base, _not_assessed(members, open_), missing)
     status = max(statuses, key=SEVERITY.__getitem__)
@@ -212,14 +213,13 @@ def _too_little(leak: ThreatLeak, policy: Policy) -> str | None:
     """Why seeing nothing means nothing here: the tests could not have seen a leak, or not one the policy asks about."""
     if leak.status == "fail":
         return None
-    limit = leak.detection_limit
-    if leak.status == "pass" and (limit is None or limit > BLIND):
+    if leak.status == "pass" and not leak.sees(BLIND):
         return (
             f"a leak about {percent(BLIND, 0)} of the people would have been missed; a larger holdout (20 to 50 % of "
             "the records, set aside before synthesis) can tell"
         )
     asked = None if policy.leak is None else policy.leak.must_detect(leak.threat)
-    if asked is not None and (limit is None or limit > asked):
+    if asked is not None and not leak.sees(asked):
         return (
             f"the policy asks that a leak about {percent(asked)} of the people is seen, and with so few people only a "
             "larger one is; use a larger holdout"
