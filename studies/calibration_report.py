@@ -7,10 +7,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from studies import oracle
 from studies.calibration_words import LEVELS, WHY_UNSEEN
 from studies.kinds import KINDS
 from studies.leaks import LEAKS
+
+from studies import oracle
 
 DOCS = Path(__file__).resolve().parents[1] / "docs"
 Line = dict[str, Any]
