@@ -289,7 +289,22 @@ def test_a_row_paired_release_gets_no_advice_about_what_does_not_apply() -> None
     found = gh.assess(original, coarser, keys=["z"], target="y", row_paired=True, measures="fast")
     said = {found.results[r.measure].measure.threat for r in found.recommendations if r.measure in found.results}
     assert not said & {"copying", "membership"}
+    assert not any("holdout" in r.text for r in found.recommendations), "nobody asks it who was in the data"
     assert "<skipped" in found.to_junit()
+
+
+def test_a_file_without_any_key_left_passes_and_speaks_of_limits() -> None:
+    """Two values of a target in the one group there is: no target with two values can be more varied."""
+    rng = np.random.default_rng(8)
+    original = _mixed(rng, 200).with_columns(pl.Series("ill", rng.choice(["yes", "no"], 200)))
+    empty = original.with_columns(z=pl.lit(None, pl.String))
+    found = gh.assess(
+        original, empty, keys=["z"], target="ill", row_paired=True, measures=["l_diversity", "k_anonymity"]
+    )
+    assert found.verdict == "pass" and found.headline.startswith("Every limit is kept")
+    assert found.results["l_diversity"].value == 2 and found.results["l_diversity"].verdict == "pass"
+    lone = original.with_columns(ill=pl.lit("yes"))
+    assert gh.assess(lone, lone, keys=["z"], target="ill", row_paired=True, measures=["l_diversity"]).verdict != "pass"
 
 
 def test_an_alarm_that_does_not_ring_assesses_nothing() -> None:

@@ -25,6 +25,7 @@ from glasshouse.engines.cells.grouping import as_grouping
 TOLERANCE = 1e-12
 SIZE = nw.col("f").cast(nw.Float64)
 ENTROPY = SIZE.log() - nw.col("clogc") / SIZE  # H = ln f - sum(c ln c) / f
+GOOD = 3
 LIMITS = f"a group of one record always holds one value; {STRUCTURE}"
 
 
@@ -107,7 +108,13 @@ class Diversity(NamedTuple):
     needs=("keys", "targets"),
     table="single",
     unit="values",
-    limit=Limit("value", warn=3, fail=2, why="l = 1 none, 2 minimum, 3 and more good (riskutility)"),
+    limit=Limit(
+        "diversity",
+        warn=GOOD,
+        fail=2,
+        why="l = 1 none, 2 minimum, 3 and more good (riskutility); all values there are is as good",
+    ),
+    figures=("diversity",),
     cite="Machanavajjhala, Kifer, Gehrke and Venkitasubramaniam (2007), l-diversity",
     attacker="the keys of somebody in the file",
     caveats=LIMITS,
@@ -214,8 +221,11 @@ def l_diversity(
             }
         return {**found, "violating": found["distinct"] < l}
 
+    every = 0 if bins is not None else len(np.unique(pair.codes(worst).of(table)))
     return Result(
         value=least.distinct,
+        # a target with two values cannot be more varied than two
+        figures={"diversity": max(least.distinct, GOOD) if 2 <= every == least.distinct else least.distinct},
         details=details,
         sentence=(
             f"In {spoken(pair, table)} the least varied group with equal {spoken_keys(pair)} holds "

@@ -53,6 +53,8 @@ def recommend(
         text = j.measure.advice.format_map({**names, **_figures(j)})
         said.setdefault(j.measure.advice, Recommendation(j.name, limits[j.name], text))
     lacking = {j.missing for j in judged if j.status == "not_assessed" and j.decides}
+    if pair.row_paired:
+        lacking.discard("holdout")  # who was in the data is no question of a file whose rows are the original's
     open_ = [Recommendation(need, "not_assessed", text) for need, text in OPEN.items() if need in lacking]
     return (*said.values(), *open_)
 

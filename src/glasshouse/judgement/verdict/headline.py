@@ -20,11 +20,14 @@ HEADLINES = {
     "fail": "Do not release:",
     "incomplete": "No verdict: not every threat could be assessed, and what was not assessed does not count as safe.",
 }
+# without people never in the data nothing is tested; only limits are kept
+KEPT = "Every limit is kept, and every threat the policy requires was assessed."
 
 
 def headline(found: Assessment, say: Spoken = spoken_p, size: Callable[[float], float] = float) -> str:
     """The verdict in plain words, with what decided it; ``say`` and ``size`` tell a p value and a detection limit."""
-    text = HEADLINES[found.verdict]
+    tested = found.leak is not None and found.leak.threats
+    text = HEADLINES[found.verdict] if tested or found.verdict != "pass" else KEPT
     if found.verdict in ("warn", "fail"):
         text += f" {_why(found, say)}"
     if found.verdict == "pass":

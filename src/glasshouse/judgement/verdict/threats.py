@@ -192,7 +192,11 @@ def limit_sentence(j: Judged, tells_figure: bool = True) -> str:
     if found is None or j.status not in ("warn", "fail"):
         return f"{head}."
     seen = f"; found {found.comparison}" if tells_figure and found.comparison else ""
-    return f"{head} ({j.name}: {found.limit.why or found.limit.text()}{seen})."
+    # the measure's own sentence may go on to say that members fare no worse than strangers: both are true
+    of_everybody = j.result.p_value is not None and not found.statistic.startswith(("difference", "p_value"))
+    about = " It is a limit on the figure itself, whether or not being in the data adds to it." if of_everybody else ""
+    limit = f"{j.name}: {found.limit.why}" if found.limit.why else found.limit.text()
+    return f"{head} ({limit}{seen}).{about}"
 
 
 def _findings(ordered: Sequence[Judged]) -> tuple[str, ...]:
@@ -236,7 +240,7 @@ def _reasons(open_: Sequence[Judged]) -> tuple[str, ...]:
 
 
 def _not_assessed(members: list[Judged], open_: list[Judged]) -> str:
-    if not members:
+    if all(j.measure.side == "utility" for j in members):
         return 'Not assessed: no measure of this threat was among those run; measures="default" has some.'
     lacking = {j.missing for j in open_}
     ways = [text for need, text in WAYS_OUT.items() if need in lacking]
