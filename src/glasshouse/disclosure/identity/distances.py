@@ -144,7 +144,7 @@ def _nominal(
         target_group=grouping,
         in_memory=in_memory,
         prepare=above,
-        distance=nw.col("above").sum(),
+        added={"distance": nw.col("above")},
     )
     counts = made.grouped({"x": nw.col("distance"), "size": nw.col("f")}, classes=nw.len())
     x, size, classes = (counts[c].to_numpy() for c in ("x", "size", "classes"))
