@@ -22,9 +22,8 @@ from glasshouse.disclosure.gdpr.statistics import (
     Side,
     difference_interval,
     report,
-    sample,
 )
-from glasshouse.engines.canonical import canonical
+from glasshouse.engines.canonical import drawn_records
 from glasshouse.engines.exchange import exchange, exposed_people, people_clusters
 from glasshouse.engines.neighbours.encoding import encode_pair
 from glasshouse.engines.neighbours.search import RULES, Space
@@ -212,8 +211,7 @@ def linkability(
 
 def _drawn(pair: Pair, table: str, wanted: int | None, random_state: RandomState) -> np.ndarray | None:
     """Record numbers to attack, the same people whatever the order of the rows; None for all of them."""
-    chosen = sample(pair.n(table), wanted, generator(random_state, "linkability", table))
-    return None if chosen is None else np.sort(canonical(pair, pair.columns).order(table)[chosen])
+    return drawn_records(pair, table, wanted, generator(random_state, "linkability", table))
 
 
 def _exchanged(
@@ -266,7 +264,7 @@ def _control(
     def rate_at_size(table: str, sides: list[Spaces]) -> float:
         draws = THINNINGS if pair.n(table) > size else 1
         rng = generator(random_state, "linkability", "thinning", table)
-        parts = [sample(pair.n(table), size, rng) for _ in range(draws)]
+        parts = [drawn_records(pair, table, size, rng) for _ in range(draws)]
         return float(
             np.mean(
                 [

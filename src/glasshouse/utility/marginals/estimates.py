@@ -116,7 +116,7 @@ def ci_overlap(
         if min(x[0].size, y[0].size) < 2:
             continue
         draws_x, draws_y = (
-            _bootstrap(*side, statistic, n_boot, generator(random_state, "ci_overlap", len(table))) for side in (x, y)
+            _bootstrap(*side, statistic, n_boot, generator(random_state, "ci_overlap")) for side in (x, y)
         )
         at_x, at_y = (statistic(_weighted_copy(*side)) for side in (x, y))
         levels = [(1 - confidence) / 2, (1 + confidence) / 2]
