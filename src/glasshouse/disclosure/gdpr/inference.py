@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     "that the holdout shows too is knowledge about the population, not about the people in the original",
     on_map=True,
     advice=PREDICTS,
+    by_position=("lowest_index", "lowest_index_tolerance_on_secret"),
 )
 def inference(
     pair: Pair,

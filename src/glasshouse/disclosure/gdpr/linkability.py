@@ -52,6 +52,7 @@ Split: TypeAlias = tuple[tuple[str, ...], tuple[str, ...]]  # what each side kno
     "averaged unless columns= is given; "
     "a very small release links everybody, members and strangers alike, so only the comparison with the control speaks",
     advice=LINKED,
+    by_position=("lowest_index",),
     on_map=True,
     riskutility=("Linkability", lambda r: {"risk": r.value}),
 )

@@ -57,6 +57,7 @@ Lists: TypeAlias = dict[str, np.ndarray]
     group="membership",
     title="DOMIAS",
     advice=MEMBERSHIP,
+    by_position=("auc_clean_reference",),
     on_map=True,
     riskutility=("DOMIAS", lambda r: {"auc": r.value}),
 )

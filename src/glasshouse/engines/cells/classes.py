@@ -369,7 +369,7 @@ def _classes_here(held: Lazy, by: tuple[str, ...], decimals: tuple[str, ...], wh
 
 def _wildcard(cells: Cells, ours: Side, weight: nw.Expr, alpha: float, count_empty: bool) -> pl.DataFrame:
     """The classes with the records and weight they are compatible with."""
-    listing = listing_of(cells, ours, weight)
+    listing, _ = listing_of(cells, ours, weight)
     fk, Fk = compatible_counts(
         matrix_of(listing, len(cells.keys)), listing["n"].to_numpy(), listing["w"].to_numpy(), alpha, count_empty
     )

@@ -282,6 +282,28 @@ class Cells:
         return found
 
 
+def coded(values: pl.Series, declared: Sequence[Label] | None) -> tuple[pl.Series, tuple[Label, ...]]:
+    """Values as codes, -1 for missing, and the levels: those declared in their order, then the others in their own.
+
+    Parameters
+    ----------
+    values : polars.Series
+        The values.
+    declared : sequence of labels or None
+        Levels in the order the user gave; None where the values have their own.
+
+    Returns
+    -------
+    (codes, levels) : tuple of polars.Series and tuple
+    """
+    seen = values.unique().drop_nulls().sort()
+    first = [label for label in declared or () if label is not None]
+    levels = pl.concat([pl.Series(first, dtype=seen.dtype), seen]).unique(maintain_order=True)
+    places = pl.DataFrame({"value": levels, "code": pl.int_range(levels.len(), eager=True)})
+    codes = pl.DataFrame({"value": values}).join(places, on="value", how="left", maintain_order="left")["code"]
+    return codes.cast(pl.Int64).fill_null(-1).alias(values.name), tuple(levels.to_list())
+
+
 def numbered(
     found: pl.DataFrame, keys: tuple[Part, ...], target: Part | None, declared: Mapping[str, Sequence[Label] | None]
 ) -> tuple[pl.DataFrame, tuple[Part, ...], Part | None]:
@@ -306,13 +328,8 @@ def numbered(
     made = []
     for name, part in [*((f"k{i}", key) for i, key in enumerate(keys)), *([("t", target)] if target else [])]:
         if part.levels is None:
-            seen = found[name].unique().drop_nulls().sort()
-            first = [label for label in declared[part.name] or () if label is not None]
-            levels = pl.concat([pl.Series(first, dtype=seen.dtype), seen]).unique(maintain_order=True)
-            places = pl.DataFrame({name: levels, "_code": pl.int_range(levels.len(), eager=True)})
-            codes = found.select(name).join(places, on=name, how="left", maintain_order="left")["_code"]
-            found = found.with_columns(codes.cast(pl.Int64).fill_null(-1).alias(name))
-            part = replace(part, levels=tuple(levels.to_list()))
+            codes, levels = coded(found[name], declared[part.name])
+            found, part = found.with_columns(codes), replace(part, levels=levels)
         made.append(part)
     return found, tuple(made[: len(keys)]), made[-1] if target else None
 
