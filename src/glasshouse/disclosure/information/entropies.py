@@ -97,6 +97,7 @@ def classes_of(
         in_memory=in_memory,
         keys=keys,
         prepare=None,
+        added=None,
         **figures,
     )
 

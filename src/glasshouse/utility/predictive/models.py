@@ -96,7 +96,8 @@ def _task(pair: Pair, target: str, names: tuple[str, ...], notes: tuple[str, ...
     tables = ["original", "released", *(["holdout"] if pair.has_holdout else [])]
     numeric = pair.is_numeric(target)
     codes = pair.codes(target)
-    designs, response, keep, order = {}, {}, [], {}
+    designs, response, keep = {}, {}, []
+    order: dict[str, Ints] = {}
     content = canonical(pair, pair.columns)
     for table in tables:
         known = codes.of(table) >= 0
