@@ -22,7 +22,7 @@ import glasshouse as gh
 from glasshouse.catalogue import all_measures
 from glasshouse.core.measure import Measure
 from glasshouse.core.result import Result
-from tests.conftest import converter
+from tests.conftest import ROOT, converter
 from tests.sameness import changed, figures
 
 N = 400
@@ -248,6 +248,8 @@ def test_what_goes_by_position_is_all_that_does(name: str) -> None:
     )  # fmt: skip
     moved = changed(figures(first, by_position=True), figures(second, by_position=True))
     assert {place.rpartition(".")[2] for place in moved} == set(measure.by_position)
+    page = (ROOT / "docs" / "reproducible.md").read_text()
+    assert all(f"`{detail}`" in page for detail in (name, *measure.by_position))
 
 
 @pytest.mark.parametrize("name", MEASURES)

@@ -53,7 +53,7 @@ def tables() -> dict[str, pl.DataFrame]:
     return {"original": original, "released": pl.concat([original[:15], fresh[15:]]), "holdout": holdout}
 
 
-def assess(given: dict[str, Any]) -> Any:
+def assess(given: dict[str, Any], n_jobs: int | None = None) -> Any:
     return gh.assess(
         given["original"],
         given["released"],
@@ -63,6 +63,7 @@ def assess(given: dict[str, Any]) -> Any:
         cluster="household",
         measures=MEASURES,
         options=SMALL,
+        n_jobs=n_jobs,
     )
 
 
@@ -75,9 +76,9 @@ def dated(frame: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-def fingerprint() -> str:
+def fingerprint(n_jobs: int | None = None) -> str:
     """A hash of every byte an assessment writes."""
-    found = assess({name: dated(frame) for name, frame in tables().items()})
+    found = assess({name: dated(frame) for name, frame in tables().items()}, n_jobs)
     written = [found.to_json(), *(result.to_json() for result in found.results.values())]
     return hashlib.sha256("\n".join(written).encode()).hexdigest()
 
@@ -96,7 +97,7 @@ def test_every_process_writes_the_same_bytes() -> None:
             ("POLARS_MAX_THREADS", "NUMBA_NUM_THREADS", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"), changes["threads"]
         )
         ran = subprocess.run(
-            [sys.executable, "-c", "from tests.test_same_answer import fingerprint; print(fingerprint())"],
+            [sys.executable, "-c", f"from tests.test_same_answer import *; print(fingerprint({changes['threads']}))"],
             env={**os.environ, **threads, **{k: v for k, v in changes.items() if k != "threads"}},
             cwd=ROOT,
             capture_output=True,
