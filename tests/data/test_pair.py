@@ -305,3 +305,41 @@ def test_a_cluster_is_in_the_data_or_not() -> None:
     assert gh.Pair(table[:2], table, holdout=table[2:], cluster="hh").cluster == "hh"
     with pytest.raises(gh.InputError, match="cluster column 'hh' is not in the holdout"):
         gh.Pair(table[:2], table, holdout=table[2:].drop("hh"), cluster="hh")
+
+
+def kind_of(values: np.ndarray | list[int], name: str = "number") -> str:
+    frame = pl.DataFrame({name: values})
+    return gh.Pair(frame, frame).schema[name].kind
+
+
+@pytest.mark.parametrize("engine_name", ["polars", "pandas", "lazy", "duckdb"])
+@pytest.mark.parametrize("order", ["sorted", "shuffled"])
+def test_running_numbers_are_an_identifier_in_any_order_and_engine(
+    order: str, engine_name: str, request: pytest.FixtureRequest
+) -> None:
+    """Before, only while the table was sorted by them, and only in memory."""
+    convert = converter(engine_name, request)
+    frame = pl.DataFrame({"serial": 3 * np.arange(100) + 17, "pay": np.arange(100) * 997})
+    if order == "shuffled":
+        frame = frame.sample(fraction=1, shuffle=True, seed=1)
+    schema = gh.Pair(convert(frame), convert(frame)).schema
+    assert schema["serial"].kind == "identifier"
+    assert schema["pay"].kind == "integer", "sorted and all different, but nothing says that numbers were handed out"
+
+
+def test_numbers_that_chance_leaves_different_are_no_identifier() -> None:
+    rng = np.random.default_rng(3)
+    assert kind_of(np.arange(1, 21)) == "identifier"
+    assert kind_of(np.arange(1, 20)) == "integer", "in a small table nearly every column is unique"
+    assert kind_of(np.arange(1, 101)[rng.random(100) < 0.6]) == "identifier", "a sample of running numbers"
+    assert kind_of(rng.choice(100_000, 200, replace=False)) == "integer"
+    assert kind_of(rng.choice(100_000, 200, replace=False), "person_id") == "identifier"
+    assert kind_of(np.repeat(np.arange(50), 2)) == "integer", "households share a number"
+
+
+@pytest.mark.parametrize("engine_name", ["polars", "pandas", "pyarrow", "lazy", "duckdb"])
+def test_not_a_number_is_counted_as_missing_everywhere(engine_name: str, request: pytest.FixtureRequest) -> None:
+    convert = converter(engine_name, request)
+    frame = pl.DataFrame({"x": [0.5, float("nan"), -0.0, 0.0, None, float("nan")]})
+    pair = gh.Pair(convert(frame), convert(frame))
+    assert (pair.n_missing("x"), pair.n_distinct("x")) == (3, 2)

@@ -11,6 +11,7 @@ from glasshouse.core.limits import deciding, status_of
 from glasshouse.core.plain import Content, plain
 from glasshouse.core.result import RecordSource, Result
 from glasshouse.core.streams import check_random_state
+from glasshouse.core.threads import one_blas_thread
 from glasshouse.core.words import NEEDS
 
 if TYPE_CHECKING:
@@ -152,15 +153,19 @@ def _one(measure: Measure[R], pair: PairLike, options: Mapping[str, Any]) -> Res
         need = lacks(measure, pair)
         if need is not None:
             raise NotApplicable(f"{measure.name} {NEEDS[need]}", needs=need)
-        result: Result = measure.function(pair, **options)
+        with one_blas_thread():
+            result: Result = measure.function(pair, **options)
     except NotApplicable as why:
         result = Result(status="not_applicable", reason=str(why), needs=why.needs)
     return bound(result, measure, pair, options)
 
 
 def bound(result: Result, measure: Measure[R], pair: PairLike, options: Mapping[str, Any]) -> Result:
-    """A result that knows which measure made it, on what, and with which settings."""
-    chosen = {**measure.options, **options}
+    """A result that knows which measure made it, on what, and with which settings.
+
+    The number of threads is none of them: it changes no figure, so it must not change a byte of what is written.
+    """
+    chosen = {k: v for k, v in {**measure.options, **options}.items() if k != "n_jobs"}
     seed = {"seed": chosen["random_state"]} if "random_state" in chosen else {}
     settings = plain({"options": chosen, **seed, **pair.describe()})
     return result._copy(name=measure.name, measure=measure, settings=settings, _source=pair)

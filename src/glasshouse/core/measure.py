@@ -68,6 +68,9 @@ class Measure(Generic[R]):
     on_map, audited, alarm
         Whether it is on the risk-utility map by default; whether a formal claim can be held against its counts;
         whether its copy alarm is sharp enough to be reported on its own.
+    by_position
+        Details that go by the place of records in the file, as the rule of another package does. Every other figure is
+        the same whatever the order of rows and columns.
     riskutility
         The metric of riskutility's report it stands for and how to read it, for comparison with that package.
     """
@@ -100,6 +103,7 @@ class Measure(Generic[R]):
     on_map: bool = False
     audited: bool = False
     alarm: bool = False
+    by_position: tuple[str, ...] = ()
     riskutility: tuple[str, Callable[[Result], Mapping[str, float | None]]] | None = field(default=None, compare=False)
 
     @property
@@ -210,6 +214,7 @@ def measure(
     on_map: bool = False,
     audited: bool = False,
     alarm: bool = False,
+    by_position: Sequence[str] = (),
     riskutility: tuple[str, Callable[[Result], Mapping[str, float | None]]] | None = None,
 ) -> Callable[[Callable[..., R]], Measure[R]]:
     """Declare and register a measure; :class:`Measure` says what each argument means."""
@@ -248,6 +253,7 @@ def measure(
             on_map=on_map,
             audited=audited,
             alarm=alarm,
+            by_position=tuple(by_position),
             riskutility=riskutility,
         )
         if name in _registry and _registry[name].function.__module__ != function.__module__:

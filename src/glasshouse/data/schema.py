@@ -17,6 +17,9 @@ NUMERIC_KINDS = ("numeric", "integer", "datetime")
 FEW = 10  # an integer column with no more distinct values than this may be a set of codes; we say so, we do not guess
 IDENTIFIER_SHARE = 0.95
 IDENTIFIER_ROWS = 20  # in a smaller table nearly every column is unique
+# Whole numbers that all differ although chance would have made this many pairs equal were handed out one by one. None
+# of 7 expected pairs is equal once in 1,000 tables; numbers that heap (ages, incomes) repeat sooner still.
+PAIRS_EXPECTED = 7
 _ID_NAME = re.compile(
     r"(^|[_\W])(id|uuid|guid|ssn|identifier|record_?no|row_?id|person_?id|patient_?id)($|[_\W])", re.IGNORECASE
 )
@@ -134,7 +137,7 @@ def common_storage(name: str, families: Mapping[str, str], text_parses: Mapping[
 
 
 def detect(
-    name: str, storage: str, n: int, distinct: int, missing: int, monotone: bool, order: tuple[list[str], bool] | None
+    name: str, storage: str, n: int, distinct: int, missing: int, span: int, order: tuple[list[str], bool] | None
 ) -> Column:
     """The kind of a column from its storage and a few counts of the original.
 
@@ -144,8 +147,8 @@ def detect(
         Name and common storage of the column.
     n, distinct, missing : int
         Records, distinct values (missing not counted) and missing values in the original.
-    monotone : bool
-        Whether the values come in ascending order, as running numbers do.
+    span : int
+        For whole numbers, how many lie between the smallest and the largest, both counted; else 0.
     order : (list of str, bool) or None
         Declared levels and whether they are ranked; None where the caller declared none.
 
@@ -157,7 +160,10 @@ def detect(
     -----
     Declared categories, booleans and times are what they are declared. Text is an identifier when more than 95 % of at
     least 20 values differ, a category up to max(50, 5 % of the records) distinct values, else free text. Whole numbers
-    are an identifier only when all differ and they run in order or are named like one. Everything else is a number.
+    are an identifier only when all of at least 20 differ and they are named like one or lie so close together that
+    n values drawn from their span would have held n (n - 1) / (2 span) >= 7 equal pairs: running numbers do, with gaps
+    or without. Everything else is a number. The order of the rows says nothing, so that a table sorted otherwise, or
+    kept in an engine that has no order, is read alike.
     """
     present = n - missing
     if order is not None:
@@ -177,13 +183,10 @@ def detect(
             return Column(name, "categorical", storage, f"text with {distinct:,} distinct values")
         return Column(name, "text", storage, f"text with {distinct:,} distinct values in {n:,} records")
     if storage == "int":
-        if unique and distinct == present and (monotone or _ID_NAME.search(name)):
-            return Column(
-                name,
-                "identifier",
-                storage,
-                "whole numbers, all different, " + ("in order" if monotone else "and named like an identifier"),
-            )
+        running = present * (present - 1) >= 2 * PAIRS_EXPECTED * span
+        if unique and distinct == present and (running or _ID_NAME.search(name)):
+            how = "close together as running numbers are" if running else "and named like an identifier"
+            return Column(name, "identifier", storage, f"whole numbers, all different, {how}")
         return Column(name, "integer", storage, f"whole numbers, {distinct:,} distinct values")
     return Column(name, "numeric", storage, f"numbers, {distinct:,} distinct values")
 

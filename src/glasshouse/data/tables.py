@@ -172,32 +172,27 @@ class Tables:
         """Counts per table in one aggregate each, then the kind of every column from the original's counts."""
         for table, adopted in self.adopted.items():
             names = [c for c in schemas[table] if c in storage]
+            read = {c: _told_alike(nw.col(c), family(schemas[table][c])) for c in names}
             wanted = [nw.len().alias("size")]
-            wanted += [nw.col(c).null_count().alias(f"m{i}") for i, c in enumerate(names)]
+            wanted += [read[c].null_count().alias(f"m{i}") for i, c in enumerate(names)]
             if table == "original":
-                wanted += [
-                    _hashable(nw.col(c), family(schemas[table][c])).n_unique().alias(f"u{i}")
-                    for i, c in enumerate(names)
-                ]
+                wanted += [read[c].n_unique().alias(f"u{i}") for i, c in enumerate(names)]
+                whole = {c: i for i, c in enumerate(names) if storage[c] == "int"}
+                wanted += [read[c].min().alias(f"l{i}") for c, i in whole.items()]
+                wanted += [read[c].max().alias(f"h{i}") for c, i in whole.items()]
             row = adopted.lazy.select(*wanted).collect(backend="polars").to_native().row(0, named=True)
             self.sizes[table] = int(row["size"])
             self.missing[table] = {c: int(row[f"m{i}"] or 0) for i, c in enumerate(names)}
             if table == "original":
                 distinct = {c: int(row[f"u{i}"] or 0) for i, c in enumerate(names)}
+                spans = {c: int(row[f"h{i}"] or 0) - int(row[f"l{i}"] or 0) + 1 for c, i in whole.items()}
         n = self.sizes["original"]
         for column, kind in storage.items():
             missing = self.missing["original"][column]
             seen = self.distinct[column] = distinct[column] - (1 if missing else 0)
             order = self.adopted["original"].category_order.get(column) if kind == "text" else None
-            found = detect(column, kind, n, seen, missing, self._monotone(column, kind), order)
+            found = detect(column, kind, n, seen, missing, spans.get(column, 0), order)
             self.columns[column] = override(found, self.wishes[column]) if column in self.wishes else found
-
-    def _monotone(self, column: str, storage: str) -> bool:
-        adopted = self.adopted["original"]
-        if storage != "int" or not adopted.in_memory:
-            return False
-        values: pl.DataFrame = adopted.lazy.select(column).collect(backend="polars").to_native()
-        return values.to_series().is_sorted()
 
     def _make_canonical(self, schemas: Schemas) -> None:
         for table, adopted in self.adopted.items():
@@ -215,8 +210,7 @@ class Tables:
         if kind == "duration":
             column = column.dt.total_microseconds().cast(nw.Float64) / 86_400e6
         if kind == "float":
-            # NaN is a missing value and -0.0 is zero, in every engine
-            column = nw.when(~column.cast(nw.Float64).is_nan()).then(column.cast(nw.Float64) + 0.0)
+            column = _told_alike(column, kind)
         if storage == "text":
             if kind == "float":
                 whole = column.round(0) == column
@@ -281,7 +275,11 @@ class Tables:
         return Codes(column, levels, arrays, spec.ordered or spec.is_numeric)
 
 
-def _hashable(column: nw.Expr, kind: str) -> nw.Expr:
+def _told_alike(column: nw.Expr, kind: str) -> nw.Expr:
+    """Values that are told apart in one library and not in another: NaN is missing, -0.0 is zero, a category its
+    label."""
+    if kind == "float":
+        return nw.when(~column.cast(nw.Float64).is_nan()).then(column.cast(nw.Float64) + 0.0)
     return column.cast(nw.String) if kind == "text" else column
 
 

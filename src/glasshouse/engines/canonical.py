@@ -33,15 +33,19 @@ class Canonical:
         Per table, a fingerprint per record: equal for equal records.
     levels : dict of str to array of int
         Per categorical column, the position of each level in the order.
+    contents : dict of str to array of uint64
+        Per table, a fingerprint per record that also knows labels, for records that only their labels tell apart.
     """
 
     columns: tuple[str, ...]
     records: dict[str, np.ndarray]
     levels: dict[str, Ints]
+    contents: dict[str, np.ndarray]
 
     def order(self, *tables: str) -> Ints:
         """Records of the tables, laid end to end, in the order of their fingerprints."""
-        return np.argsort(np.concatenate([self.records[t] for t in tables]), kind="stable")
+        first, second = (np.concatenate([of[t] for t in tables]) for of in (self.records, self.contents))
+        return np.lexsort((second, first))
 
 
 def canonical(pair: Pair, columns: Sequence[str]) -> Canonical:
@@ -66,6 +70,31 @@ def canonical(pair: Pair, columns: Sequence[str]) -> Canonical:
     """
     names = tuple(sorted(columns))
     return pair.memo(("canonical", names), lambda: _refined(pair, names))
+
+
+def drawn_records(pair: Pair, table: str, wanted: int | None, rng: np.random.Generator) -> Ints | None:
+    """Record numbers drawn without replacement, in order: the same people whatever the order of the rows.
+
+    Parameters
+    ----------
+    pair : Pair
+        The tables.
+    table : str
+        The table drawn from.
+    wanted : int or None
+        How many; None for all.
+    rng : numpy.random.Generator
+        Draws them.
+
+    Returns
+    -------
+    array of int or None
+        None where nobody is left out.
+    """
+    n = pair.n(table)
+    if wanted is None or wanted >= n:
+        return None
+    return np.sort(canonical(pair, pair.columns).order(table)[np.sort(rng.choice(n, wanted, replace=False))])
 
 
 def canonical_designs(pair: Pair, columns: Sequence[str], tables: Sequence[str]) -> dict[str, Design]:
@@ -134,7 +163,11 @@ def _refined(pair: Pair, names: tuple[str, ...]) -> Canonical:
         for c, name in enumerate(names)
         if labelled[c]
     }
-    return Canonical(names, {t: records[edges[i] : edges[i + 1]] for i, t in enumerate(tables)}, places)
+    contents = np.zeros(int(edges[-1]), np.uint64)
+    for own, salt in zip(coded, salts, strict=True):
+        contents += _mixed(own.astype(np.uint64) + salt)
+    split = [{t: of[edges[i] : edges[i + 1]] for i, t in enumerate(tables)} for of in (records, contents)]
+    return Canonical(names, split[0], places, split[1])
 
 
 def _summed(at: Ints, what: np.ndarray, size: int) -> np.ndarray:

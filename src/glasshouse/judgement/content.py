@@ -254,7 +254,7 @@ def _result(judged: Judged, reader: Reader) -> Content:
     value, instead = reader.value(result)
     hidden = instead is not None
     untold = hidden or not reader.tells_leak(result)
-    options = {k: v for k, v in reader.options(result).items() if k != "n_jobs"}
+    options = reader.options(result)
     return {
         "name": result.name,
         "title": measure.title,

@@ -24,8 +24,8 @@ from typing import TypeAlias
 import numpy as np
 
 from glasshouse.core.streams import RandomState, generator
+from glasshouse.core.threads import one_blas_thread
 from glasshouse.data.pair import Pair
-from glasshouse.engines.models.threads import one_blas_thread
 from glasshouse.utility.nulls import Band, band
 
 Rows: TypeAlias = np.ndarray | None  # rows of the pool, the original's first; None: the original as it stands

@@ -64,7 +64,7 @@ def one_way(cells: Cells, count: float, share: float) -> list[OneWay]:
     total, everyone = int(levels["n"].sum() or 0), int(levels["everyone"].sum() or 0)
     if total == 0:
         return []
-    worst = levels.sort("n", descending=True).row(0, named=True)
+    worst = levels.sort("n", "level", descending=[True, False]).row(0, named=True)
     if not (worst["n"] > count and worst["n"] / total > share + 1e-12):
         return []
     return [

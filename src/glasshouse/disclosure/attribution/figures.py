@@ -143,8 +143,13 @@ def count(condition: nw.Expr) -> nw.Expr:
 
 
 def within(figure: nw.Expr, condition: nw.Expr) -> nw.Expr:
-    """Sum of a figure over the cells that meet a condition."""
-    return nw.when(condition).then(figure).otherwise(nw.lit(0)).sum()
+    """Sum of a whole figure over the cells that meet a condition."""
+    return only(figure, condition).sum()
+
+
+def only(figure: nw.Expr, condition: nw.Expr) -> nw.Expr:
+    """A figure in the cells that meet a condition, 0 in the others."""
+    return nw.when(condition).then(figure).otherwise(nw.lit(0))
 
 
 def ratio(above: nw.Expr, below: nw.Expr) -> nw.Expr:
@@ -180,10 +185,6 @@ def attribution_figures(cells: Cells, limit: int | None = None) -> Figures:
         disdio=within(od, CORRECT & ORIGINAL_UNANIMOUS),
         disco_cells=count(CORRECT & (od > 0)),
         max_denom=nw.when(CORRECT).then(od).otherwise(nw.lit(0)).max(),
-        capd=ratio(od * od, odq).sum(),
-        caps=ratio(os * os, osq).sum(),
-        dcap=ratio(od * os, osq).sum(),
-        dcap2=(od.cast(nw.Float64) * ratio(os, osq) * ratio(os, osq)).sum(),
         found_left=within(od, osq > 0),
         proportional=(D * nw.col("dt")).sum(),
         cross=(D * nw.col("st")).sum(),
@@ -193,6 +194,12 @@ def attribution_figures(cells: Cells, limit: int | None = None) -> Figures:
         exact_hits=within(S, D > 0),
         certain_hits=within(D, ORIGINAL_UNANIMOUS & (S > 0)),
         released_found=within(S, nw.col("dq") > 0),
+    )
+    sums |= cells.sums(
+        capd=ratio(od * od, odq),
+        caps=ratio(os * os, osq),
+        dcap=ratio(od * os, osq),
+        dcap2=od.cast(nw.Float64) * ratio(os, osq) * ratio(os, osq),
     )
     n, m = cells.n_original, cells.n_released
     shares: Shares = {
@@ -285,10 +292,10 @@ def weighted_figures(cells: Cells) -> tuple[float | None, float | None]:
     disco, dcap : float or None
     """
     stays, weight = nw.col("od") > 0, nw.col("wd")
-    sums = cells.totals(
-        disco=within(weight, CORRECT & stays),
-        dcap=within(weight * ratio(nw.col("os"), nw.col("osq")), stays),
-        everyone=weight.sum(),
+    sums = cells.sums(
+        disco=only(weight, CORRECT & stays),
+        dcap=only(weight * ratio(nw.col("os"), nw.col("osq")), stays),
+        everyone=weight,
     )
     return part(sums["disco"], sums["everyone"]), part(sums["dcap"], sums["everyone"])
 

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import narwhals as nw
 
-from glasshouse.disclosure.attribution.figures import CORRECT, D, part, ratio, within
+from glasshouse.disclosure.attribution.figures import CORRECT, D, only, part, ratio, within
 from glasshouse.engines.cells.counting import Cells
 
 
@@ -40,8 +40,9 @@ def people_figures(cells: Cells) -> People:
         hits=within(nw.col("r_"), stays),
         lucky=within((nw.col("rq_") * nw.col("rt_")).cast(nw.Float64), stays),
         disco=within(h, stays),
-        dcap=within(h.cast(nw.Float64) * ratio(nw.col("os"), nw.col("osq")), nw.col("step") == 0),
     )
+    shared = h.cast(nw.Float64) * ratio(nw.col("os"), nw.col("osq"))
+    sums |= real.sums(dcap=only(shared, nw.col("step") == 0))
     everybody = n + m
     luck = float(sums["lucky"]) / everybody**2
     excess = (sums["hits"] / everybody - luck) / (1 - luck) if luck < 1 else 0.0

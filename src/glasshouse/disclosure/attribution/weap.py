@@ -12,7 +12,7 @@ from glasshouse.core.measure import measure
 from glasshouse.core.plain import percent
 from glasshouse.core.result import Result
 from glasshouse.data.pair import Pair
-from glasshouse.disclosure.attribution.figures import within
+from glasshouse.disclosure.attribution.figures import only, within
 from glasshouse.disclosure.attribution.matching import plain_cells, target_warnings
 from glasshouse.disclosure.roles import Groups, KeyGroups
 from glasshouse.engines.cells.classes import side
@@ -84,11 +84,11 @@ def weap(pair: Pair, *, table: str = "released", bins: Groups = "auto", key_grou
     share = ours.own.cast(nw.Float64) / ours.size.cast(nw.Float64)
     sums = cells.totals(
         n=ours.own.sum(),
-        total=within(share * ours.own, held),
         disclosive=within(ours.own, agreed),
         single=within(ours.own, held & (ours.size == 1)),
     )
     n = sums["n"]
+    sums |= cells.sums(total=only(share * ours.own, held))
 
     def per_record() -> Mapping[str, np.ndarray]:
         local = plain_cells(pair, bins, key_groups, in_memory=True)

@@ -18,6 +18,7 @@ from glasshouse.core.intervals import Interval, clopper_pearson, wilson
 from glasshouse.core.limits import LEAK_LIMIT, Limit
 from glasshouse.core.streams import RandomState, generator
 from glasshouse.core.words import HOLDOUT, HOLDOUT_ADVICE, SIMILARITY
+from glasshouse.engines.canonical import drawn_records
 from glasshouse.engines.exchange import Tested, exchange_scores, people_clusters, upper_tail
 from glasshouse.engines.neighbours.encoding import Rows
 from glasshouse.engines.neighbours.search import TOL, Nearest, Space, chosen_columns, gower_space
@@ -176,7 +177,9 @@ def closeness(
     if not pair.n("original") or not pair.n("released"):
         raise NotApplicable("a table has no records to compare")
     space = gower_space(pair, columns, missing)
-    rows = query_sample(pair.n("released"), queries, random_state)
+    if queries is not None and queries < 1:
+        raise InputError(f"queries must be a positive number of release records, not {queries}")
+    rows = drawn_records(pair, "released", queries, generator(random_state, "copying queries"))
     query = "released" if rows is None else space.rows("released", rows)
     key = ("closeness", id(space), None if rows is None else rows.tobytes(), k)
 
@@ -197,15 +200,6 @@ def answerable_columns(pair: Pair, columns: Sequence[str] | None, notes: list[st
     if not kept:
         raise NotApplicable("there is no column in common with a value in the release")
     return kept
-
-
-def query_sample(n: int, queries: int | None, random_state: RandomState) -> np.ndarray | None:
-    """Which release records to ask about; None for all of them."""
-    if queries is None or queries >= n:
-        return None
-    if queries < 1:
-        raise InputError(f"queries must be a positive number of release records, not {queries}")
-    return np.sort(generator(random_state, "copying queries").choice(n, queries, replace=False))
 
 
 def sampled_note(found: Closeness, n_released: int) -> list[str]:

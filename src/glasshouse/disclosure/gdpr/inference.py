@@ -16,7 +16,8 @@ from glasshouse.core.streams import RandomState, generator
 from glasshouse.data.pair import Pair
 from glasshouse.disclosure.copying.closeness import refuse_infinite
 from glasshouse.disclosure.gdpr.linkability import attack_space, spread
-from glasshouse.disclosure.gdpr.statistics import CITE, Attack, Exchanged, Side, report, sample
+from glasshouse.disclosure.gdpr.statistics import CITE, Attack, Exchanged, Side, report
+from glasshouse.engines.canonical import drawn_records
 from glasshouse.engines.exchange import exchange, exposure, people_clusters
 from glasshouse.engines.neighbours.search import Space, gower_space
 
@@ -42,6 +43,7 @@ if TYPE_CHECKING:
     "that the holdout shows too is knowledge about the population, not about the people in the original",
     on_map=True,
     advice=PREDICTS,
+    by_position=("lowest_index", "lowest_index_tolerance_on_secret"),
 )
 def inference(
     pair: Pair,
@@ -138,7 +140,7 @@ def inference(
     rule = _Rule(pair, target, numeric, tolerance, scale)
 
     def side(table: str, space: Space | None = None) -> _Guessed:
-        part = sample(pair.n(table), n_attacks, generator(random_state, "inference", table))
+        part = drawn_records(pair, table, n_attacks, generator(random_state, "inference", table))
         if attacker == "nearest":
             return _nearest(space or attack_space(pair, chosen, missing, table), rule, table, part, n_jobs)
         return _predicted(pair, chosen, rule, table, part, attacker, random_state, n_jobs)

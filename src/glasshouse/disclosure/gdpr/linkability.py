@@ -22,9 +22,8 @@ from glasshouse.disclosure.gdpr.statistics import (
     Side,
     difference_interval,
     report,
-    sample,
 )
-from glasshouse.engines.canonical import canonical
+from glasshouse.engines.canonical import drawn_records
 from glasshouse.engines.exchange import exchange, exposed_people, people_clusters
 from glasshouse.engines.neighbours.encoding import encode_pair
 from glasshouse.engines.neighbours.search import RULES, Space
@@ -53,6 +52,7 @@ Split: TypeAlias = tuple[tuple[str, ...], tuple[str, ...]]  # what each side kno
     "averaged unless columns= is given; "
     "a very small release links everybody, members and strangers alike, so only the comparison with the control speaks",
     advice=LINKED,
+    by_position=("lowest_index",),
     on_map=True,
     riskutility=("Linkability", lambda r: {"risk": r.value}),
 )
@@ -212,8 +212,7 @@ def linkability(
 
 def _drawn(pair: Pair, table: str, wanted: int | None, random_state: RandomState) -> np.ndarray | None:
     """Record numbers to attack, the same people whatever the order of the rows; None for all of them."""
-    chosen = sample(pair.n(table), wanted, generator(random_state, "linkability", table))
-    return None if chosen is None else np.sort(canonical(pair, pair.columns).order(table)[chosen])
+    return drawn_records(pair, table, wanted, generator(random_state, "linkability", table))
 
 
 def _exchanged(
@@ -268,7 +267,7 @@ def _control(
     def rate_at_size(table: str, sides: list[Spaces]) -> float:
         draws = THINNINGS if pair.n(table) > size else 1
         rng = generator(random_state, "linkability", "thinning", table)
-        parts = [sample(pair.n(table), size, rng) for _ in range(draws)]
+        parts = [drawn_records(pair, table, size, rng) for _ in range(draws)]
         return float(
             np.mean(
                 [

@@ -15,6 +15,7 @@ from glasshouse.core.streams import RandomState, generator
 from glasshouse.data.pair import Pair
 from glasshouse.disclosure.gdpr.predicates import Board, Description, Predicates
 from glasshouse.disclosure.gdpr.statistics import CITE, LEAK, Attack, Exchanged, Side, difference_interval, phi, report
+from glasshouse.engines.canonical import canonical
 from glasshouse.engines.exchange import exchange_scores, exposed_people, people_clusters
 
 MODES = ("multivariate", "univariate")
@@ -267,12 +268,12 @@ def _compare(
     )
     gap = members.rate - strangers.rate
     low, high = difference_interval(members, strangers, confidence, correlation)
-    half = normal_quantile(confidence) * _relabelled(board, made, matches, fresh, random_state)
+    half = normal_quantile(confidence) * _relabelled(pair, board, made, matches, fresh, random_state)
     return Attack(attack, baseline, strangers, gap=(gap, (min(low, gap - half), max(high, gap + half))))
 
 
 def _relabelled(
-    board: Board, made: Predicates, matches: np.ndarray, fresh: np.ndarray, random_state: RandomState
+    pair: Pair, board: Board, made: Predicates, matches: np.ndarray, fresh: np.ndarray, random_state: RandomState
 ) -> float:
     """Standard deviation of attack minus control when original and holdout people are exchanged at random.
 
@@ -288,7 +289,8 @@ def _relabelled(
     row, column = np.nonzero(people >= 0)
     if not len(row):
         return 0.0
-    persons, at = np.unique(people[row, column], return_inverse=True)
+    place = np.argsort(canonical(pair, pair.columns).order("original", "holdout"))  # one order of people for the draws
+    persons, at = np.unique(place[people[row, column]], return_inverse=True)
     shape = (len(usable), len(persons))
     fits = csr_array((np.ones(len(row)), (row, at.reshape(-1))), shape)
     exchanged = generator(random_state, "singling_out", "exchange").random((len(persons), EXCHANGES)) < 0.5

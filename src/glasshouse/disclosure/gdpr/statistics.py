@@ -338,10 +338,3 @@ def _counted(guess: str, n: float) -> str:
     return f"{single[plural]} {rest}".replace("released records", "released record").replace(
         "that fit one", "that fits one"
     )
-
-
-def sample(n: int, wanted: int | None, rng: np.random.Generator) -> np.ndarray | None:
-    """Record numbers to attack, in order; None for all of them."""
-    if wanted is None or wanted >= n:
-        return None
-    return np.sort(rng.choice(n, wanted, replace=False))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TypedDict
 
 import narwhals as nw
@@ -16,6 +16,7 @@ from glasshouse.disclosure.roles import CellFrame, KeyGroups, target_part
 from glasshouse.engines.cells.classes import Side, groupings, side, target_classes
 from glasshouse.engines.cells.counting import count_cells
 from glasshouse.engines.cells.grouping import Grouping
+from glasshouse.engines.cells.table import coded
 
 QUANTILES = (0.0, 0.25, 0.5, 0.75, 0.9, 0.95, 1.0)
 
@@ -144,7 +145,7 @@ def _nominal(
         target_group=grouping,
         in_memory=in_memory,
         prepare=above,
-        distance=nw.col("above").sum(),
+        added={"distance": nw.col("above")},
     )
     counts = made.grouped({"x": nw.col("distance"), "size": nw.col("f")}, classes=nw.len())
     x, size, classes = (counts[c].to_numpy() for c in ("x", "size", "classes"))
@@ -169,8 +170,10 @@ def _ordered(
     )
     listing = cells.listed(ours.own > 0, **{c: nw.col(c) for c in cells.by}, t=nw.col("t"), c=ours.own)
     part = target_part(cells)
-    coded = part.levels is not None
-    gone = (pl.col("t") < 0) if coded else pl.col("t").is_null()
+    if part.levels is None:
+        codes, levels = coded(listing["t"], pair.schema[target].levels)
+        listing, part = listing.with_columns(codes), replace(part, levels=levels)
+    gone = pl.col("t") < 0
     without = int(listing.filter(gone)["c"].sum())
     held = listing.filter(~gone)
     if held.height == 0:

@@ -103,16 +103,16 @@ def delta_presence(
         fabricated=((D == 0) & (S > 0)).cast(nw.Int64).sum(),
         made_up=nw.when(D == 0).then(S).otherwise(nw.lit(0)).sum(),
         found=records_if(S > 0),
-        ratio=(CAPPED * D.cast(nw.Float64)).sum(),
         least=RATIO.min(),
         largest=RATIO.max(),
         below=records_if((D > 0) & (low - 1e-12 > RATIO)),
         beyond=records_if((D > 0) & (high + 1e-12 < RATIO)),
         empty=((D > 0) & (S == 0)).cast(nw.Int64).sum(),
     )
+    expected = cells.sums(ratio=CAPPED * D.cast(nw.Float64))["ratio"]
     made_up, above, share_found = int(sums["fabricated"]), int(sums["above"]), sums["found"] / n
     details: dict[str, object] = {
-        "mean": float(sums["ratio"]) / n,
+        "mean": float(expected) / n,
         "iS": share_found,
         "n_fabricated_keys": made_up,
         "n_fabricated_records": int(sums["made_up"]),

@@ -322,7 +322,7 @@ def _levels(pair: Pair, classes: ClassCodes, made: Scores, most: int = 10) -> di
     overall = made.score.sum()
     for i, key in enumerate(pair.keys):
         levels = classes.levels[i]
-        if levels is None or not overall:
+        if not overall:
             continue
         carried = (
             np.bincount(classes.codes[:, i] + 1, weights=made.shares[:, i], minlength=len(levels) + 1)[1:] / overall

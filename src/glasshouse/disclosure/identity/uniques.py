@@ -189,12 +189,12 @@ def _unique_figures(cells: Cells) -> Uniques:
     rate: nw.Expr = nw.lit(float(m))
     for i in range(len(cells.keys)):
         rate = rate * (S.sum().over(f"level{i}").cast(nw.Float64) / float(m))
-    sums = levelled.extended(rate=rate).totals(
-        uio=(D == 1).cast(nw.Int64).sum(),
-        uis=(S == 1).cast(nw.Int64).sum(),
-        uiois=((D == 1) & (S > 0)).cast(nw.Int64).sum(),
-        repu=((D == 1) & (S == 1)).cast(nw.Int64).sum(),
-        expected=nw.when(D == 1).then(nw.col("rate") * (-nw.col("rate")).exp()).otherwise(nw.lit(0.0)).sum(),
+    sums = levelled.extended(rate=rate).sums(
+        uio=(D == 1).cast(nw.Int64),
+        uis=(S == 1).cast(nw.Int64),
+        uiois=((D == 1) & (S > 0)).cast(nw.Int64),
+        repu=((D == 1) & (S == 1)).cast(nw.Int64),
+        expected=nw.when(D == 1).then(nw.col("rate") * (-nw.col("rate")).exp()).otherwise(nw.lit(0.0)),
     )
     return Uniques(
         UiO=sums["uio"] / n,

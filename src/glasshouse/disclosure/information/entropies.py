@@ -97,6 +97,7 @@ def classes_of(
         in_memory=in_memory,
         keys=keys,
         prepare=None,
+        added=None,
         **figures,
     )
 
@@ -140,7 +141,8 @@ def entropies(
     """
     classes = classes_of(pair, table, bins, key_groups, keys=keys)
     f = nw.col("f").cast(nw.Float64)
-    inner = classes.totals(given=(f * ENTROPY).sum(), cells=nw.col("kinds").sum(), classes=nw.len())
+    inner = classes.totals(cells=nw.col("kinds").sum(), classes=nw.len())
+    inner |= classes.sums(given=f * ENTROPY)
     side, n = classes.side, classes.n
     margin = (
         classes._cells.grouped({"count": side.margin, "t": nw.col("t")}, side.own > 0, here=side.own.sum())["count"]

@@ -102,9 +102,9 @@ def max_leakage(
     f = nw.col("f")
     sums = classes.totals(
         least=ENTROPY.min(),
-        likeliest=nw.col("likeliest").sum(),
         certain=nw.when(nw.col("kinds") == 1).then(f).otherwise(nw.lit(0)).sum(),
     )
+    reached = classes.sums(likeliest=nw.col("likeliest"))["likeliest"]
     value = found.target - max(float(sums["least"]), 0.0) / unit
     certain = float(sums["certain"]) / classes.n
 
@@ -116,7 +116,7 @@ def max_leakage(
         value=value,
         details={
             "max_specific_information": value,
-            "maximal_leakage": max(math.log(float(sums["likeliest"])), 0.0) / unit,
+            "maximal_leakage": max(math.log(float(reached)), 0.0) / unit,
             "H_T": found.target,
             "MI": found.mutual,
             "miller_madow": found.bias,
@@ -214,8 +214,8 @@ def positive_disclosure(
     sums = classes.totals(
         largest=gain.max(),
         doubled=nw.when(gain > 1 + 1e-12).then(f).otherwise(nw.lit(0)).sum(),
-        mean=(gain * f.cast(nw.Float64)).sum(),
     )
+    gained = classes.sums(gain=gain * f.cast(nw.Float64))["gain"]
     value, doubled = max(float(sums["largest"]), 0.0), int(sums["doubled"])
 
     def records() -> Mapping[str, np.ndarray]:
@@ -228,7 +228,7 @@ def positive_disclosure(
             "PID": value,
             "n_above_1": doubled,
             "share_above_1": doubled / n,
-            "mean": float(sums["mean"]) / n,
+            "mean": float(gained) / n,
             "n": n,
             "n_dropped": classes.dropped,
             "table": table,

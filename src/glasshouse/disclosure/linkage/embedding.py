@@ -10,6 +10,7 @@ import numpy as np
 from glasshouse.core.errors import MissingExtra
 from glasshouse.core.streams import generator, integer_seed
 from glasshouse.disclosure.linkage.methods import Request, Scored, ranges
+from glasshouse.engines.canonical import canonical
 from glasshouse.engines.pairs.scores import Euclidean
 
 if TYPE_CHECKING:  # torch is an extra
@@ -42,7 +43,8 @@ def embedding(ask: Request) -> Scored:
     latent = _train(torch, ask, numbers, codes)
     rng = generator(ask.random_state, "linkage", "embedding", "unit")
     n = len(latent[0])
-    a, b = rng.integers(0, n, SAMPLED_PAIRS), rng.integers(0, n, SAMPLED_PAIRS)
+    people = canonical(ask.pair, ask.columns).order("original")
+    a, b = people[rng.integers(0, n, SAMPLED_PAIRS)], people[rng.integers(0, n, SAMPLED_PAIRS)]
     gaps = np.linalg.norm(latent[0][a] - latent[0][b], axis=1)[a != b]
     unit = float(np.quantile(gaps, 0.975)) if len(gaps) and gaps.max() > 0 else 1.0
     factor = np.eye(latent[0].shape[1])
@@ -105,7 +107,7 @@ def _train(torch: ModuleType, ask: Request, numbers: Sides, codes: Sides) -> Sid
 
     sides = [(torch.from_numpy(x), torch.from_numpy(c)) for x, c in zip(numbers, codes, strict=True)]
     rng = generator(ask.random_state, "linkage", "embedding", "split")
-    order = rng.permutation(len(numbers[0]))
+    order = canonical(ask.pair, ask.columns).order("original")[rng.permutation(len(numbers[0]))]
     held = order[: max(1, len(order) // 5)]
     kept = order[len(held) :] if len(order) > 1 else order
     optimiser = torch.optim.Adam(parts.parameters(), lr=LEARNING_RATE)

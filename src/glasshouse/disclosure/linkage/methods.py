@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TypeAlias, TypedDict
 
 import numpy as np
@@ -12,6 +12,7 @@ import numpy.typing as npt
 from glasshouse.core.errors import InputError, NotApplicable, listed
 from glasshouse.core.streams import RandomState, generator, integer_seed
 from glasshouse.data.pair import Pair
+from glasshouse.engines.canonical import canonical
 from glasshouse.engines.pairs.scores import RULES, Euclidean, Mixed, Scores, Transition
 
 SIDES = ("original", "released")
@@ -362,7 +363,7 @@ def forest(ask: Request) -> Scored:
     -------
     Scored
     """
-    from glasshouse.engines.models.design import Design, design
+    from glasshouse.engines.models.design import design
     from glasshouse.engines.models.model import fit
 
     trees = ask.options.trees
@@ -370,8 +371,9 @@ def forest(ask: Request) -> Scored:
         raise InputError("trees must be at least 10")
     mine, theirs = (design(ask.pair, ask.filled, t, numeric_key_na="median+flag") for t in SIDES)
     rng = generator(ask.random_state, "linkage", "forest", "shuffle")
-    shuffled = np.column_stack([rng.permutation(mine.codes[:, j]) for j in range(mine.codes.shape[1])])
-    both = mine.stack(Design(mine.names, mine.kinds, np.ascontiguousarray(shuffled.astype(np.int32)), mine.levels))
+    people = mine.take(canonical(ask.pair, ask.filled).order("original"))
+    shuffled = np.column_stack([rng.permutation(people.codes[:, j]) for j in range(people.codes.shape[1])])
+    both = people.stack(replace(people, codes=np.ascontiguousarray(shuffled.astype(np.int32))))
     labels = np.repeat([1, 0], mine.n)
     seed = integer_seed(ask.random_state, "linkage", "forest")
     model = fit("rf", both, labels, n_classes=2, random_state=seed, n_jobs=ask.n_jobs, trees=trees)

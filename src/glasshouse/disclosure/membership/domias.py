@@ -57,6 +57,7 @@ Lists: TypeAlias = dict[str, np.ndarray]
     group="membership",
     title="DOMIAS",
     advice=MEMBERSHIP,
+    by_position=("auc_clean_reference",),
     on_map=True,
     riskutility=("DOMIAS", lambda r: {"auc": r.value}),
 )
@@ -150,7 +151,7 @@ def domias(
         raise InputError(f"k must be a positive number of neighbours, not {k}")
     check_holdout(pair, columns, at_least=4)
     space = gower_space(pair, columns, missing)
-    halves = holdout_halves(canonical(pair, space.columns).records["holdout"], random_state)
+    halves = holdout_halves(canonical(pair, space.columns).order("holdout"), random_state)
     most = min(pair.n("released"), len(halves[0]), len(halves[1]))
     neighbours = min(k, most)
     details: dict[str, object] = {"density": density, "k": neighbours}
@@ -185,10 +186,10 @@ def domias(
     )
 
 
-def holdout_halves(content: np.ndarray, random_state: RandomState) -> Halves:
-    """A random half of the holdout and the rest; the same people whatever the order of the rows."""
-    n = len(content)
-    shuffled = np.argsort(content, kind="stable")[generator(random_state, "holdout halves").permutation(n)]
+def holdout_halves(order: np.ndarray, random_state: RandomState) -> Halves:
+    """A random half of the holdout and the rest; ``order`` is the canonical one, so that rows may come in any."""
+    n = len(order)
+    shuffled = order[generator(random_state, "holdout halves").permutation(n)]
     return np.sort(shuffled[: n // 2]), np.sort(shuffled[n // 2 :])
 
 

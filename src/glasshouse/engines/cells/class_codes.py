@@ -14,6 +14,7 @@ from glasshouse.data.pair import Pair
 from glasshouse.data.tables import Label
 from glasshouse.engines.cells.counting import Cells, count_cells
 from glasshouse.engines.cells.sides import KeyGroups, Side, groupings, has_weights, side
+from glasshouse.engines.cells.table import coded
 
 
 @dataclass(frozen=True)
@@ -29,13 +30,13 @@ class ClassCodes:
     weights : array of float
         Weight of each class.
     levels : tuple
-        Labels of each key; None where the table holds the values themselves.
+        Labels of each key.
     """
 
     codes: Ints
     sizes: Ints
     weights: Floats
-    levels: tuple[tuple[Label, ...] | None, ...]
+    levels: tuple[tuple[Label, ...], ...]
     _cells: Cells
     _by: pl.DataFrame
     _table: str
@@ -77,8 +78,8 @@ def class_codes(pair: Pair, table: str, key_groups: KeyGroups = None, in_memory:
     """
     ours = side(table)
     cells = count_cells(pair, key_groups=groupings(pair, key_groups), in_memory=in_memory)
-    listing = listing_of(cells, ours, ours.weight if has_weights(pair, table) else ours.own.cast(nw.Float64))
-    levels = tuple(part.levels for part in cells.keys)
+    weight = ours.weight if has_weights(pair, table) else ours.own.cast(nw.Float64)
+    listing, levels = listing_of(cells, ours, weight)
     return ClassCodes(
         matrix_of(listing, len(cells.keys)),
         listing["n"].to_numpy(),
@@ -90,7 +91,7 @@ def class_codes(pair: Pair, table: str, key_groups: KeyGroups = None, in_memory:
     )
 
 
-def listing_of(cells: Cells, ours: Side, weight: nw.Expr) -> pl.DataFrame:
+def listing_of(cells: Cells, ours: Side, weight: nw.Expr) -> tuple[pl.DataFrame, tuple[tuple[Label, ...], ...]]:
     """Every class of one table in a fixed order: how it is addressed, its key codes, its records and weight.
 
     Parameters
@@ -104,17 +105,22 @@ def listing_of(cells: Cells, ours: Side, weight: nw.Expr) -> pl.DataFrame:
 
     Returns
     -------
-    polars.DataFrame
-        The columns ``by``, key0, key1, ..., n and w.
+    (listing, levels) : tuple of polars.DataFrame and tuple
+        The columns ``by``, key0, key1, ..., n and w; the labels of each key.
     """
     keys = {f"key{i}": part.value for i, part in enumerate(cells.keys)}
     by = {name: nw.col(name) for name in cells.by}
     found = cells.listed(ours.own > 0, **by, **keys, n=ours.own, w=weight)
+    levels = []
     for name, part in zip(keys, cells.keys, strict=True):
         if part.levels is None:
             # values of an engine's own: numbered in their order, so that nothing depends on the order rows arrive in
-            found = found.with_columns((pl.col(name).rank("dense").cast(pl.Int64) - 1).fill_null(-1))
-    return found.sort(list(keys))
+            codes, own = coded(found[name], None)
+            found = found.with_columns(codes)
+        else:
+            own = part.levels
+        levels.append(own)
+    return found.sort(list(keys)), tuple(levels)
 
 
 def matrix_of(listing: pl.DataFrame, keys: int) -> Ints:

@@ -17,6 +17,7 @@ from glasshouse.core.errors import InputError, NotApplicable
 from glasshouse.data.arrays import Floats, Ints
 from glasshouse.data.frames import Lazy
 from glasshouse.data.pair import Pair
+from glasshouse.engines.cells.adding import added_up, first_of_group
 from glasshouse.engines.cells.class_codes import ClassCodes, class_codes, listing_of, matrix_of
 from glasshouse.engines.cells.counting import Cells, count_cells
 from glasshouse.engines.cells.grouping import Grouping
@@ -226,8 +227,22 @@ class Classes:
     side: Side
     _cells: Cells
 
+    def sums(self, **figures: nw.Expr) -> dict[str, Figure]:
+        """Sums over all classes of what stands in each, the same whatever the order of classes and threads.
+
+        Parameters
+        ----------
+        **figures : narwhals.Expr
+            Figures of a class by name, not yet added up.
+
+        Returns
+        -------
+        dict of str to int or float
+        """
+        return replace(self._cells, frame=self.frame).sums(**figures)
+
     def totals(self, **figures: nw.Expr) -> dict[str, Figure]:
-        """Named figures over all classes, in one query.
+        """Named aggregates over all classes, in one query: extremes and sums of whole numbers; decimals take `sums`.
 
         Parameters
         ----------
@@ -282,6 +297,7 @@ def target_classes(
     in_memory: bool = False,
     keys: Sequence[str] | None = None,
     prepare: Callable[[Lazy, Side, tuple[str, ...]], Lazy] | None = None,
+    added: Mapping[str, nw.Expr] | None = None,
     **figures: nw.Expr,
 ) -> Classes:
     """Group the cells of one table by key class.
@@ -304,8 +320,10 @@ def target_classes(
         The keys. Default: those of the pair.
     prepare : callable, optional
         Adds columns to the cells first (ranks or running sums inside a class). Default: nothing.
+    added : mapping of str to narwhals.Expr, optional
+        Decimals of a cell, added up inside each class. Default: none.
     **figures : narwhals.Expr
-        Further aggregates per class by name.
+        Further aggregates per class by name: extremes and sums of whole numbers.
 
     Returns
     -------
@@ -326,21 +344,32 @@ def target_classes(
     if prepare is not None:
         held = prepare(held, ours, cells.by)
     c = ours.own.cast(nw.Float64)
-    frame = (
-        held.with_columns(_clogc=c * c.log())
-        .group_by(*cells.by)
-        .agg(f=ours.own.sum(), kinds=nw.len(), top=ours.own.max(), clogc=nw.col("_clogc").sum(), **figures)
-    )
+    decimals = {"clogc": c * c.log(), **(added or {})}
+    held = held.with_columns(**{f"_{name}": figure for name, figure in decimals.items()})
+    whole = {"f": ours.own.sum(), "kinds": nw.len(), "top": ours.own.max(), **figures}
+    if cells.here:
+        frame = _classes_here(held, cells.by, tuple(decimals), whole)
+    else:
+        frame = held.group_by(*cells.by).agg(**whole, **{name: nw.col(f"_{name}").sum() for name in decimals})
     frame = frame.with_columns(**{name: nw.col(name).cast(nw.Int64) for name in ("f", "kinds", "top")})
-    if cells._rows is not None:
-        frame = nw.from_native(frame.collect(backend="polars").to_native().lazy())
     dropped = cells.dropped if table == "original" else pair.n("released") - cells.n_released
     return Classes(frame, pair.n(table) - dropped, dropped, ours, cells)
 
 
+def _classes_here(held: Lazy, by: tuple[str, ...], decimals: tuple[str, ...], whole: Mapping[str, nw.Expr]) -> Lazy:
+    """Figures per class of cells that are here, in the order of the classes; decimals are added in that order too."""
+    listing: pl.DataFrame = held.collect(backend="polars").to_native()
+    listing = listing.sort(by, maintain_order=True)
+    starts = first_of_group(listing, by)
+    grouped = nw.from_native(listing.lazy()).group_by(*by).agg(**whole)
+    classes: pl.DataFrame = grouped.collect(backend="polars").to_native().sort(by)
+    sums = {name: pl.Series(added_up(listing[f"_{name}"].to_numpy(), starts)) for name in decimals}
+    return nw.from_native(classes.with_columns(**sums).lazy())
+
+
 def _wildcard(cells: Cells, ours: Side, weight: nw.Expr, alpha: float, count_empty: bool) -> pl.DataFrame:
     """The classes with the records and weight they are compatible with."""
-    listing = listing_of(cells, ours, weight)
+    listing, _ = listing_of(cells, ours, weight)
     fk, Fk = compatible_counts(
         matrix_of(listing, len(cells.keys)), listing["n"].to_numpy(), listing["w"].to_numpy(), alpha, count_empty
     )

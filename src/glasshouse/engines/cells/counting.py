@@ -10,7 +10,8 @@ Every frequency and attribution measure is an aggregate of this table (Raab, Now
               class have, in the data or not
 
 It is written once in Narwhals expressions. Tables in memory are grouped on joint integer codes by polars; lazy polars,
-DuckDB and Spark tables are grouped where they are, on the values themselves, and only aggregates come here.
+DuckDB and Spark tables are grouped where they are, on the values themselves, and only aggregates come here: the cells
+when they are few, so that the same code adds them up in the same order, else sums over them.
 """
 
 from __future__ import annotations
@@ -24,12 +25,14 @@ import polars as pl
 from glasshouse.core.errors import NotApplicable
 from glasshouse.data.frames import Lazy
 from glasshouse.data.pair import Pair
+from glasshouse.engines.cells.adding import added_up, first_of_group
 from glasshouse.engines.cells.grouping import MANY_LEVELS, Grouping
-from glasshouse.engines.cells.table import Cells, Part
+from glasshouse.engines.cells.table import Cells, Part, numbered
 
 __all__ = ["MANY_LEVELS", "Cells", "Part", "count_cells"]
 
 LARGEST_ID = 2**62
+CELLS_HERE = 2_000_000  # more cells than this stay in the engine that counted them
 
 
 def count_cells(
@@ -116,8 +119,19 @@ def _count(
     sums = {c: nw.col(c).sum() for c in (*counts, *(("wd", "ws") if weighted else ()))}
     cells = nw.concat(parts, how="vertical").group_by(*columns).agg(**sums)
     cells = cells.with_columns(**{c: nw.col(c).cast(nw.Int64) for c in counts})
+    found = _polars(cells if local else cells.head(CELLS_HERE + 1))
+    here = local or found.height <= CELLS_HERE
+    if here:
+        if not local:
+            found, key_parts, target_part = numbered(
+                found, key_parts, target_part, {c: pair.schema[c].levels for c in pair.schema}
+            )
+        elif weighted:
+            found = _weighed(found, rows, columns)
+        # groups come in any order; the last digit of a sum and the choice among equals must not depend on it
+        cells = nw.from_native(found.sort(*reversed(by), *columns[len(by) :]).lazy())
     cells = _with_margins(cells, by, target is not None, "h" in counts)
-    if local:
+    if here:
         cells = nw.from_native(_polars(cells).lazy())
     return Cells(
         cells,
@@ -130,7 +144,21 @@ def _count(
         weighted,
         rows if local else None,
         sizes.get("holdout", 0),
+        here,
     )
+
+
+def _weighed(cells: pl.DataFrame, rows: Mapping[str, pl.DataFrame], columns: list[str]) -> pl.DataFrame:
+    """The cells with their sums of weights made here: an engine adds decimals in the order its threads come in."""
+    for table, name in (("original", "wd"), ("released", "ws")):
+        if "w" not in rows[table].columns:
+            continue
+        kept = rows[table].filter(pl.col("keep")) if "keep" in rows[table].columns else rows[table]
+        kept = kept.select(*columns, "w").sort(*columns, "w")
+        starts = first_of_group(kept, columns)
+        made = kept[starts].with_columns(pl.Series(name, added_up(kept["w"].to_numpy(), starts))).drop("w")
+        cells = cells.drop(name).join(made, on=columns, how="left").with_columns(pl.col(name).fill_null(0.0))
+    return cells
 
 
 def _indicators(pair: Pair, table: str, role: str, tables: int) -> dict[str, nw.Expr]:
@@ -224,9 +252,9 @@ def _valued(
     """Where the tables are: the values themselves, grouped by the engine, nulls being equal to nulls."""
     frames = []
     for table in tables:
-        wanted = {f"k{i}": groups[k].expression(nw.col(k)) if k in groups else nw.col(k) for i, k in enumerate(keys)}
+        wanted = {f"k{i}": _grouped(nw.col(k), groups.get(k)) for i, k in enumerate(keys)}
         if target:
-            wanted["t"] = groups[target].expression(nw.col(target)) if target in groups else nw.col(target)
+            wanted["t"] = _grouped(nw.col(target), groups.get(target))
         if pair.weights is not None and pair.has(pair.weights, table):
             wanted["w"] = nw.col(pair.weights).cast(nw.Float64)
         frames.append(pair.frame(table).select(**wanted))
@@ -242,6 +270,11 @@ def _valued(
 
     by = tuple(f"k{i}" for i in range(len(keys)))
     return frames, by, tuple(part(key, f"k{i}") for i, key in enumerate(keys)), part(target, "t") if target else None
+
+
+def _grouped(column: nw.Expr, grouping: Grouping | None) -> nw.Expr:
+    """The value itself, or the code of its group with -1 for missing."""
+    return column if grouping is None else grouping.expression(column).fill_null(-1)
 
 
 def _in_memory(pair: Pair, tables: Sequence[str]) -> bool:

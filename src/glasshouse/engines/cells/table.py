@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from decimal import Decimal
 from typing import Any, TypeAlias
 
 import narwhals as nw
@@ -13,6 +14,7 @@ import polars as pl
 from glasshouse.core.errors import InputError
 from glasshouse.data.frames import Lazy
 from glasshouse.data.tables import Label
+from glasshouse.engines.cells.adding import sum_of
 
 Figure: TypeAlias = Any  # a whole number, a decimal, or None for an empty sum: who asked for it knows which
 
@@ -109,6 +111,8 @@ class Cells:
         Whether the cells also hold wd and ws, sums of survey weights.
     n_strangers : int
         Holdout records counted as ``h``; 0 where they were not asked for.
+    here : bool
+        Whether the cells are on this machine, in the order of their keys and target; else they are in their engine.
     """
 
     frame: Lazy
@@ -121,6 +125,7 @@ class Cells:
     weighted: bool
     _rows: Mapping[str, pl.DataFrame] | None
     n_strangers: int = 0
+    here: bool = True
 
     @property
     def in_memory(self) -> bool:
@@ -141,8 +146,25 @@ class Cells:
         """
         return replace(self, frame=self.frame.with_columns(**columns))
 
+    def sums(self, **figures: nw.Expr) -> dict[str, Figure]:
+        """Sums over all cells of what stands in each, the same whatever the order of cells and threads.
+
+        Parameters
+        ----------
+        **figures : narwhals.Expr
+            Figures of a cell by name, not yet added up.
+
+        Returns
+        -------
+        dict of str to int or float
+        """
+        if not self.here:
+            return self.totals(**{name: figure.sum() for name, figure in figures.items()})
+        collected: pl.DataFrame = self.frame.select(**figures).collect(backend="polars").to_native()
+        return {column.name: sum_of(column) for column in collected}
+
     def totals(self, **figures: nw.Expr) -> dict[str, Figure]:
-        """Named sums over all cells, in one query.
+        """Named aggregates over all cells, in one query: extremes and sums of whole numbers; decimals take `sums`.
 
         Parameters
         ----------
@@ -171,12 +193,12 @@ class Cells:
         Returns
         -------
         polars.DataFrame
-            A row per group.
+            A row per group, in the order of the groups.
         """
         frame = self.frame if where is None else self.frame.filter(where)
         frame = frame.with_columns(**by)
         made: pl.DataFrame = frame.group_by(*by).agg(**figures).collect(backend="polars").to_native()
-        return made
+        return made.sort(*by)
 
     def listed(self, where: nw.Expr, **figures: nw.Expr) -> pl.DataFrame:
         """The cells that meet a condition. For few cells: they come to this machine.
@@ -191,9 +213,10 @@ class Cells:
         Returns
         -------
         polars.DataFrame
+            In the order of the cells.
         """
         made: pl.DataFrame = self.frame.filter(where).select(**figures).collect(backend="polars").to_native()
-        return made
+        return made if self.here else made.sort(made.columns)
 
     def records(self, table: str = "original", **figures: nw.Expr) -> dict[str, np.ndarray]:
         """Figures of each record's own cell, in row order; masked where the record was dropped.
@@ -259,8 +282,62 @@ class Cells:
         return found
 
 
+def coded(values: pl.Series, declared: Sequence[Label] | None) -> tuple[pl.Series, tuple[Label, ...]]:
+    """Values as codes, -1 for missing, and the levels: those declared in their order, then the others in their own.
+
+    Parameters
+    ----------
+    values : polars.Series
+        The values.
+    declared : sequence of labels or None
+        Levels in the order the user gave; None where the values have their own.
+
+    Returns
+    -------
+    (codes, levels) : tuple of polars.Series and tuple
+    """
+    seen = values.unique().drop_nulls().sort()
+    first = [label for label in declared or () if label is not None]
+    levels = pl.concat([pl.Series(first, dtype=seen.dtype), seen]).unique(maintain_order=True)
+    places = pl.DataFrame({"value": levels, "code": pl.int_range(levels.len(), eager=True)})
+    codes = pl.DataFrame({"value": values}).join(places, on="value", how="left", maintain_order="left")["code"]
+    return codes.cast(pl.Int64).fill_null(-1).alias(values.name), tuple(levels.to_list())
+
+
+def numbered(
+    found: pl.DataFrame, keys: tuple[Part, ...], target: Part | None, declared: Mapping[str, Sequence[Label] | None]
+) -> tuple[pl.DataFrame, tuple[Part, ...], Part | None]:
+    """Cells counted on values as cells of codes, so that an engine's cells and those counted here are read alike.
+
+    Parameters
+    ----------
+    found : polars.DataFrame
+        The cells with columns k0, k1, ... and t.
+    keys : tuple of Part
+        The keys.
+    target : Part or None
+        The target.
+    declared : mapping of str to sequence of labels or None
+        Levels per column in the order the user gave; None where the values have their own.
+
+    Returns
+    -------
+    (cells, keys, target) : tuple
+        Codes follow the order of the levels; missing is -1.
+    """
+    made = []
+    for name, part in [*((f"k{i}", key) for i, key in enumerate(keys)), *([("t", target)] if target else [])]:
+        if part.levels is None:
+            codes, levels = coded(found[name], declared[part.name])
+            found, part = found.with_columns(codes), replace(part, levels=levels)
+        made.append(part)
+    return found, tuple(made[: len(keys)]), made[-1] if target else None
+
+
 def _number(value: Figure) -> Figure:
-    """Engines answer sums as int, float or Decimal; an empty sum is 0."""
+    """Engines answer sums of whole numbers as int, float or Decimal; an empty sum is None."""
     if value is None:
         return None
+    if isinstance(value, Decimal) and value == value.to_integral_value():
+        return int(value)
     return int(value) if isinstance(value, (bool, int, np.integer)) else float(value)

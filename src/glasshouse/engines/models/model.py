@@ -74,7 +74,7 @@ class Model:
         start = loss(table)
         found = {}
         for j, name in enumerate(self.names):
-            draw = generator(random_state, "permutation", name)
+            draw = generator(random_state, "permutation")  # the same shuffles for every key, whatever it is called
             rises = []
             for _ in range(repeats):
                 codes = table.codes.copy()

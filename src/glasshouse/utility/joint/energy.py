@@ -230,8 +230,9 @@ def mmd(
             raise InputError(
                 "random features exist for the Gaussian kernel only; use kernel='gaussian' or features=None"
             )
+        by_name = np.argsort(np.asarray(names))  # each column meets the same features wherever it stands
         inside_x, inside_y, across = _feature_sums(
-            points, dealt, sigma, int(features), generator(random_state, "mmd features")
+            points[:, by_name], dealt, sigma, int(features), generator(random_state, "mmd features")
         )
     else:
         inside_x, inside_y, across = pair_sums(points, dealt, lambda d: _kernel(d, sigma, kernel))

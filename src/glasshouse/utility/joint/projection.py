@@ -4,6 +4,7 @@ each moved.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TypedDict
 
 import numpy as np
@@ -27,6 +28,16 @@ def _axes(values: np.ndarray, mean: np.ndarray, sd: np.ndarray) -> tuple[np.ndar
     scaled = scaled - scaled.mean(axis=0)
     size, vectors = np.linalg.eigh(scaled.T @ scaled / max(len(values) - 1, 1))
     return np.maximum(size[::-1], 0.0), vectors[:, ::-1]
+
+
+def _upright(axes: np.ndarray, names: Sequence[str]) -> np.ndarray:
+    """The axes turned so that the largest loading is positive, the first by name among equals: an axis has no sign of
+    its own, and which one comes out depends on the order of the columns.
+    """
+    order = np.argsort(np.asarray(names))
+    largest = order[np.argmax(np.round(np.abs(axes[order]), 9), axis=0)]
+    made: np.ndarray = axes * np.where(axes[largest, np.arange(axes.shape[1])] < 0, -1.0, 1.0)
+    return made
 
 
 @measure(
@@ -89,6 +100,8 @@ def pca(
     >>> round(gh.utility.pca(pair, replicates=10).value, 3)
     0.994
     """
+    from scipy.linalg import subspace_angles
+
     notes: list[str] = []
     names = chosen(pair, columns, pair.numeric, "numeric", 2, notes=notes, valued="both")
     require_numeric(pair, names)
@@ -103,6 +116,7 @@ def pca(
     mean, sd = x.mean(axis=0), x.std(axis=0, ddof=1)
     sd = np.where(sd > 0, sd, 1.0)
     (size_x, axes_x), (size_y, axes_y) = (_axes(v, mean, sd) for v in (x, y))
+    axes_x = _upright(axes_x, names)
     if size_x.sum() <= 0:
         raise NotApplicable("the numeric columns are constant, so there are no axes")
 
@@ -128,9 +142,7 @@ def pca(
             "explained_x": share_x,
             "explained_y": share_y,
             "explained_difference": float(np.abs(share_x - share_y).sum() / 2),
-            "angles_degrees": np.degrees(
-                np.arccos(np.clip(np.linalg.svd(axes_x[:, :k].T @ axes_y[:, :k], compute_uv=False), 0, 1))
-            ),
+            "angles_degrees": np.degrees(np.sort(subspace_angles(axes_x[:, :k], axes_y[:, :k]))),
             "loadings": {c: axes_x[j, :k] for j, c in enumerate(names)},
             "components": k,
             "n_x": len(x),

@@ -120,6 +120,13 @@ class ModelFrame:
     weights: np.ndarray | None
     rows: np.ndarray
 
+    def take(self, rows: np.ndarray) -> ModelFrame:
+        """Some of the records, in this order."""
+        weights = None if self.weights is None else self.weights[rows]
+        return replace(
+            self, design=self.design[rows], response=self.response[rows], weights=weights, rows=self.rows[rows]
+        )
+
     def beside(self, other: ModelFrame) -> ModelFrame:
         """The records of both tables; those without a weight count once."""
         weights = None

@@ -89,13 +89,13 @@ def feature_importance(
         raise NotApplicable("needs at least two predictors to rank; name them with predictors=[...]")
     asked = "holdout" if pair.has_holdout else "original"
 
+    questions, answers = made.designs[asked].take(made.order[asked]), made.response[asked][made.order[asked]]
+
     def importance(training: str, rows: np.ndarray | None) -> np.ndarray:
-        table = made.designs[training] if rows is None else made.designs[training].take(rows)
-        response = made.response[training] if rows is None else made.response[training][rows]
+        rows = made.sorted(training, rows)
+        table, response = made.designs[training].take(rows), made.response[training][rows]
         grown = fit(model, table, response, n_classes=made.n_classes, random_state=random_state, n_jobs=n_jobs)
-        rises = grown.permutation_importance(
-            made.designs[asked], made.response[asked], repeats=repeats, random_state=random_state
-        )
+        rises = grown.permutation_importance(questions, answers, repeats=repeats, random_state=random_state)
         found = np.zeros(len(made.predictors))
         for name, rise in rises.items():
             base = name.removesuffix("_missing") if name not in made.predictors else name

@@ -14,7 +14,9 @@ import numpy as np
 
 from glasshouse.core.errors import InputError, NotApplicable
 from glasshouse.core.streams import RandomState
+from glasshouse.data.arrays import Ints
 from glasshouse.data.pair import Pair
+from glasshouse.engines.canonical import canonical
 from glasshouse.engines.models.design import Design, design
 from glasshouse.engines.models.linear.regression import logistic
 from glasshouse.engines.models.registry import Estimator
@@ -42,7 +44,16 @@ class Task:
     matrices: dict[str, np.ndarray]  # treatment coding over the levels of all tables, first column 1
     response: dict[str, np.ndarray]
     n_classes: int | None
+    order: dict[str, Ints]  # the records with a target value in canonical order, for models that draw among them
     notes: tuple[str, ...] = ()  # columns that could not be used
+
+    def sorted(self, table: str, rows: np.ndarray | None) -> np.ndarray:
+        """Rows of a table (None: all) in canonical order."""
+        order = self.order[table]
+        if rows is None:
+            return order
+        made: np.ndarray = rows[np.argsort(np.argsort(order)[rows], kind="stable")]
+        return made
 
     @property
     def metric(self) -> str:
@@ -86,6 +97,8 @@ def _task(pair: Pair, target: str, names: tuple[str, ...], notes: tuple[str, ...
     numeric = pair.is_numeric(target)
     codes = pair.codes(target)
     designs, response, keep = {}, {}, []
+    order: dict[str, Ints] = {}
+    content = canonical(pair, pair.columns)
     for table in tables:
         known = codes.of(table) >= 0
         if numeric:
@@ -93,6 +106,7 @@ def _task(pair: Pair, target: str, names: tuple[str, ...], notes: tuple[str, ...
         keep.append(known)
         if not known.any():
             raise NotApplicable(f"target {target!r} has no value in the {table} table")
+        order[table] = (np.cumsum(known) - 1)[content.order(table)[known[content.order(table)]]]
         designs[table] = design(pair, names, table, numeric_key_na="median+flag").take(np.flatnonzero(known))
         response[table] = pair.values(target, table)[known] if numeric else codes.of(table)[known].astype(np.int64)
     if not numeric and len(np.unique(response["original"])) < 2:
@@ -105,8 +119,9 @@ def _task(pair: Pair, target: str, names: tuple[str, ...], notes: tuple[str, ...
     designs["pool"] = designs["original"].stack(designs["released"])
     for side in (matrices, response):
         side["pool"] = pooled([side[table] for table in POOL])
+    order["pool"] = pooled([order["original"], len(order["original"]) + order["released"]])
     return Task(
-        target, names, pooled(keep[:2]), designs, matrices, response, None if numeric else codes.n_levels, notes
+        target, names, pooled(keep[:2]), designs, matrices, response, None if numeric else codes.n_levels, order, notes
     )
 
 
@@ -199,7 +214,8 @@ def predictions(
     ndarray
         Predictions [records] of a number, or scores [records, classes], one column for two classes.
     """
-    response = made.response[training] if rows is None else made.response[training][rows]
+    rows = made.sorted(training, rows)
+    response = made.response[training][rows]
     if isinstance(model, str) and model == "linear":
         matrix, questions = (
             made.matrices[t] if r is None else made.matrices[t][r] for t, r in ((training, rows), (asked, asked_rows))

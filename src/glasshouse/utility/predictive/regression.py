@@ -220,7 +220,14 @@ def _targets(x: ModelFrame, y: ModelFrame, kind: str) -> list[tuple[str, np.ndar
 
 
 def _fit(frame: ModelFrame, target: np.ndarray, kind: str) -> TermFit:
-    """The fit on the raw scale, solved on centred and scaled columns."""
+    """The fit on the raw scale, solved on centred and scaled columns.
+
+    Records come in the order of their content: where classes are all but separated, the steps of the fit carry the last
+    digit of a sum into the first digits of a coefficient.
+    """
+    weights = () if frame.weights is None else (frame.weights,)
+    order = np.lexsort((*weights, target, *frame.design.T))
+    frame, target = frame.take(order), target[order]
     intercept = frame.names[0] == "Intercept"
     raw = frame.design[:, 1:] if intercept else frame.design
     centre = raw.mean(axis=0) if intercept else np.zeros(raw.shape[1])

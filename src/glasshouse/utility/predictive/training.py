@@ -106,8 +106,8 @@ def tstr(
     if equal_sizes:
         size = min(n_train, len(made.response["released"]))
         rng = generator(random_state, "tstr", "sizes")
-        train = np.sort(rng.permutation(np.arange(n_train) if train is None else train)[:size])
-        released = np.sort(rng.permutation(len(made.response["released"]))[:size])
+        train = np.sort(rng.permutation(made.sorted("original", train))[:size])
+        released = np.sort(rng.permutation(made.order["released"])[:size])
     real = score(made, predictions(made, model, "original", train, asked, test, random_state, n_jobs), truth)
     synthetic = score(made, predictions(made, model, "released", released, asked, test, random_state, n_jobs), truth)
     value = ratio(made, synthetic, real)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from glasshouse.core.threads import one_blas_thread
 from glasshouse.engines.models.design import Design
 from glasshouse.engines.models.linear import kernel
 from glasshouse.engines.models.linear.coding import DENSE_COLUMNS, SEPARATED, STOPPED, Coding, LinearModel
@@ -11,7 +12,6 @@ from glasshouse.engines.models.linear.lasso import fit_l1
 from glasshouse.engines.models.linear.multinomial import fit_multinomial
 from glasshouse.engines.models.linear.solve import solve_symmetric
 from glasshouse.engines.models.registry import Training, attacker
-from glasshouse.engines.models.threads import one_blas_thread
 
 
 @attacker("logit", spoken="a logistic regression", targets=("classes",))

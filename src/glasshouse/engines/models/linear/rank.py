@@ -12,7 +12,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from glasshouse.engines.models.threads import one_blas_thread
+from glasshouse.core.threads import one_blas_thread
 
 TOLERANCE = 1e-7
 CROSS_TOLERANCE = 1e-5  # cross-products are squares of lengths and hold half the digits

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from glasshouse.engines.models.threads import one_blas_thread
+from glasshouse.core.threads import one_blas_thread
 
 MAX_ITERATIONS = 50
 SEPARATED = (

@@ -1,4 +1,6 @@
-"""One BLAS thread for small matrices: BLAS threads wait by spinning, and beside a busy process they only wait."""
+"""One BLAS thread: sums cut among several differ in the last digit with their number, and beside a busy process BLAS
+threads only wait, by spinning. The compiled kernels have threads of their own, which share out whole records.
+"""
 
 from __future__ import annotations
 
