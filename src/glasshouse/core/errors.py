@@ -34,6 +34,11 @@ class MissingExtra(GlasshouseError, ImportError):
         self.extra = extra
 
 
+def panicked(problem: BaseException) -> bool:
+    """Whether a Rust library gave up: its panic is no Exception, so that ``except Exception`` lets it pass."""
+    return type(problem).__name__ == "PanicException"
+
+
 def listed(names: Iterable[str], most: int = 12) -> str:
     """Names for an error message: all of them when few, the first ones and a count when many."""
     names = [str(name) for name in names]

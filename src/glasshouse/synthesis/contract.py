@@ -7,8 +7,6 @@ values of real records (leaf donors, categories): keep the file as confidential 
 from __future__ import annotations
 
 import json
-import os
-import tempfile
 import zipfile
 from abc import ABC, abstractmethod
 from importlib import import_module
@@ -21,6 +19,7 @@ import polars as pl
 
 from glasshouse.core.errors import InputError
 from glasshouse.core.streams import RandomState, integer_seed
+from glasshouse.core.writing import write_atomically
 from glasshouse.data.frames import Adopted, Frame, adopt, give_back
 from glasshouse.data.split import collected
 
@@ -110,7 +109,7 @@ class Synthesiser(ABC):
         Parameters
         ----------
         path : str or Path
-            Where to write. A model without a formal guarantee holds values of real records: keep the file as
+            Where to write; a new file is for its owner alone. A model without a formal guarantee holds values of real records: keep the file as
             confidential as the original.
 
         Returns
@@ -127,16 +126,7 @@ class Synthesiser(ABC):
                 part = BytesIO()
                 np.lib.format.write_array(part, np.ascontiguousarray(array), allow_pickle=False)
                 archive.writestr(f"{name}.npy", part.getvalue())
-        path = Path(path)
-        handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=path.name, suffix=".part")
-        try:
-            with os.fdopen(handle, "wb") as file:
-                file.write(buffer.getvalue())
-            os.replace(temporary, path)
-        except BaseException:
-            Path(temporary).unlink(missing_ok=True)
-            raise
-        return path
+        return write_atomically(path, buffer.getvalue())
 
     @classmethod
     def load(cls, path: str | Path) -> Self:

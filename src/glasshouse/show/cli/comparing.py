@@ -9,7 +9,7 @@ import typer
 
 from glasshouse.show.cli import options as o
 from glasshouse.show.cli.assessing import AudienceOption, MeasuresOption, PolicyOption, check_audience, measures_of
-from glasshouse.show.cli.terminal import bar, check_format, deliver, out
+from glasshouse.show.cli.terminal import bar, check_format, check_outputs, deliver, out
 
 if TYPE_CHECKING:
     from glasshouse.judgement.rumap.map import RUMap
@@ -28,6 +28,7 @@ def compare(
     measures: MeasuresOption = None,
     output: o.Output = None,
     format: o.Format = None,
+    mode: o.Mode = None,
     audience: AudienceOption = "internal",
     weights: o.Weights = None,
     cluster: o.Cluster = None,
@@ -50,6 +51,8 @@ def compare(
 
     check_format(format)
     check_audience(audience)
+    check_outputs(output)
+    permissions = o.permissions(mode)
     if format == "junit":
         raise InputError("a comparison is written as text, json, md or html, not junit")
     chosen = None if policy is None else Policy.of(policy)
@@ -77,7 +80,14 @@ def compare(
             progress=progress,
             **given,
         )
-    deliver(output, format, quiet, lambda form: _render(ru, form, audience), lambda: out().print(_text(ru, audience)))
+    deliver(
+        output,
+        format,
+        quiet,
+        lambda form: _render(ru, form, audience),
+        lambda: out().print(_text(ru, audience)),
+        permissions,
+    )
     if chosen is None:
         return 0
     return min((found.exit_code for found in ru.assessments.values()), key=_BEST_FIRST.index)

@@ -69,7 +69,25 @@ Output = Annotated[
         metavar="FILE",
     ),
 ]
+Mode = Annotated[
+    str | None,
+    typer.Option(
+        "--mode",
+        help="Permissions of the files written, such as 640.  [default: an existing file keeps its own, else 600]",
+        metavar="OCTAL",
+        show_default=False,
+    ),
+]
 Format = Annotated[str | None, typer.Option("--format", help="text, json, md, junit or html.", metavar="FORMAT")]
+
+
+def permissions(mode: str | None) -> int | None:
+    """Permissions from ``--mode 640``."""
+    if mode is None:
+        return None
+    if not mode.isascii() or not mode.isdigit() or not set(mode) <= set("01234567") or int(mode, 8) > 0o777:
+        raise InputError(f"--mode {mode!r} is no set of permissions; write three octal digits, e.g. --mode 640")
+    return int(mode, 8)
 
 
 def names(keys: str | None, key: Sequence[str] | None) -> list[str] | None:

@@ -94,17 +94,22 @@ def render(assessment: Assessment, form: str, audience: str) -> str:
 
 
 def deliver(
-    outputs: Sequence[Path] | None, form: str | None, quiet: bool, make: Callable[[str], str], show: Callable[[], None]
+    outputs: Sequence[Path] | None,
+    form: str | None,
+    quiet: bool,
+    make: Callable[[str], str],
+    show: Callable[[], None],
+    mode: int | None = None,
 ) -> None:
     """Write every file asked for, then stdout: the format asked for, else the text a person reads.
 
     Everything is rendered before the first file is written, so that a report that cannot be made leaves no other
-    behind.
+    behind. What cannot be written is kept elsewhere, and said so when everything else is done: the work is not lost.
     """
-    from glasshouse.judgement.writing import write_atomically
+    from glasshouse.core.interrupts import check
 
     check_format(form)
-    files = [path for path in outputs or () if str(path) != "-"]
+    files = files_among(outputs)
     made = {path: make(format_of(path, form)) for path in files}
     to_stdout = (
         any(str(path) == "-" for path in outputs or ())
@@ -112,13 +117,41 @@ def deliver(
         or (form is not None and form not in {format_of(p, form) for p in files})
     )
     printed = make(form or "text") if to_stdout and (form or "text") != "text" else None
-    for path, text in made.items():
-        write_atomically(path, text)
-        err(f"wrote {path}", quiet)
+    check()
+    problems = [problem for path, text in made.items() if (problem := put(path, text, quiet, mode))]
     if printed is not None:
         sys.stdout.write(printed)
     elif to_stdout or not quiet:
         show()
+    if problems:
+        raise InputError("; ".join(problems))
+
+
+def files_among(outputs: Sequence[Path] | None) -> list[Path]:
+    """The files among the outputs; ``-`` is stdout."""
+    return [path for path in outputs or () if str(path) != "-"]
+
+
+def put(path: Path, text: str, quiet: bool, mode: int | None = None, remark: str = "") -> str | None:
+    """Write one file and say so; None, or a sentence on why it is not there and where its content is."""
+    from glasshouse.core.writing import NotWritten, rescue, write_atomically
+
+    try:
+        write_atomically(path, text, mode)
+    except NotWritten as problem:
+        kept = rescue(path.name, text)
+        where = "and there is no room for it elsewhere" if kept is None else f"the result is kept in {kept} (yours alone)"
+        return f"{problem}; {where}"
+    err(f"wrote {path}{remark}", quiet)
+    return None
+
+
+def check_outputs(outputs: Sequence[Path] | None) -> None:
+    """Refuse, before anything is computed, files that could not be written in the end."""
+    from glasshouse.core.writing import check_writable
+
+    for path in files_among(outputs):
+        check_writable(path)
 
 
 def text_of(assessment: Assessment, audience: str = "internal") -> str:
