@@ -46,9 +46,10 @@ def _mode(path: Path) -> int:
 
 # -- interrupts ----------------------------------------------------------------------------------------------------------
 
-# a loop that numba compiles, as every hot loop of the house is: it answers Ctrl-C with SystemError
+# a loop that numba compiles, as every hot loop of the house is: where several arrays are returned, Ctrl-C comes out of
+# it as SystemError
 SPINNING = """
-import os, sys, threading, time, numba, signal
+import os, sys, threading, time, numba, signal, numpy as np
 from glasshouse.core.measure import measure
 from glasshouse.core.result import Result
 from glasshouse.catalogue import all_measures
@@ -56,10 +57,10 @@ all_measures()
 
 @numba.njit(nogil={nogil})
 def spin(n, x):
-    s = 0.0
+    s = np.zeros(4)
     for i in range(n):
-        s += (x * i) % 3.0
-    return s
+        s[i % 4] += (x * i) % 3.0
+    return s, s.copy()
 
 spin(10, 1.0)
 
@@ -71,11 +72,9 @@ def spinning(pair, *, n_jobs: int | None = None):
     if n_jobs == 2:
         from concurrent.futures import ThreadPoolExecutor
         with ThreadPoolExecutor(2) as pool:
-            list(pool.map(lambda i: spin(400_000_000, 1.0), range(2)))
+            list(pool.map(lambda i: spin(200_000_000, 1.0), range(2)))
     else:
-        while timer.is_alive():
-            spin(3_000_000, 1.0)
-        spin(100_000_000, 1.0)
+        spin(300_000_000, 1.0)
     return Result(value=0.0)
 """
 
