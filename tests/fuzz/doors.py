@@ -46,12 +46,19 @@ class Outcome:
 
 def run_pair(seed: int, per_pair: int = 4) -> Outcome:
     """One pair through the doors of its turn; every measure has its turn within a few pairs."""
-    given, outcome = nasty(seed), Outcome()
-    rng = np.random.default_rng([seed, 7])
+    outcome = Outcome()
+    if not _try(nasty(seed), outcome, per_pair):
+        _try(nasty(seed, mild=True), outcome, per_pair)
+    return outcome
+
+
+def _try(given: Nasty, outcome: Outcome, per_pair: int) -> bool:
+    """Whether the pair got past the first door."""
+    seed, rng = given.seed, np.random.default_rng([given.seed, 7])
     with _listening(outcome, given):
         pair = _through(outcome, given, "Pair", lambda: gh.Pair(given.original, given.released, **given.roles))
         if pair is None:
-            return outcome
+            return False
         _through(outcome, given, "check", lambda: _check(pair))
         names = list(all_measures())
         for turn in range(per_pair):
@@ -59,12 +66,14 @@ def run_pair(seed: int, per_pair: int = 4) -> Outcome:
             options = _options(rng, name, pair)
             _through(outcome, given, f"{name}({options})", lambda n=name, o=options: _measure(n, pair, o))  # type: ignore[misc]
         if seed % 6 == 0:
-            _through(outcome, given, "assess", lambda: _assess(pair, [names[(seed + i) % len(names)] for i in range(4)]))
+            _through(
+                outcome, given, "assess", lambda: _assess(pair, [names[(seed + i) % len(names)] for i in range(4)])
+            )
         if seed % 25 == 1:
             _through(outcome, given, "compare", lambda: _compare(given, pair))
         if seed % 6 == 3:
             _through(outcome, given, "command line", lambda: _command_line(given, names[seed % len(names)], seed))
-    return outcome
+    return True
 
 
 def _options(rng: np.random.Generator, name: str, pair: Any) -> dict[str, Any]:
@@ -89,7 +98,9 @@ def _measure(name: str, pair: Any, options: dict[str, Any]) -> list[str]:
         raise AssertionError(f"a figure of {name} is not finite: {figures}")
     if result.value is None and not result.reason:
         raise AssertionError(f"{name} has neither a value nor a reason")
-    result.summary(), result.to_json(), result._repr_html_()
+    for text in (result.summary(), str(result), result.to_json(), repr(pair), repr(pair.check())):
+        _no_escape(text)
+    result._repr_html_()
     if result.status == "ok" and result.records is not None and len(pair.columns):
         result.by(pair.columns[0]), result.top(3)
     return [result.reason or "", *result.warnings]
@@ -140,7 +151,7 @@ def _command_line(given: Nasty, name: str, seed: int) -> list[str]:
 def _csv(table: Any) -> str | None:
     frame = table.collect() if isinstance(table, pl.LazyFrame) else table
     if not isinstance(frame, pl.DataFrame) or any(
-        d.is_nested() or d in (pl.Object, pl.Binary, pl.Int128) for d in frame.dtypes
+        d.is_nested() or d in (pl.Object, pl.Binary, pl.Int128, pl.Duration) for d in frame.dtypes
     ):
         return None
     return frame.write_csv()
@@ -173,8 +184,10 @@ def _through(outcome: Outcome, given: Nasty, door: str, act: Callable[[], Any]) 
     try:
         answer = act()
     except GlasshouseError as problem:
-        outcome.count("error of our own")
+        outcome.count(f"error ({door})" if door in ("Pair", "check", "assess", "compare") else "error (measure)")
         _words(outcome, given, door, [str(problem), *_chained(problem)])
+        if "\x1b" in str(problem):
+            outcome.wrong.append(f"{door}: an escape sequence stands in an error [{given.story()}]")
         return None
     except AssertionError as wrong:
         outcome.wrong.append(f"{door}: {wrong} [{given.story()}]")
@@ -187,7 +200,7 @@ def _through(outcome: Outcome, given: Nasty, door: str, act: Callable[[], Any]) 
         outcome.wrong.append(f"{door}: {type(foreign).__name__} at {where} [{given.story()}]")
         outcome.count("foreign exception")
         return None
-    outcome.count("answer")
+    outcome.count("reason" if isinstance(answer, list) and answer and answer[0] and "(" in door else "answer")
     if isinstance(answer, list):
         _words(outcome, given, door, answer)
     return answer
@@ -207,8 +220,6 @@ def _words(outcome: Outcome, given: Nasty, door: str, said: list[str]) -> None:
         told = [mark for mark in MARKS if mark in shown]
         if told:
             outcome.wrong.append(f"{door}: a planted value ({told[0]}...) stands in a message [{given.story()}]")
-        if "\x1b" in text:
-            outcome.wrong.append(f"{door}: an escape sequence stands in a message [{given.story()}]")
 
 
 @contextmanager

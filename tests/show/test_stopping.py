@@ -44,7 +44,7 @@ def _mode(path: Path) -> int:
     return stat.S_IMODE(path.stat().st_mode)
 
 
-# -- interrupts ----------------------------------------------------------------------------------------------------------
+# -- interrupts ------------------------------------------------------------------------------------------------
 
 # a loop that numba compiles, as every hot loop of the house is: where several arrays are returned, Ctrl-C comes out of
 # it as SystemError
@@ -149,7 +149,7 @@ def test_a_program_that_handles_ctrl_c_itself_goes_on() -> None:
     assert heard == [signal.SIGINT]
 
 
-# -- files ---------------------------------------------------------------------------------------------------------------
+# -- files -----------------------------------------------------------------------------------------------------
 
 
 @posix

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 from glasshouse.core.errors import InputError, NotApplicable, closest, listed
 from glasshouse.core.interrupts import heeded
 from glasshouse.core.limits import deciding, status_of
+from glasshouse.core.options import check_types
 from glasshouse.core.plain import Content, plain
 from glasshouse.core.result import RecordSource, Result
 from glasshouse.core.streams import check_random_state
@@ -134,6 +135,7 @@ def run(measure: Measure[R], pair: PairLike, options: Mapping[str, Any]) -> Resu
     """Run on a ready pair. What does not apply comes back as a result that says why; errors are raised."""
     started = time.perf_counter()
     check_random_state(options.get("random_state"))
+    check_types(measure.name, measure.function, options)
     chosen = {**measure.options, **options}
     table = str(chosen.get("table", "released")) if measure.table == "single" else "original"
     reads_release = measure.table == "pair" or table == "released"

@@ -6,9 +6,14 @@ from __future__ import annotations
 from collections.abc import Iterable
 from difflib import get_close_matches
 
+from glasshouse.core.words import visible
+
 
 class GlasshouseError(Exception):
     """Base of everything glasshouse raises on purpose."""
+
+    def __str__(self) -> str:
+        return visible(super().__str__())
 
 
 class InputError(GlasshouseError, ValueError):

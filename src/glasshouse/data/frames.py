@@ -16,7 +16,8 @@ import narwhals as nw
 import numpy as np
 import polars as pl
 
-from glasshouse.core.errors import InputError
+from glasshouse.core.errors import InputError, panicked
+from glasshouse.core.interrupts import interrupted
 from glasshouse.data.arrays import Ints
 from glasshouse.data.files import read
 
@@ -87,7 +88,7 @@ def adopt(table: Frame, role: str) -> Adopted:
     if library == "pandas" and hasattr(table, "columns"):
         frame, order = _from_pandas(table, role)
     elif isinstance(table, pl.DataFrame):
-        frame, order = table, {}
+        frame, order = _without_objects(table), {}
     elif isinstance(table, pl.LazyFrame):
         return Adopted(
             nw.from_native(table), "polars-lazy", table, "polars lazy frame", _polars_order(table.collect_schema())
@@ -163,11 +164,25 @@ def _from_pandas(frame: pd.DataFrame, role: str) -> tuple[pl.DataFrame, Orders]:
 
 def _pandas_series(series: pd.Series, name: str) -> pl.Series:
     try:
-        return pl.Series(name, pl.from_pandas(series, nan_to_null=True))
-    except Exception:  # mixed Python objects: compare them by label, as text
-        known = series.notna().to_numpy()
-        labels = [label_text(v) if ok else None for v, ok in zip(series.tolist(), known.tolist(), strict=True)]
-        return pl.Series(name, labels, dtype=pl.String)
+        made = pl.Series(name, pl.from_pandas(series, nan_to_null=True))
+        if made.dtype != pl.Object and not str(series.dtype).startswith(("period", "interval", "complex")):
+            return made
+    except BaseException as problem:  # mixed Python objects
+        if interrupted(problem) or not (isinstance(problem, Exception) or panicked(problem)):
+            raise
+    known = series.notna().to_numpy()
+    return _as_labels(name, series.tolist(), known.tolist())
+
+
+def _without_objects(frame: pl.DataFrame) -> pl.DataFrame:
+    """Python objects are compared by label, as text, as those of a pandas frame are."""
+    objects = [c for c, dtype in frame.schema.items() if dtype == pl.Object]
+    lists = {c: frame[c].to_list() for c in objects}
+    return frame.with_columns(*(_as_labels(c, v, [one is not None for one in v]) for c, v in lists.items()))
+
+
+def _as_labels(name: str, values: Sequence[object], known: Sequence[bool]) -> pl.Series:
+    return pl.Series(name, [label_text(v) if k else None for v, k in zip(values, known, strict=True)], dtype=pl.String)
 
 
 def label_text(value: object) -> str:

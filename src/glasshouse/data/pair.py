@@ -10,6 +10,7 @@ import polars as pl
 
 from glasshouse.core.errors import InputError, listed
 from glasshouse.core.measure import accept_pairs
+from glasshouse.core.words import visible
 from glasshouse.data.arrays import Ints
 from glasshouse.data.checks import Findings, check
 from glasshouse.data.frames import Frame, Values, give_back
@@ -357,7 +358,7 @@ class Pair(Reading):
     def __repr__(self) -> str:
         released = ", ".join(f"{self.n(table):,}" for table in self.releases)
         holdout = f"\n  holdout   {self.n('holdout'):,} records" if self.has_holdout else ""
-        return (
+        return visible(
             f"Pair\n  original  {self.n('original'):,} records, {len(self.columns)} shared columns\n  released  "
             f"{released} records{holdout}"
             f"\n  keys      {', '.join(self.keys) or '-'}\n  target    {', '.join(self.targets) or '-'}"

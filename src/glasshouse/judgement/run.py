@@ -22,6 +22,7 @@ from glasshouse.core.calling import bound
 from glasshouse.core.errors import GlasshouseError, InputError, closest, panicked
 from glasshouse.core.interrupts import check, interrupted
 from glasshouse.core.measure import AnyMeasure
+from glasshouse.core.options import check_types
 from glasshouse.core.result import Result
 from glasshouse.core.streams import RandomState, generator, integer_seed
 from glasshouse.data.pair import Pair
@@ -145,6 +146,7 @@ def known_options(chosen: Iterable[AnyMeasure], options: Options | None) -> Opti
         for option in given:
             if option not in by_name[name].options:
                 raise InputError(f"{name} has no option {option!r}{closest(option, by_name[name].options)}")
+        check_types(name, by_name[name].function, given)
     return options or {}
 
 

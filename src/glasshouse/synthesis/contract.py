@@ -109,8 +109,8 @@ class Synthesiser(ABC):
         Parameters
         ----------
         path : str or Path
-            Where to write; a new file is for its owner alone. A model without a formal guarantee holds values of real records: keep the file as
-            confidential as the original.
+            Where to write; a new file is for its owner alone. A model without a formal guarantee holds values of real
+            records: keep the file as confidential as the original.
 
         Returns
         -------

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from glasshouse.catalogue import all_measures
 from glasshouse.core.plain import Content, plain, to_json
 from glasshouse.core.result import Result
-from glasshouse.core.words import MARKS, THREATS, worst
+from glasshouse.core.words import MARKS, THREATS, visible, worst
 from glasshouse.core.writing import write_atomically
 from glasshouse.judgement.content import content
 from glasshouse.judgement.overview import call, overview
@@ -327,7 +327,8 @@ class Assessment:
         page = _renderer("html")(shown, results=results, ru_map=ru_map, title=title, timing=self.timing)
         return _deliver(page, path, mode)
 
-    def to_markdown(self, path: str | Path | None = None, *, audience: str = "internal", mode: int | None = None
+    def to_markdown(
+        self, path: str | Path | None = None, *, audience: str = "internal", mode: int | None = None
     ) -> str:
         """A summary for a job page or a ticket.
 
@@ -348,8 +349,7 @@ class Assessment:
         """
         return _deliver(_renderer("markdown")(self.content(audience)), path, mode)
 
-    def to_junit(self, path: str | Path | None = None, *, audience: str = "internal", mode: int | None = None
-    ) -> str:
+    def to_junit(self, path: str | Path | None = None, *, audience: str = "internal", mode: int | None = None) -> str:
         """JUnit XML for a pipeline: one test case per rule and per threat.
 
         Parameters
@@ -403,7 +403,7 @@ class Assessment:
         failed = [j.name for j in self.judged if j.status == "failed"]
         if failed:
             lines += ["", f"  {len(failed)} measure(s) failed: {', '.join(failed)}; see .results[name].reason"]
-        return "\n".join(lines).rstrip()
+        return visible("\n".join(lines).rstrip())
 
     def _repr_html_(self) -> str:
         text: str = _renderer("notebook")(self.content())

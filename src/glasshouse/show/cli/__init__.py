@@ -92,4 +92,6 @@ def _interrupt(number: int, frame: Any) -> None:
 
 
 def _say(text: str) -> None:
-    print(text, file=sys.stderr)
+    from glasshouse.core.words import visible
+
+    print(visible(text), file=sys.stderr)

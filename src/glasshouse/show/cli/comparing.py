@@ -116,6 +116,8 @@ def _text(ru: RUMap, audience: str) -> str:
 def _render(ru: RUMap, form: str, audience: str) -> str:
     if form == "json":
         return ru.to_json(audience) + "\n"
+    from glasshouse.core.words import visible
+
     if form == "html":
         from glasshouse.show.report.comparison import render
 
@@ -124,4 +126,4 @@ def _render(ru: RUMap, form: str, audience: str) -> str:
         from glasshouse.show.report.comparison import markdown
 
         return markdown(ru, audience)
-    return _text(ru, audience) + "\n"
+    return visible(_text(ru, audience)) + "\n"

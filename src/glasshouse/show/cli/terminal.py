@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from glasshouse.core.errors import InputError, closest
-from glasshouse.core.words import MARKS, SEVERITY
+from glasshouse.core.words import MARKS, SEVERITY, visible
 from glasshouse.judgement.figures import figure
 
 if TYPE_CHECKING:
@@ -40,15 +40,24 @@ STYLES = {
 }
 
 
-def out() -> Console:
+def out(**settings: Any) -> Console:
+    """A console that shows what is printed and obeys nothing in it, whatever a column or a file is called."""
     from rich.console import Console
+    from rich.text import Text
 
-    return Console(highlight=False, markup=False, emoji=False, soft_wrap=True)
+    class Shown(Console):
+        def print(self, *objects: Any, **options: Any) -> None:
+            for one in objects:
+                if isinstance(one, Text):
+                    one.plain = visible(one.plain)
+            super().print(*(visible(one) if isinstance(one, str) else one for one in objects), **options)
+
+    return Shown(highlight=False, markup=False, emoji=False, soft_wrap=True, **settings)
 
 
 def err(text: str, quiet: bool = False) -> None:
     if not quiet:
-        print(text, file=sys.stderr)
+        print(visible(text), file=sys.stderr)
 
 
 def check_format(form: str | None) -> None:
@@ -140,7 +149,7 @@ def put(path: Path, text: str, quiet: bool, mode: int | None = None, remark: str
         write_atomically(path, text, mode)
     except NotWritten as problem:
         kept = rescue(path.name, text)
-        where = "and there is no room for it elsewhere" if kept is None else f"the result is kept in {kept} (yours alone)"
+        where = "there is no room for it elsewhere" if kept is None else f"the result is kept in {kept}, for you alone"
         return f"{problem}; {where}"
     err(f"wrote {path}{remark}", quiet)
     return None
@@ -156,11 +165,7 @@ def check_outputs(outputs: Sequence[Path] | None) -> None:
 
 def text_of(assessment: Assessment, audience: str = "internal") -> str:
     """The assessment as plain text, for files and pipes."""
-    from rich.console import Console
-
-    console = Console(
-        highlight=False, markup=False, emoji=False, soft_wrap=True, width=100, no_color=True, file=None, record=False
-    )
+    console = out(width=100, no_color=True)
     with console.capture() as captured:
         show(assessment, console, audience)
     return captured.get().rstrip("\n")

@@ -8,6 +8,7 @@ from typing import TypeAlias
 import numpy as np
 
 from glasshouse.core.errors import InputError, listed
+from glasshouse.core.intervals import normal_quantile
 from glasshouse.core.measure import measure
 from glasshouse.core.plain import number
 from glasshouse.core.result import Result
@@ -104,6 +105,7 @@ def ci_overlap(
     0.74
     """
     notes: list[str] = []
+    normal_quantile(confidence)  # refuses a level that is none
     names = chosen(pair, columns, pair.numeric, "numeric", notes=notes, valued="both")
     require_numeric(pair, names)
     statistic = _estimator(estimator)
