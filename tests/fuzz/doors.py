@@ -142,6 +142,7 @@ def _command_line(given: Nasty, name: str, seed: int) -> list[str]:
         roles = [part for key in given.roles.get("keys") or () for part in ("--key", str(key))]
         roles += ["--target", str(given.roles["target"])] if given.roles.get("target") else []
         roles += ["--holdout", paths["h.csv"]] if "h.csv" in paths else []
+        roles += ["--header"] if seed % 4 else []
         first = ["check"] if seed % 2 else ["measure", name]
         said = [_run([*first, paths["o.csv"], paths["r.csv"], *roles])]
         said.append(_run(["assess", paths["o.csv"], paths["r.csv"], *roles, "--measures", "uniques,identical", "-q"]))
@@ -239,5 +240,9 @@ def _listening(outcome: Outcome, given: Nasty) -> Iterator[None]:
         sys.stderr = real
         logging.getLogger().removeHandler(handler)
     _words(outcome, given, "warnings", [str(w.message) for w in caught])
+    for warning in caught:
+        if issubclass(warning.category, RuntimeWarning) and "/glasshouse/" in warning.filename:
+            where = f"{warning.filename.split('/glasshouse/')[-1]}:{warning.lineno}"
+            outcome.wrong.append(f"RuntimeWarning at {where} [{given.story()}]")
     _words(outcome, given, "log", [record.getMessage() for record in records])
     _words(outcome, given, "stderr", [stream.getvalue()])

@@ -61,6 +61,7 @@ PAIR_ARGUMENTS = (
     "special_codes",
     "row_paired",
     "exclude",
+    "header",
 )
 
 

@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from difflib import get_close_matches
 
+from glasshouse.core.interrupts import interrupted
 from glasshouse.core.words import visible
 
 
@@ -39,9 +40,13 @@ class MissingExtra(GlasshouseError, ImportError):
         self.extra = extra
 
 
-def panicked(problem: BaseException) -> bool:
-    """Whether a Rust library gave up: its panic is no Exception, so that ``except Exception`` lets it pass."""
-    return type(problem).__name__ == "PanicException"
+def foreign(problem: BaseException) -> bool:
+    """Whether an error is another library's, whose message may quote a value.
+
+    The panic of a Rust library is one too, although it is no Exception; an interrupt is none, however it is wrapped.
+    """
+    ours = isinstance(problem, (GlasshouseError, MemoryError)) or interrupted(problem)
+    return not ours and (isinstance(problem, Exception) or type(problem).__name__ == "PanicException")
 
 
 def listed(names: Iterable[str], most: int = 12) -> str:

@@ -106,13 +106,14 @@ def _text(value: object) -> bool:
 
 def _several(annotation: str) -> Taken:
     """A sequence, its elements looked at where they are plain; one name stands for a list of one."""
-    inner = annotation.partition("[")[2].rstrip("]")
+    inner = annotation.partition("[")[2].removesuffix("]")
+    nested = (_several(inner)[1], "a list of lists") if inner.startswith("Sequence[") else (None, "a list")
     element, words = {
         "str": (_text, "a list of names"),
         "float": (_number, "a list of numbers"),
         "int": (_whole, "a list of whole numbers"),
         "float, float": (_number, "two numbers"),
-    }.get(inner, (None, "a list"))
+    }.get(inner, nested)
 
     def fits(value: object) -> bool:
         if isinstance(value, str):

@@ -15,6 +15,7 @@ from glasshouse.core.errors import listed
 from glasshouse.core.words import visible
 from glasshouse.data.conversion import collected
 from glasshouse.data.frames import Lazy
+from glasshouse.data.headers import headerless_text
 from glasshouse.data.schema import FEW
 from glasshouse.data.tables import Label
 
@@ -109,6 +110,9 @@ def check(pair: Pair) -> Findings:
     -------
     Findings
     """
+    headerless = pair._tables.headerless
+    if headerless:  # any other finding would name a column, which may be called like a value of a person
+        return Findings([Finding("error", None, "no_header", headerless_text(headerless))])
     found = [finding for look in _LOOKS for finding in look(pair)]
     return Findings(sorted(found, key=lambda f: (LEVELS.index(f.level), f.column or "")))
 
@@ -279,8 +283,8 @@ def _infinite(pair: Pair) -> Iterator[Finding]:
                     "warning",
                     column,
                     "infinite",
-                    f"column {column!r}: {count:,} values of the {_spoken(table)} table are infinite; make them missing, "
-                    "or few measures can use the column",
+                    f"column {column!r}: {count:,} values of the {_spoken(table)} table are infinite; make them "
+                    "missing, or few measures can use the column",
                 )
 
 

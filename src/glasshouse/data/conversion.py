@@ -8,8 +8,7 @@ import narwhals as nw
 import polars as pl
 from narwhals.dtypes import DType
 
-from glasshouse.core.errors import GlasshouseError, InputError, panicked
-from glasshouse.core.interrupts import interrupted
+from glasshouse.core.errors import InputError, foreign
 from glasshouse.data.frames import Lazy
 
 WIDE: tuple[type[DType], ...] = (nw.UInt64, nw.Int128, nw.UInt128)  # types that hold what 64 bits with a sign do not
@@ -40,8 +39,7 @@ def collected(lazy: Lazy, table: str) -> pl.DataFrame:
     try:
         frame: pl.DataFrame = lazy.collect(backend="polars").to_native()
     except BaseException as problem:
-        foreign = isinstance(problem, Exception) or panicked(problem)
-        if isinstance(problem, (GlasshouseError, MemoryError)) or interrupted(problem) or not foreign:
+        if not foreign(problem):
             raise
         raise InputError(
             f"the {table} table cannot be read: a column holds something that its library cannot convert "

@@ -16,10 +16,10 @@ import narwhals as nw
 import numpy as np
 import polars as pl
 
-from glasshouse.core.errors import InputError, panicked
-from glasshouse.core.interrupts import interrupted
+from glasshouse.core.errors import InputError, foreign
 from glasshouse.data.arrays import Ints
-from glasshouse.data.files import read
+from glasshouse.data.files import is_text, read
+from glasshouse.data.headers import looks_headerless
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -46,6 +46,8 @@ class Adopted:
         Where it came from, for people: a file name or the kind of frame.
     category_order : dict, default empty
         Levels of every declared category, and whether they are ranked.
+    headerless : bool, default False
+        Whether the first line of a text file looks like a record, and its values became the names of the columns.
     """
 
     lazy: Lazy
@@ -53,6 +55,7 @@ class Adopted:
     native: Frame
     source: str
     category_order: Orders = field(default_factory=dict)
+    headerless: bool = False
 
     @property
     def in_memory(self) -> bool:
@@ -81,7 +84,8 @@ def adopt(table: Frame, role: str) -> Adopted:
     """
     if isinstance(table, (str, Path)):
         frame = read(table)
-        return Adopted(nw.from_native(frame.lazy()), "polars", frame, str(Path(table).name), {})
+        headerless = is_text(table) and looks_headerless(frame)
+        return Adopted(nw.from_native(frame.lazy()), "polars", frame, str(Path(table).name), {}, headerless)
     if isinstance(table, (nw.DataFrame, nw.LazyFrame)):
         table = table.to_native()
     library = type(table).__module__.split(".")[0]
@@ -168,7 +172,7 @@ def _pandas_series(series: pd.Series, name: str) -> pl.Series:
         if made.dtype != pl.Object and not str(series.dtype).startswith(("period", "interval", "complex")):
             return made
     except BaseException as problem:  # mixed Python objects
-        if interrupted(problem) or not (isinstance(problem, Exception) or panicked(problem)):
+        if not foreign(problem):
             raise
     known = series.notna().to_numpy()
     return _as_labels(name, series.tolist(), known.tolist())

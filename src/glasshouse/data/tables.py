@@ -28,6 +28,7 @@ from glasshouse.data.conversion import (
     refuse_patterns,
 )
 from glasshouse.data.frames import Adopted, Frame, Lazy
+from glasshouse.data.headers import refuse_headerless
 from glasshouse.data.schema import Column, Wish, common_storage, detect, family, override
 
 STORED_AS: dict[str, DType] = {
@@ -96,6 +97,8 @@ class Tables:
         What the user said about columns (``schema=``).
     exclude : tuple of str
         Columns to leave out of everything.
+    header : bool, default False
+        Whether the caller said that the first lines are headers, whatever they look like.
     columns, remarks, lazy, sizes, missing, distinct : dict
         Found here: kind of each column, how disagreements were settled, the tables in common types, their records,
         missing values per table and column, distinct values of the original.
@@ -104,6 +107,7 @@ class Tables:
     adopted: dict[str, Adopted]
     wishes: dict[str, Wish]
     exclude: tuple[str, ...]
+    header: bool = False
     columns: dict[str, Column] = field(default_factory=dict)
     remarks: dict[str, str] = field(default_factory=dict)
     lazy: dict[str, Lazy] = field(default_factory=dict)
@@ -141,6 +145,11 @@ class Tables:
         for table in self.adopted:
             if self.sizes[table] == 0:
                 raise InputError(f"the {_spoken(table)} table has no record")
+
+    @property
+    def headerless(self) -> tuple[str, ...]:
+        """Tables whose column names look like a record, unless the caller said that they are names."""
+        return () if self.header else tuple(t for t, a in self.adopted.items() if a.headerless)
 
     # -- reading -----------------------------------------------------------------------------------------------------
 
@@ -332,7 +341,12 @@ def _converted(lazy: Lazy, wanted: Mapping[str, nw.Expr], columns: Mapping[str, 
         raise
 
 
-def adopt_all(tables: Sequence[tuple[str, Frame]], wishes: Mapping[str, Wish] | None, exclude: Sequence[str]) -> Tables:
+def adopt_all(
+    tables: Sequence[tuple[str, Frame]],
+    wishes: Mapping[str, Wish] | None,
+    exclude: Sequence[str],
+    header: bool = False,
+) -> Tables:
     """Tables from names and frames; the same object given twice is adopted once.
 
     Parameters
@@ -343,6 +357,8 @@ def adopt_all(tables: Sequence[tuple[str, Frame]], wishes: Mapping[str, Wish] | 
         What the user said about columns (``schema=``).
     exclude : sequence of str
         Columns to leave out.
+    header : bool, default False
+        Whether the first lines are headers, whatever they look like.
 
     Returns
     -------
@@ -356,4 +372,8 @@ def adopt_all(tables: Sequence[tuple[str, Frame]], wishes: Mapping[str, Wish] | 
         if id(table) not in seen:
             seen[id(table)] = adopt(table, _spoken(name))
         adopted[name] = seen[id(table)]
-    return Tables(adopted, dict(wishes or {}), tuple(exclude))
+    try:
+        return Tables(adopted, dict(wishes or {}), tuple(exclude), header)
+    except InputError:  # its message may name a column
+        refuse_headerless(() if header else (t for t, a in adopted.items() if a.headerless))
+        raise

@@ -19,7 +19,7 @@ import numpy as np
 
 from glasshouse.catalogue import all_measures
 from glasshouse.core.calling import bound
-from glasshouse.core.errors import GlasshouseError, InputError, closest, panicked
+from glasshouse.core.errors import GlasshouseError, InputError, closest, foreign
 from glasshouse.core.interrupts import check, interrupted
 from glasshouse.core.measure import AnyMeasure
 from glasshouse.core.options import check_types
@@ -124,7 +124,7 @@ def safely(compute: Callable[[], T]) -> tuple[T | None, str | None]:
     except BaseException as problem:
         if interrupted(problem):
             raise KeyboardInterrupt from None
-        if not isinstance(problem, Exception) and not panicked(problem):
+        if not isinstance(problem, MemoryError) and not foreign(problem):
             raise
         return None, f"stopped with {type(problem).__name__}{_place(problem)}; run it alone to see the full error"
 

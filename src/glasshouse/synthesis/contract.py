@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import zipfile
+import zlib
 from abc import ABC, abstractmethod
 from importlib import import_module
 from io import BytesIO
@@ -230,7 +231,7 @@ def load(path: str | Path) -> Synthesiser:
                 for name in archive.namelist()
                 if name.endswith(".npy")
             }
-    except (zipfile.BadZipFile, KeyError, ValueError, EOFError) as problem:
+    except (zipfile.BadZipFile, zlib.error, KeyError, ValueError, EOFError, RecursionError) as problem:
         raise InputError(
             f"{path} is no glasshouse synthesiser file, or it is cut off; fit and save it again"
         ) from problem

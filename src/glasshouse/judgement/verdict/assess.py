@@ -81,6 +81,7 @@ def assess(
     """
     chosen_policy = Policy.of(policy)
     pair = _pair(original, released, roles, chosen_policy)
+    pair.require_header()
     if isinstance(measures, str) and measures == "default" and "measures" in chosen_policy.run:
         measures = chosen_policy.run["measures"]
     if isinstance(measures, str) and measures == "named":

@@ -50,7 +50,7 @@ def _guarded(arguments: list[str], debug: bool) -> int:
 
 def _told(problem: BaseException) -> str:
     """What went wrong, for a person; what another library says may quote a value, so only its kind is told."""
-    from glasshouse.core.errors import GlasshouseError, panicked
+    from glasshouse.core.errors import GlasshouseError, foreign
 
     if isinstance(problem, GlasshouseError):
         return str(problem)
@@ -58,7 +58,7 @@ def _told(problem: BaseException) -> str:
         return "not enough memory for this run; use --measures fast, fewer columns, or a larger machine"
     if isinstance(problem, OSError) and problem.errno in _NO_ROOM:
         return f"{os.strerror(problem.errno).lower()}; nothing that stood there before was touched"
-    if not isinstance(problem, Exception) and not panicked(problem):
+    if not foreign(problem):
         raise problem
     return (
         f"glasshouse itself stopped with {type(problem).__name__}; run again with --debug to see where (the trace may "

@@ -61,6 +61,7 @@ def assess(
     exclude: o.Exclude = None,
     missing: o.Missing = None,
     row_paired: o.RowPaired = False,
+    header: o.Header = False,
     seed: o.Seed = None,
     jobs: o.Jobs = None,
     quiet: o.Quiet = False,
@@ -90,6 +91,7 @@ def assess(
         exclude=exclude,
         missing=missing,
         row_paired=row_paired,
+        header=header,
         wanted=wanted,
     )
     which = measures_of(measures)
@@ -139,6 +141,7 @@ def measure(
     exclude: o.Exclude = None,
     missing: o.Missing = None,
     row_paired: o.RowPaired = False,
+    header: o.Header = False,
     seed: o.Seed = None,
     jobs: o.Jobs = None,
     quiet: o.Quiet = False,
@@ -174,6 +177,7 @@ def measure(
         exclude=exclude,
         missing=missing,
         row_paired=row_paired,
+        header=header,
     )
     given: dict[str, Any] = o.measure_options(option)
     stray = [given_name for given_name in given if given_name not in chosen.options]

@@ -36,6 +36,7 @@ def compare(
     exclude: o.Exclude = None,
     missing: o.Missing = None,
     row_paired: o.RowPaired = False,
+    header: o.Header = False,
     seed: o.Seed = None,
     jobs: o.Jobs = None,
     quiet: o.Quiet = False,
@@ -56,6 +57,7 @@ def compare(
     if format == "junit":
         raise InputError("a comparison is written as text, json, md or html, not junit")
     chosen = None if policy is None else Policy.of(policy)
+    named = _names(releases)
     given = o.roles_of(
         keys=keys,
         key=key,
@@ -69,17 +71,23 @@ def compare(
         row_paired=row_paired,
     )
     first = seed if seed is not None else int((chosen.run if chosen is not None else {}).get("seed", 0))
-    with bar(quiet, no_progress) as progress:
-        ru = gh.compare(
-            str(original),
-            _names(releases),
-            policy=chosen,
-            measures=None if measures is None else measures_of(measures),
-            random_state=first,
-            n_jobs=jobs,
-            progress=progress,
-            **given,
-        )
+
+    def make(header: bool) -> RUMap:
+        with bar(quiet, no_progress) as progress:
+            made: RUMap = gh.compare(
+                str(original),
+                named,
+                policy=chosen,
+                measures=None if measures is None else measures_of(measures),
+                random_state=first,
+                n_jobs=jobs,
+                progress=progress,
+                header=header,
+                **given,
+            )
+        return made
+
+    ru = o.with_header(make, header)
     deliver(
         output,
         format,

@@ -160,6 +160,7 @@ def audit(
     keys: o.Keys = None,
     key: o.Key = None,
     target: o.Target = None,
+    header: o.Header = False,
     advantage: Advantage = None,
     success: Success = None,
     baseline: Baseline = None,
@@ -184,7 +185,7 @@ def audit(
         raise InputError(f"an audit is written as text or json, not {format}")
     check_outputs(output)
     permissions = o.permissions(mode)
-    pair = o.make_pair(original, released, keys=keys, key=key, target=target, holdout=holdout)
+    pair = o.make_pair(original, released, keys=keys, key=key, target=target, holdout=holdout, header=header)
     risk = _risk(advantage, success, baseline, rho, mu, epsilon, delta)
     found = gh.audit(pair, risk, random_state=seed if seed is not None else 0)
 
