@@ -159,6 +159,17 @@ def test_a_bomb_is_refused_before_it_fills_the_memory(
         gh.Pair(packed, good)
 
 
+def test_a_file_that_does_not_fit_into_the_memory_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from glasshouse.data import memory
+
+    NUMBERS.write_csv(tmp_path / "t.csv")
+    monkeypatch.setattr(memory, "free_memory", lambda: 3 * (tmp_path / "t.csv").stat().st_size)
+    with pytest.raises(gh.InputError, match="of memory to be read"):
+        gh.Pair(tmp_path / "t.csv", NUMBERS)
+    monkeypatch.undo()
+    assert memory.free_memory() is None or memory.free_memory() > 2**20
+
+
 def test_a_parquet_file_is_measured_before_it_is_unpacked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     pl.DataFrame({"a": [0.5 * i for i in range(40_000)]}).write_parquet(tmp_path / "a.parquet")
     monkeypatch.setenv("GLASSHOUSE_UNPACKED_LIMIT", "100KB")

@@ -255,3 +255,78 @@ def test_a_device_is_written_into_and_never_replaced(tmp_path: Path) -> None:
     writing.write_atomically(fifo, "all of it")
     reader.join(10)
     assert heard == ["all of it"] and stat.S_ISFIFO(fifo.stat().st_mode)
+
+
+# -- processes -------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.skipif(not hasattr(os, "register_at_fork"), reason="no fork here")
+@pytest.mark.parametrize(("how", "said"), [("fork", "forked after glasshouse"), ("spawn", "0.0")])
+def test_a_forked_process_is_told_and_does_not_wait_for_ever(tmp_path: Path, how: str, said: str) -> None:
+    script = tmp_path / "many.py"
+    script.write_text(
+        "import multiprocessing, glasshouse as gh, polars as pl\n"
+        "t = pl.DataFrame({'a': ['x', 'y'] * 50, 'b': [1.5, 2.5] * 50})\n"
+        "def work(i):\n"
+        "    try:\n        return str(gh.disclosure.uniques(t, t, keys=['a']).value)\n"
+        "    except gh.core.errors.GlasshouseError as problem:\n        return str(problem)\n"
+        "if __name__ == '__main__':\n    work(0)\n"
+        f"    with multiprocessing.get_context('{how}').Pool(1) as pool:\n"
+        "        print(pool.map_async(work, [1]).get(timeout=60)[0])\n"
+    )
+    found = subprocess.run([sys.executable, script], capture_output=True, text=True, timeout=100, check=False)
+    assert said in found.stdout, found.stderr
+
+
+# -- what a terminal obeys -------------------------------------------------------------------------------------------
+
+ESCAPES = ("v\x1b[2Jx", "t\x1b]0;pwn\x07", "c\x9b31m", "r\u202eevil")
+
+
+def test_no_name_is_obeyed_by_a_terminal(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    table = TABLE.rename({"sex": ESCAPES[0], "region": ESCAPES[1]}).with_columns(
+        pl.Series(ESCAPES[2], [1.5, 2.5] * 20), pl.Series(ESCAPES[3], ["a\x1b[31m", "b"] * 20)
+    )
+    original = tmp_path / "o\x1b[2J.csv"
+    table.write_csv(original)
+    policy = tmp_path / "p.toml"
+    policy.write_text('title = "\\u001b]0;pwn"\n[[rules]]\nmeasure = "uniques"\nmax = 0.5\n')
+    roles = ["--key", ESCAPES[0], "--target", ESCAPES[1]]
+    two = [str(original), str(original)]
+    asked = [
+        ["check", *two, *roles],
+        ["check", *two, "--key", "nobody"],
+        ["measure", "disco", *two, *roles],
+        ["measure", "disco", *two, *roles, "--format", "json"],
+        ["policy", "check", str(policy)],
+        ["check", str(tmp_path / "no\x1b[2J.csv"), str(original)],
+    ]
+    asked += [
+        ["assess", *two, *roles, "--measures", "disco,uniques", "--format", f] for f in ("text", "json", "md", "junit")
+    ]
+    asked += [
+        ["compare", *two[:1], f"a\x1b[2J={original}", *roles, "--measures", "uniques,hellinger", "--format", "md"]
+    ]
+    for arguments in asked:
+        run(*arguments)
+        said = "".join(capsys.readouterr())
+        assert said and not any(mark in said for mark in ("\x1b", "\x07", "\x9b", "\u202e")), arguments
+
+
+def test_nothing_printed_in_python_is_obeyed_either() -> None:
+    table = TABLE.rename({"sex": ESCAPES[0], "region": ESCAPES[1], "income": ESCAPES[3]})
+    pair = gh.Pair(table, table, keys=[ESCAPES[0]], target=ESCAPES[1])
+    found = gh.assess(pair, measures=["disco", "uniques"])
+    result = found.results["disco"]
+    said = [
+        repr(pair),
+        repr(pair.check()),
+        repr(result),
+        str(result),
+        result.summary(),
+        repr(found),
+        found.to_markdown(),
+    ]
+    with pytest.raises(gh.InputError) as told:
+        gh.Pair(table, table, keys=["nobody"])
+    assert not any(mark in text for text in [*said, str(told.value)] for mark in ("\x1b", "\x07", "\u202e"))

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from glasshouse.core.errors import InputError, NotApplicable, closest, listed
+from glasshouse.core.forking import entering
 from glasshouse.core.interrupts import heeded
 from glasshouse.core.limits import deciding, status_of
 from glasshouse.core.options import check_types
@@ -135,6 +136,7 @@ def bind(
 def run(measure: Measure[R], pair: PairLike, options: Mapping[str, Any]) -> Result:
     """Run on a ready pair. What does not apply comes back as a result that says why; errors are raised."""
     started = time.perf_counter()
+    entering()
     check_random_state(options.get("random_state"))
     check_types(measure.name, measure.function, options)
     chosen = {**measure.options, **options}

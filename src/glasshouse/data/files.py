@@ -13,6 +13,7 @@ import polars as pl
 
 from glasshouse.core.errors import InputError, foreign
 from glasshouse.data.headers import is_value
+from glasshouse.data.memory import refuse_without_room
 
 LIMIT_VARIABLE = "GLASSHOUSE_UNPACKED_LIMIT"
 UNPACKED_LIMIT = 1024**3
@@ -100,6 +101,7 @@ def _unpacked(path: Path) -> bytes:
                 parts.append(part)
     except (OSError, EOFError, zlib.error):
         raise InputError(f"{path} is a gzip file that is cut off or damaged; write it again") from None
+    refuse_without_room(path, size)
     return b"".join(parts)
 
 
@@ -116,6 +118,7 @@ def _check_parquet(path: Path) -> None:
         return  # what is wrong with it is told by the reader
     if size > limit:
         raise _refuse_size(path, limit)
+    refuse_without_room(path, size)
 
 
 def _read_binary(path: Path, kind: str, magic: bytes) -> pl.DataFrame:
@@ -136,6 +139,8 @@ def _read_binary(path: Path, kind: str, magic: bytes) -> pl.DataFrame:
 def _read_csv(path: Path) -> pl.DataFrame:
     with path.open("rb") as file:
         packed = file.read(2) == b"\x1f\x8b"
+    if not packed:
+        refuse_without_room(path, path.stat().st_size)
     raw = _unpacked(path) if packed else path.read_bytes()
     if raw[:4] == b"PAR1" or raw[:6] == b"ARROW1" or b"\x00" in raw[:4096]:
         raise InputError(f"{path} is not a text file, whatever its name says")

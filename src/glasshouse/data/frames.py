@@ -17,6 +17,7 @@ import numpy as np
 import polars as pl
 
 from glasshouse.core.errors import InputError, foreign
+from glasshouse.core.forking import entering
 from glasshouse.data.arrays import Ints
 from glasshouse.data.files import is_text, read
 from glasshouse.data.headers import looks_headerless
@@ -82,6 +83,7 @@ def adopt(table: Frame, role: str) -> Adopted:
     InputError
         For what is no data frame, and for a frame with two columns of one name.
     """
+    entering()
     if isinstance(table, (str, Path)):
         frame = read(table)
         headerless = is_text(table) and looks_headerless(frame)

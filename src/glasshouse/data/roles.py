@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from glasshouse.data.pair import Pair
 
 Argument: TypeAlias = Any  # an argument of Pair passed on by name: a frame, a column, a mapping
+LARGEST_WEIGHT = 1e15  # a record that stands for more than everybody who ever lived
 MISSING_RULES = ("level", "drop", "wildcard")
 
 
@@ -209,7 +210,9 @@ def _check_weights(pair: Pair) -> None:
             raise InputError(f"weight column {pair.weights!r} is not numeric")
         weight = nw.col(pair.weights)
         counted = pair.frame(table).select(
-            (weight < 0).cast(nw.Int64).sum().alias("below"), (weight > 0).any().alias("some")
+            (weight < 0).cast(nw.Int64).sum().alias("below"),
+            (weight > LARGEST_WEIGHT).cast(nw.Int64).sum().alias("above"),
+            (weight > 0).any().alias("some"),
         )
         row = collected(counted, table).row(0, named=True)
         below, absent = int(row["below"] or 0), pair.n_missing(pair.weights, table)
@@ -217,6 +220,11 @@ def _check_weights(pair: Pair) -> None:
             raise InputError(
                 f"weight column {pair.weights!r} of the {table} table has {absent} missing and {below} negative "
                 "values; mend them or drop those records"
+            )
+        if row["above"]:
+            raise InputError(
+                f"weight column {pair.weights!r} of the {table} table has {row['above']} values that are infinite or "
+                f"beyond {LARGEST_WEIGHT:g}; mend them or drop those records"
             )
         if not row["some"]:
             raise InputError(f"weight column {pair.weights!r} of the {table} table is zero for everybody")

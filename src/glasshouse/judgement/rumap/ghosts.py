@@ -17,6 +17,7 @@ draws from the original, has w^2/n + 1/n': right for a large holdout, somewhat s
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping
 from typing import Any
 
@@ -119,6 +120,8 @@ def _columns(
     alone = evenly(series.to_frame(), size, rng)[name].gather(rng.permutation(size))
     rng = generator(random_state, "uniform", name)
     levels = series.drop_nulls().unique().sort()
+    if series.dtype == pl.Float64:  # half the range: the whole one of very large numbers is no number
+        levels = levels.filter(levels.is_finite() & (levels.abs() < sys.float_info.max / 2))
     if levels.len() == 0:
         return alone, alone
     if pair.is_numeric(name) and series.dtype in (pl.Float64, pl.Int64):
