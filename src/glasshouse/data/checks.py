@@ -330,6 +330,8 @@ def _holdout(pair: Pair) -> Iterator[Finding]:
     if pair._tables.adopted["holdout"].library != pair._tables.adopted["original"].library:
         return
     shared = list(pair.columns)
+    if not shared:
+        return
     longest = "_" * (1 + max((len(c) for c in shared), default=0))  # longer than any name, so that it is nobody's
     mine, theirs = f"{longest}o", f"{longest}h"
     parts = [

@@ -68,7 +68,10 @@ def ghost_pairs(pair: Pair, random_state: RandomState) -> dict[str, Pair]:
     rng = generator(random_state, "ghost", "sample")
     if not pair.has_holdout:
         return {**ghosts, "sample": made(original[rng.integers(0, original.height, size)])}
-    holdout = _ordered(pair.local("holdout").select(kept))
+    holdout = pair.local("holdout")
+    if pair.weights is not None and pair.weights not in holdout.columns:  # records without a weight count once
+        holdout = holdout.with_columns(pl.lit(1).cast(original[pair.weights].dtype).alias(pair.weights))
+    holdout = _ordered(holdout.select(kept))
     known = holdout[rng.permutation(holdout.height)[:size]]
     filled = pl.concat([known, original[rng.integers(0, original.height, size - known.height)]])
     ghosts["sample"] = made(filled, holdout=None)
