@@ -7,7 +7,7 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet
 
-.PHONY: demo test stubs docs lint types imports study calibration bench clean
+.PHONY: demo test fuzz stubs docs lint types imports study calibration bench clean
 
 $(BIN)/python:
 	@$(PYTHON) -c 'import sys; sys.exit("glasshouse needs Python 3.11 or newer, this is " + sys.version.split()[0] if sys.version_info < (3, 11) else 0)'
@@ -40,6 +40,12 @@ types: $(STAMP)-lint
 
 imports: $(STAMP)-lint
 	@$(BIN)/lint-imports
+
+# A failure names its seed: `make fuzz PAIRS=1 SEED=123` repeats it.
+PAIRS ?= 2000
+SEED ?= 0
+fuzz: $(STAMP)-$(EXTRAS)
+	@$(BIN)/python -m tests.fuzz $(PAIRS) --seed $(SEED)
 
 study: $(STAMP)-$(EXTRAS)
 	@$(BIN)/python -m pytest -m study $(PYTEST_ARGS)

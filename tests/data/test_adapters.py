@@ -29,7 +29,7 @@ def test_synthpop_carries_special_codes_and_unsynthesised_columns(tmp_path: Any)
     with pytest.raises(gh.InputError, match="m = 2 syntheses, but 1 were given"):
         gh.data.from_synthpop(FRAME, FRAME, side)
     (tmp_path / "bad.json").write_text("no json")
-    with pytest.raises(gh.InputError, match="is not a JSON file"):
+    with pytest.raises(gh.InputError, match="is not valid JSON"):
         gh.data.from_synthpop(FRAME, FRAME, tmp_path / "bad.json")
 
 

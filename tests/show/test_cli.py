@@ -246,7 +246,7 @@ def test_an_interrupt_leaves_the_last_good_file(
     folder = tmp_path / "out"
     folder.mkdir()
     (folder / "report.html").write_text("the last good report")
-    assert run("assess", files["original"], files["released"], "-o", str(folder / "report.html")) == 2
+    assert run("assess", files["original"], files["released"], "-o", str(folder / "report.html")) == 130
     assert "interrupted" in capsys.readouterr().err
     assert [p.name for p in folder.iterdir()] == ["report.html"] and (
         folder / "report.html"
@@ -254,7 +254,7 @@ def test_an_interrupt_leaves_the_last_good_file(
 
 
 def test_an_interrupt_while_writing_leaves_no_part(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from glasshouse.judgement.writing import write_atomically
+    from glasshouse.core.writing import write_atomically
 
     def stop(*_: Any) -> None:
         raise KeyboardInterrupt

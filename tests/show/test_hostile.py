@@ -224,5 +224,5 @@ def test_a_real_signal_leaves_no_part(tmp_path: Path, plain: pl.DataFrame, numbe
     time.sleep(0.2)
     process.send_signal(number)
     stdout, stderr = process.communicate(timeout=30)
-    assert process.returncode == 2 and "interrupted" in stderr and "Traceback" not in stderr and stdout == ""
+    assert process.returncode == 130 and "interrupted" in stderr and "Traceback" not in stderr and stdout == ""
     assert list(out.iterdir()) == []

@@ -7,7 +7,10 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from glasshouse.core.errors import InputError, NotApplicable, closest, listed
+from glasshouse.core.forking import entering
+from glasshouse.core.interrupts import heeded
 from glasshouse.core.limits import deciding, status_of
+from glasshouse.core.options import check_types
 from glasshouse.core.plain import Content, plain
 from glasshouse.core.result import RecordSource, Result
 from glasshouse.core.streams import check_random_state
@@ -60,6 +63,7 @@ PAIR_ARGUMENTS = (
     "special_codes",
     "row_paired",
     "exclude",
+    "header",
 )
 
 
@@ -133,16 +137,19 @@ def bind(
 def run(measure: Measure[R], pair: PairLike, options: Mapping[str, Any]) -> Result:
     """Run on a ready pair. What does not apply comes back as a result that says why; errors are raised."""
     started = time.perf_counter()
+    entering()
     check_random_state(options.get("random_state"))
+    check_types(measure.name, measure.function, options)
     chosen = {**measure.options, **options}
     table = str(chosen.get("table", "released")) if measure.table == "single" else "original"
     reads_release = measure.table == "pair" or table == "released"
-    if measure.replicates == "each" and pair.m > 1 and reads_release:
-        found = combine_releases([_one(measure, pair.release(i), options) for i in range(pair.m)], measure)
-        if measure.joins:
-            found = worse(found, _one(measure, pair.stacked(), options))
-    else:
-        found = _one(measure, pair, options)
+    with heeded():
+        if measure.replicates == "each" and pair.m > 1 and reads_release:
+            found = combine_releases([_one(measure, pair.release(i), options) for i in range(pair.m)], measure)
+            if measure.joins:
+                found = worse(found, _one(measure, pair.stacked(), options))
+        else:
+            found = _one(measure, pair, options)
     # the records of a single-file measure are those of the release it speaks of
     source = found._source if found.replicates and measure.table == "single" else pair
     return found._copy(elapsed=time.perf_counter() - started, _source=source, _record_table=table)

@@ -6,9 +6,15 @@ from __future__ import annotations
 from collections.abc import Iterable
 from difflib import get_close_matches
 
+from glasshouse.core.interrupts import interrupted
+from glasshouse.core.words import visible
+
 
 class GlasshouseError(Exception):
     """Base of everything glasshouse raises on purpose."""
+
+    def __str__(self) -> str:
+        return visible(super().__str__())
 
 
 class InputError(GlasshouseError, ValueError):
@@ -32,6 +38,15 @@ class MissingExtra(GlasshouseError, ImportError):
     def __init__(self, extra: str, purpose: str) -> None:
         super().__init__(f"{purpose} needs an optional package; install it with: pip install 'glasshouse[{extra}]'")
         self.extra = extra
+
+
+def foreign(problem: BaseException) -> bool:
+    """Whether an error is another library's, whose message may quote a value.
+
+    The panic of a Rust library is one too, although it is no Exception; an interrupt is none, however it is wrapped.
+    """
+    ours = isinstance(problem, (GlasshouseError, MemoryError)) or interrupted(problem)
+    return not ours and (isinstance(problem, Exception) or type(problem).__name__ == "PanicException")
 
 
 def listed(names: Iterable[str], most: int = 12) -> str:

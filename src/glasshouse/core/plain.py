@@ -41,9 +41,14 @@ def _label(key: Any) -> str:
     return " | ".join(_label(part) for part in key) if isinstance(key, tuple) else str(plain(key))
 
 
+# JSON leaves these as they are, and a terminal may obey them
+_ESCAPED = {code: f"\\u{code:04x}" for code in (*range(127, 160), *range(0x202A, 0x202F), *range(0x2066, 0x206A))}
+
+
 def to_json(value: Any, indent: int | None = 2) -> str:
     """Deterministic JSON text: keys in insertion order, no NaN, numbers in shortest form."""
-    return json.dumps(plain(value), indent=indent, ensure_ascii=False, allow_nan=False)
+    text = json.dumps(plain(value), indent=indent, ensure_ascii=False, allow_nan=False)
+    return text.translate(_ESCAPED)
 
 
 def percent(share: float, digits: int = 1) -> str:

@@ -6,6 +6,7 @@ from html import escape
 from typing import TYPE_CHECKING, Any
 
 from glasshouse.core.plain import number
+from glasshouse.core.words import visible
 
 if TYPE_CHECKING:
     from glasshouse.core.result import Result
@@ -33,7 +34,7 @@ def _figures(result: Result) -> list[tuple[str, str]]:
 def line(result: Result) -> str:
     """``disco 0.375 [0.137, 0.694], baseline 0.5, excess -0.25  ✖ fail``"""
     if result.status != "ok":
-        return f"{result.name}: {result.status.replace('_', ' ')}: {result.reason}"
+        return visible(f"{result.name}: {result.status.replace('_', ' ')}: {result.reason}")
     parts = [f"{result.name} {number(result.value)}"]
     if result.interval is not None:
         parts[0] += f" [{number(result.interval[0])}, {number(result.interval[1])}]"
@@ -48,7 +49,7 @@ def block(result: Result) -> str:
     title = result.name + (f"  {MARKS[result.verdict]}" if result.verdict else "")
     lines = [title, "=" * len(title)]
     if result.status != "ok":
-        return "\n".join([*lines, f"{result.status.replace('_', ' ')}: {result.reason}"])
+        return visible("\n".join([*lines, f"{result.status.replace('_', ' ')}: {result.reason}"]))
     if result.sentence:
         lines += [result.sentence, ""]
     rows = _figures(result)
@@ -60,7 +61,7 @@ def block(result: Result) -> str:
     if len(rows) > 24:
         lines.append(f"  ... {len(rows) - 24} more figures in .details")
     lines += [f"! {w}" for w in result.warnings]
-    return "\n".join(lines)
+    return visible("\n".join(lines))
 
 
 def html(result: Result) -> str:

@@ -49,6 +49,15 @@ NEEDS: Mapping[str, str] = {
 }
 
 
+# characters that a terminal obeys instead of showing, and those that turn the direction of what follows
+_UNSEEN = dict.fromkeys((*range(9), *range(11, 32), *range(127, 160), *range(8234, 8239), *range(8294, 8298)), "�")
+
+
+def visible(text: str) -> str:
+    """Text that a terminal shows and does not obey: a column may be called anything, also an escape sequence."""
+    return text.translate(_UNSEEN)
+
+
 def worst(statuses: Iterable[str]) -> str:
     """The gravest of several statuses; "no_limit" when there is none."""
     return max(statuses, key=SEVERITY.__getitem__, default="no_limit")

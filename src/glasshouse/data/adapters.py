@@ -3,12 +3,12 @@ description."""
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TypeAlias
 
 from glasshouse.core.errors import InputError, listed
+from glasshouse.core.settings import read_settings
 from glasshouse.data.frames import Frame
 from glasshouse.data.pair import Pair
 from glasshouse.data.roles import Argument
@@ -29,16 +29,7 @@ def _described(description: Description) -> dict[str, Argument]:
     """A description given as a mapping or as a JSON file."""
     if isinstance(description, Mapping):
         return dict(description)
-    path = Path(description)
-    try:
-        content = json.loads(path.read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        raise InputError(f"file not found: {path}") from None
-    except (UnicodeDecodeError, json.JSONDecodeError):
-        raise InputError(f"{path} is not a JSON file") from None
-    if not isinstance(content, dict):
-        raise InputError(f"{path} should hold one JSON object")
-    return content
+    return read_settings(description, "description", "json")
 
 
 def from_synthpop(original: Frame, released: Frame, description: Description, **roles: Argument) -> Pair:

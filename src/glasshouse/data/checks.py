@@ -3,6 +3,7 @@ values."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING
@@ -11,7 +12,10 @@ import narwhals as nw
 import polars as pl
 
 from glasshouse.core.errors import listed
+from glasshouse.core.words import visible
+from glasshouse.data.conversion import collected
 from glasshouse.data.frames import Lazy
+from glasshouse.data.headers import headerless_text
 from glasshouse.data.schema import FEW
 from glasshouse.data.tables import Label
 
@@ -44,7 +48,7 @@ class Finding:
     message: str
 
     def __str__(self) -> str:
-        return f"{self.level:<8}{self.message}"
+        return visible(f"{self.level:<8}{self.message}")
 
 
 class Findings(list[Finding]):
@@ -106,6 +110,9 @@ def check(pair: Pair) -> Findings:
     -------
     Findings
     """
+    headerless = pair._tables.headerless
+    if headerless:  # any other finding would name a column, which may be called like a value of a person
+        return Findings([Finding("error", None, "no_header", headerless_text(headerless))])
     found = [finding for look in _LOOKS for finding in look(pair)]
     return Findings(sorted(found, key=lambda f: (LEVELS.index(f.level), f.column or "")))
 
@@ -189,7 +196,7 @@ def _text_looks_like(pair: Pair) -> Iterator[Finding]:
             or pair._tables.distinct[column] == 0
         ):
             continue
-        labels = pair._tables._distinct("original", column)
+        labels = pair._tables.labels("original", column)
         numbers = labels.str.strip_chars().cast(pl.Float64, strict=False).is_not_null().sum()
         if labels.len() and numbers >= 0.99 * labels.len():
             yield Finding(
@@ -213,7 +220,7 @@ def _levels(pair: Pair) -> Iterator[Finding]:
     for column in pair.columns:
         if pair.is_numeric(column) or pair.schema[column].storage == "bool":
             continue
-        seen = {t: set(pair._tables._distinct(t, column).to_list()) for t in pair._tables.adopted}
+        seen = {t: set(pair._tables.labels(t, column).to_list()) for t in pair._tables.adopted}
         for table, own in seen.items():
             if table == "original":
                 continue
@@ -263,6 +270,24 @@ def _ranges(pair: Pair) -> Iterator[Finding]:
                 )
 
 
+def _infinite(pair: Pair) -> Iterator[Finding]:
+    for table, adopted in pair._tables.adopted.items():
+        decimals = [c for c, t in adopted.lazy.collect_schema().items() if c in pair.columns and t.is_float()]
+        if not decimals:
+            continue
+        value = {c: nw.col(c).cast(nw.Float64) for c in decimals}
+        counted = [((v == math.inf) | (v == -math.inf)).cast(nw.Int64).sum().alias(c) for c, v in value.items()]
+        for column, count in _row(adopted.lazy.select(*counted)).items():
+            if count:
+                yield Finding(
+                    "warning",
+                    column,
+                    "infinite",
+                    f"column {column!r}: {count:,} values of the {_spoken(table)} table are infinite; make them "
+                    "missing, or few measures can use the column",
+                )
+
+
 def _missing(pair: Pair) -> Iterator[Finding]:
     for column in pair.columns:
         shares = {t: pair.n_missing(column, t) / pair.n(t) for t in pair.tables}
@@ -305,12 +330,16 @@ def _holdout(pair: Pair) -> Iterator[Finding]:
     if pair._tables.adopted["holdout"].library != pair._tables.adopted["original"].library:
         return
     shared = list(pair.columns)
+    if not shared:
+        return
+    longest = "_" * (1 + max((len(c) for c in shared), default=0))  # longer than any name, so that it is nobody's
+    mine, theirs = f"{longest}o", f"{longest}h"
     parts = [
-        pair.frame(t).select(*shared).with_columns(o_=nw.lit(o), h_=nw.lit(h))
+        pair.frame(t).select(*shared).with_columns(nw.lit(o).alias(mine), nw.lit(h).alias(theirs))
         for t, o, h in (("original", 1, 0), ("holdout", 0, 1))
     ]
-    rows = nw.concat(parts, how="vertical").group_by(*shared).agg(o_=nw.col("o_").sum(), h_=nw.col("h_").sum())
-    o, h = nw.col("o_"), nw.col("h_")
+    o, h = nw.col(mine), nw.col(theirs)
+    rows = nw.concat(parts, how="vertical").group_by(*shared).agg(o.sum(), h.sum())
     sums = _row(
         rows.select(
             twins=nw.when(o > 0).then(h).otherwise(nw.lit(0)).sum(),
@@ -333,10 +362,10 @@ def _spoken(table: str) -> str:
 
 
 def _row(frame: Lazy) -> dict[str, Label]:
-    made: dict[str, Label] = frame.collect(backend="polars").to_native().row(0, named=True)
+    made: dict[str, Label] = collected(frame, "common").row(0, named=True)
     return made
 
 
 _LOOKS: tuple[Callable[[Pair], Iterator[Finding]], ...] = (
-    _columns_differ, _types_differ, _kinds, _text_looks_like, _levels, _ranges, _missing, _sizes, _holdout,
+    _columns_differ, _types_differ, _kinds, _text_looks_like, _levels, _ranges, _infinite, _missing, _sizes, _holdout,
 )  # fmt: skip

@@ -16,9 +16,11 @@ import narwhals as nw
 import numpy as np
 import polars as pl
 
-from glasshouse.core.errors import InputError
+from glasshouse.core.errors import InputError, foreign
+from glasshouse.core.forking import entering
 from glasshouse.data.arrays import Ints
-from glasshouse.data.files import read
+from glasshouse.data.files import is_text, read
+from glasshouse.data.headers import looks_headerless
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -45,6 +47,8 @@ class Adopted:
         Where it came from, for people: a file name or the kind of frame.
     category_order : dict, default empty
         Levels of every declared category, and whether they are ranked.
+    headerless : bool, default False
+        Whether the first line of a text file looks like a record, and its values became the names of the columns.
     """
 
     lazy: Lazy
@@ -52,6 +56,7 @@ class Adopted:
     native: Frame
     source: str
     category_order: Orders = field(default_factory=dict)
+    headerless: bool = False
 
     @property
     def in_memory(self) -> bool:
@@ -78,16 +83,18 @@ def adopt(table: Frame, role: str) -> Adopted:
     InputError
         For what is no data frame, and for a frame with two columns of one name.
     """
+    entering()
     if isinstance(table, (str, Path)):
         frame = read(table)
-        return Adopted(nw.from_native(frame.lazy()), "polars", frame, str(Path(table).name), {})
+        headerless = is_text(table) and looks_headerless(frame)
+        return Adopted(nw.from_native(frame.lazy()), "polars", frame, str(Path(table).name), {}, headerless)
     if isinstance(table, (nw.DataFrame, nw.LazyFrame)):
         table = table.to_native()
     library = type(table).__module__.split(".")[0]
     if library == "pandas" and hasattr(table, "columns"):
         frame, order = _from_pandas(table, role)
     elif isinstance(table, pl.DataFrame):
-        frame, order = table, {}
+        frame, order = _without_objects(table), {}
     elif isinstance(table, pl.LazyFrame):
         return Adopted(
             nw.from_native(table), "polars-lazy", table, "polars lazy frame", _polars_order(table.collect_schema())
@@ -163,11 +170,25 @@ def _from_pandas(frame: pd.DataFrame, role: str) -> tuple[pl.DataFrame, Orders]:
 
 def _pandas_series(series: pd.Series, name: str) -> pl.Series:
     try:
-        return pl.Series(name, pl.from_pandas(series, nan_to_null=True))
-    except Exception:  # mixed Python objects: compare them by label, as text
-        known = series.notna().to_numpy()
-        labels = [label_text(v) if ok else None for v, ok in zip(series.tolist(), known.tolist(), strict=True)]
-        return pl.Series(name, labels, dtype=pl.String)
+        made = pl.Series(name, pl.from_pandas(series, nan_to_null=True))
+        if made.dtype != pl.Object and not str(series.dtype).startswith(("period", "interval", "complex")):
+            return made
+    except BaseException as problem:  # mixed Python objects
+        if not foreign(problem):
+            raise
+    known = series.notna().to_numpy()
+    return _as_labels(name, series.tolist(), known.tolist())
+
+
+def _without_objects(frame: pl.DataFrame) -> pl.DataFrame:
+    """Python objects are compared by label, as text, as those of a pandas frame are."""
+    objects = [c for c, dtype in frame.schema.items() if dtype == pl.Object]
+    lists = {c: frame[c].to_list() for c in objects}
+    return frame.with_columns(*(_as_labels(c, v, [one is not None for one in v]) for c, v in lists.items()))
+
+
+def _as_labels(name: str, values: Sequence[object], known: Sequence[bool]) -> pl.Series:
+    return pl.Series(name, [label_text(v) if k else None for v, k in zip(values, known, strict=True)], dtype=pl.String)
 
 
 def label_text(value: object) -> str:

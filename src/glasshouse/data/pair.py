@@ -10,15 +10,17 @@ import polars as pl
 
 from glasshouse.core.errors import InputError, listed
 from glasshouse.core.measure import accept_pairs
+from glasshouse.core.words import visible
 from glasshouse.data.arrays import Ints
 from glasshouse.data.checks import Findings, check
 from glasshouse.data.frames import Frame, Values, give_back
+from glasshouse.data.headers import refuse_headerless
 from glasshouse.data.reading import Reading
 from glasshouse.data.roles import Argument, check_roles, names_of, take_aliases
 from glasshouse.data.schema import Wish
 from glasshouse.data.tables import Tables, adopt_all
 
-_TABLE_ARGUMENTS = ("original", "released", "holdout", "schema", "exclude")
+_TABLE_ARGUMENTS = ("original", "released", "holdout", "schema", "exclude", "header")
 
 
 @accept_pairs
@@ -52,6 +54,9 @@ class Pair(Reading):
         Row i of the release is row i of the original, perturbed.
     exclude : sequence of str, default empty
         Columns to leave out of everything.
+    header : bool, default False
+        The first line of every text file holds column names, even where it looks like a record. Without this,
+        ``check`` reports such a file and ``gh.assess`` refuses it.
     **aliases
         ``synthetic``, ``key_vars`` and ``target_var`` are taken for ``released``, ``keys`` and ``target``.
 
@@ -109,6 +114,7 @@ class Pair(Reading):
         special_codes: Mapping[str, Sequence[float]] | None = None,
         row_paired: bool = False,
         exclude: Sequence[str] = (),
+        header: bool = False,
         _tables: Tables | None = None,
         **aliases: Argument,
     ) -> None:
@@ -125,6 +131,7 @@ class Pair(Reading):
             "special_codes": special_codes,
             "row_paired": row_paired,
             "exclude": exclude,
+            "header": header,
         }
         take_aliases(given, aliases)
         if given["original"] is None:
@@ -140,7 +147,7 @@ class Pair(Reading):
         named += [("released", releases[0])] + [(f"released{i}", r) for i, r in enumerate(releases) if i]
         if given["holdout"] is not None:
             named.append(("holdout", given["holdout"]))
-        self._tables = _tables or adopt_all(named, given["schema"], given["exclude"])
+        self._tables = _tables or adopt_all(named, given["schema"], given["exclude"], bool(given["header"]))
         self._cache = {}
         self.weights, self.cluster = given["weights"], given["cluster"]
         self.missing_given = given["missing"] is not None
@@ -152,7 +159,11 @@ class Pair(Reading):
             str(k): tuple(v if isinstance(v, Sequence) and not isinstance(v, str) else (v,))
             for k, v in (given["special_codes"] or {}).items()
         }
-        check_roles(self)
+        try:
+            check_roles(self)
+        except InputError:  # its message may name a column
+            self.require_header()
+            raise
         self._frozen = True
 
     def __setattr__(self, name: str, value: object) -> None:
@@ -224,6 +235,16 @@ class Pair(Reading):
         return tuple(c for c in self.columns if not self.is_numeric(c))
 
     # -- other pairs -------------------------------------------------------------------------------------------------
+
+    def require_header(self) -> None:
+        """Stop when the first line of a file looks like a record: its values would be shown as names of columns.
+
+        Raises
+        ------
+        InputError
+            Unless the pair was made with ``header=True``.
+        """
+        refuse_headerless(self._tables.headerless)
 
     def replace(self, **changes: Argument) -> Pair:
         """A changed copy. Roles change for free, tables are read anew only when they change.
@@ -357,7 +378,7 @@ class Pair(Reading):
     def __repr__(self) -> str:
         released = ", ".join(f"{self.n(table):,}" for table in self.releases)
         holdout = f"\n  holdout   {self.n('holdout'):,} records" if self.has_holdout else ""
-        return (
+        return visible(
             f"Pair\n  original  {self.n('original'):,} records, {len(self.columns)} shared columns\n  released  "
             f"{released} records{holdout}"
             f"\n  keys      {', '.join(self.keys) or '-'}\n  target    {', '.join(self.targets) or '-'}"

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
+from numbers import Real
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import narwhals as nw
@@ -10,6 +12,7 @@ import numpy as np
 
 from glasshouse.core.errors import InputError, closest, listed
 from glasshouse.core.measure import ALIASES, FOREIGN_NAMES
+from glasshouse.data.conversion import collected
 from glasshouse.data.schema import family
 from glasshouse.data.tables import Tables
 
@@ -17,6 +20,7 @@ if TYPE_CHECKING:
     from glasshouse.data.pair import Pair
 
 Argument: TypeAlias = Any  # an argument of Pair passed on by name: a frame, a column, a mapping
+LARGEST_WEIGHT = 1e15  # a record that stands for more than everybody who ever lived
 MISSING_RULES = ("level", "drop", "wildcard")
 
 
@@ -149,11 +153,24 @@ def check_roles(pair: Pair) -> None:
         if name is not None and name not in tables.lazy_columns("original"):
             known = tables.adopted["original"].lazy.collect_schema().names()
             raise InputError(f"{role} {name!r} is not in the original{closest(name, known)}")
-    for column in pair.special_codes:
+    for name, role in ((pair.weights, "weights"), (pair.cluster, "cluster")):
+        other = "key" if name in pair.keys else "target" if name in pair.targets else None
+        if name is not None and other is not None:
+            raise InputError(f"column {name!r} is {role} and {other} at once; a column has one role")
+    if pair.weights is not None and pair.weights == pair.cluster:
+        raise InputError(f"column {pair.weights!r} is weights and cluster at once; a column has one role")
+    for column, codes in pair.special_codes.items():
         if column not in tables.columns:
             raise InputError(
                 f"special_codes names {column!r}, which is no shared column{closest(column, tables.columns)}"
             )
+        if not pair.is_numeric(column):
+            raise InputError(
+                f"special_codes names {column!r}, which is {tables.columns[column].kind}: codes are numbers among "
+                f"numbers. A label needs none; if the column holds numbers, say schema={{{column!r}: 'numeric'}}"
+            )
+        if not all(isinstance(code, Real) and math.isfinite(code) for code in codes):
+            raise InputError(f"special_codes of {column!r} must be numbers")
     _check_weights(pair)
     _check_clusters(pair)
     if pair.row_paired and pair.n("original") != pair.n("released"):
@@ -185,20 +202,29 @@ def _check_clusters(pair: Pair) -> None:
 
 
 def _check_weights(pair: Pair) -> None:
-    """Weights are numbers, present and not negative."""
-    for table in ("original", "released"):
+    """Weights are numbers, present, not negative, and somebody has one."""
+    for table in pair.tables:
         if pair.weights is None or not pair.has(pair.weights, table):
             continue
         if pair._tables.columns[pair.weights].storage not in ("int", "float"):
             raise InputError(f"weight column {pair.weights!r} is not numeric")
-        negative = (
-            pair.frame(table)
-            .select((nw.col(pair.weights) < 0).cast(nw.Int64).sum().alias("negative"))
-            .collect(backend="polars")
+        weight = nw.col(pair.weights)
+        counted = pair.frame(table).select(
+            (weight < 0).cast(nw.Int64).sum().alias("below"),
+            (weight > LARGEST_WEIGHT).cast(nw.Int64).sum().alias("above"),
+            (weight > 0).any().alias("some"),
         )
-        below, absent = int(negative.to_native().item() or 0), pair.n_missing(pair.weights, table)
+        row = collected(counted, table).row(0, named=True)
+        below, absent = int(row["below"] or 0), pair.n_missing(pair.weights, table)
         if below or absent:
             raise InputError(
                 f"weight column {pair.weights!r} of the {table} table has {absent} missing and {below} negative "
                 "values; mend them or drop those records"
             )
+        if row["above"]:
+            raise InputError(
+                f"weight column {pair.weights!r} of the {table} table has {row['above']} values that are infinite or "
+                f"beyond {LARGEST_WEIGHT:g}; mend them or drop those records"
+            )
+        if not row["some"]:
+            raise InputError(f"weight column {pair.weights!r} of the {table} table is zero for everybody")

@@ -69,7 +69,7 @@ def family(dtype: DType) -> str:
         return "int"
     if dtype == nw.Boolean:
         return "bool"
-    if dtype in (nw.String, nw.Categorical, nw.Enum, nw.Object):
+    if dtype in (nw.String, nw.Categorical, nw.Enum):
         return "text"
     if dtype in (nw.Date, nw.Datetime):
         return "time"
@@ -105,8 +105,8 @@ def common_storage(name: str, families: Mapping[str, str], text_parses: Mapping[
     kinds = {f for f in families.values() if f != "null"}
     if "other" in kinds:
         raise InputError(
-            f"column {name!r} holds lists or structures, which cannot be compared; flatten it or leave it out with "
-            f"exclude=[{name!r}]"
+            f"column {name!r} holds lists or structures (or bytes, or times of day), which cannot be compared; flatten "
+            f"or convert it, or leave it out with exclude=[{name!r}]"
         )
     if not kinds:
         return "text", "every value is missing in every table"
@@ -228,8 +228,18 @@ def override(column: Column, wish: Wish) -> Column:
         raise InputError(
             f"schema of {column.name!r}: {kind!r} is no kind{closest(kind, KINDS)}; the kinds are {listed(KINDS)}"
         )
+    if levels is not None and len(set(levels)) < len(levels):
+        raise InputError(f"schema of {column.name!r} names a level more than once; every level stands there once")
+    if levels is not None and column.levels is None and kind not in ("categorical", "ordinal"):
+        raise InputError(f"schema of {column.name!r} has levels, which a column of kind {kind!r} does not have")
+    if kind == "datetime" and column.storage not in ("text", "time"):
+        raise InputError(f"schema of {column.name!r}: numbers and truth values are no dates; convert the column before")
+    if column.storage == "time" and kind in ("numeric", "integer", "boolean"):
+        raise InputError(
+            f"schema of {column.name!r}: dates have distances as they are; convert them before to use numbers"
+        )
     storage = {"numeric": "float", "integer": "int", "boolean": "bool", "datetime": "time"}.get(kind, column.storage)
-    if column.storage == "float" and storage == "int":
+    if column.storage in ("float", "text") and storage == "int":
         storage = "float"
     if levels is not None and column.storage in ("int", "float"):
         storage = "text"

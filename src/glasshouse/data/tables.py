@@ -13,10 +13,26 @@ from narwhals.dtypes import DType
 
 from glasshouse.core.errors import InputError, closest, listed
 from glasshouse.data.arrays import Ints
+from glasshouse.data.conversion import (
+    EXACT,
+    WIDE,
+    as_datetime,
+    beyond,
+    collected,
+    comparable,
+    known,
+    parsed_dates,
+    readable,
+    refuse_beyond,
+    refuse_patterns,
+)
 from glasshouse.data.frames import Adopted, Frame, Lazy
+from glasshouse.data.headers import refuse_headerless
 from glasshouse.data.schema import Column, Wish, common_storage, detect, family, override
 
-NARWHALS_TYPE: dict[str, DType] = {"int": nw.Int64(), "float": nw.Float64(), "text": nw.String(), "bool": nw.Boolean()}
+STORED_AS: dict[str, DType] = {
+    "int": nw.Int64(), "float": nw.Float64(), "text": nw.String(), "bool": nw.Boolean(), "time": nw.Datetime("us")
+}  # fmt: skip
 Schemas: TypeAlias = Mapping[str, Mapping[str, DType]]  # column types per table
 
 Label: TypeAlias = Any  # a value of the user's column: text, number, boolean or time, and only the column knows which
@@ -80,6 +96,8 @@ class Tables:
         What the user said about columns (``schema=``).
     exclude : tuple of str
         Columns to leave out of everything.
+    header : bool, default False
+        Whether the caller said that the first lines are headers, whatever they look like.
     columns, remarks, lazy, sizes, missing, distinct : dict
         Found here: kind of each column, how disagreements were settled, the tables in common types, their records,
         missing values per table and column, distinct values of the original.
@@ -88,6 +106,7 @@ class Tables:
     adopted: dict[str, Adopted]
     wishes: dict[str, Wish]
     exclude: tuple[str, ...]
+    header: bool = False
     columns: dict[str, Column] = field(default_factory=dict)
     remarks: dict[str, str] = field(default_factory=dict)
     lazy: dict[str, Lazy] = field(default_factory=dict)
@@ -99,6 +118,8 @@ class Tables:
 
     def __post_init__(self) -> None:
         schemas = {name: dict(a.lazy.collect_schema()) for name, a in self.adopted.items()}
+        for table, schema in schemas.items():
+            refuse_patterns(schema, _spoken(table))
         original = schemas["original"]
         for wish in self.wishes:
             if wish not in original:
@@ -124,6 +145,11 @@ class Tables:
             if self.sizes[table] == 0:
                 raise InputError(f"the {_spoken(table)} table has no record")
 
+    @property
+    def headerless(self) -> tuple[str, ...]:
+        """Tables whose column names look like a record, unless the caller said that they are names."""
+        return () if self.header else tuple(t for t, a in self.adopted.items() if a.headerless)
+
     # -- reading -----------------------------------------------------------------------------------------------------
 
     @property
@@ -138,8 +164,7 @@ class Tables:
     def local(self, table: str) -> pl.DataFrame:
         """The whole table in memory. Lazy and Spark tables come to this machine here and nowhere else."""
         if table not in self._local:
-            collected = self.lazy[table].collect(backend="polars")
-            self._local[table] = collected.to_native()
+            self._local[table] = collected(self.lazy[table], _spoken(table))
         return self._local[table]
 
     def codes(self, column: str) -> Codes:
@@ -150,10 +175,9 @@ class Tables:
 
     # -- making ------------------------------------------------------------------------------------------------------
 
-    def _distinct(self, table: str, column: str) -> pl.Series:
-        values = self.adopted[table].lazy.select(nw.col(column).cast(nw.String)).unique().collect(backend="polars")
-        native: pl.DataFrame = values.to_native()
-        return native.to_series().drop_nulls()
+    def labels(self, table: str, column: str) -> pl.Series:
+        """The distinct labels of a column in the common form, missing not counted."""
+        return _distinct(self.lazy[table], column, table)
 
     def _text_parses(self, column: str, families: Mapping[str, str]) -> dict[str, str]:
         """For tables that store text where another table does not: what all their values can be read as."""
@@ -164,23 +188,27 @@ class Tables:
         found = {}
         for table, kind in families.items():
             if kind == "text":
-                values = self._distinct(table, column)
-                found[table] = next((k for k in ("number", "bool", "time") if _readable(values, k).all()), "text")
+                values = _distinct(self.adopted[table].lazy, column, table)
+                found[table] = next((k for k in ("number", "bool", "time") if readable(values, k).all()), "text")
         return found
 
     def _scan(self, storage: Mapping[str, str], schemas: Schemas) -> None:
         """Counts per table in one aggregate each, then the kind of every column from the original's counts."""
         for table, adopted in self.adopted.items():
             names = [c for c in schemas[table] if c in storage]
-            read = {c: _told_alike(nw.col(c), family(schemas[table][c])) for c in names}
+            read = {c: comparable(c, family(schemas[table][c])) for c in names}
             wanted = [nw.len().alias("size")]
             wanted += [read[c].null_count().alias(f"m{i}") for i, c in enumerate(names)]
+            wide = [c for c in names if schemas[table][c] in WIDE]
+            wanted += [beyond(c).alias(f"w{i}") for i, c in enumerate(wide)]
             if table == "original":
                 wanted += [read[c].n_unique().alias(f"u{i}") for i, c in enumerate(names)]
                 whole = {c: i for i, c in enumerate(names) if storage[c] == "int"}
                 wanted += [read[c].min().alias(f"l{i}") for c, i in whole.items()]
                 wanted += [read[c].max().alias(f"h{i}") for c, i in whole.items()]
-            row = adopted.lazy.select(*wanted).collect(backend="polars").to_native().row(0, named=True)
+            row = collected(adopted.lazy.select(*wanted), _spoken(table)).row(0, named=True)
+            for i, column in enumerate(wide):
+                refuse_beyond(column, _spoken(table), int(row[f"w{i}"] or 0))
             self.sizes[table] = int(row["size"])
             self.missing[table] = {c: int(row[f"m{i}"] or 0) for i, c in enumerate(names)}
             if table == "original":
@@ -197,10 +225,10 @@ class Tables:
     def _make_canonical(self, schemas: Schemas) -> None:
         for table, adopted in self.adopted.items():
             names = [c for c in schemas[table] if c in self.columns]
-            wanted = [self._canonical(c, family(schemas[table][c]), table, schemas[table][c]) for c in names]
-            lazy = adopted.lazy.select(*wanted)
+            wanted = {c: self._canonical(c, family(schemas[table][c]), table, schemas[table][c]) for c in names}
+            lazy = adopted.lazy.select(*wanted.values())
             if adopted.in_memory:
-                self._local[table] = lazy.collect(backend="polars").to_native()
+                self._local[table] = _converted(adopted.lazy, wanted, self.columns, _spoken(table))
                 lazy = nw.from_native(self._local[table].lazy())
             self.lazy[table] = lazy
 
@@ -210,34 +238,42 @@ class Tables:
         if kind == "duration":
             column = column.dt.total_microseconds().cast(nw.Float64) / 86_400e6
         if kind == "float":
-            column = _told_alike(column, kind)
+            column = known(name)
         if storage == "text":
             if kind == "float":
-                whole = column.round(0) == column
-                column = nw.when(whole).then(column.cast(nw.Int64).cast(nw.String)).otherwise(column.cast(nw.String))
+                whole = (column.round(0) == column) & (column.abs() < EXACT)
+                texts = nw.when(whole).then(column).cast(nw.Int64).cast(nw.String)
+                column = nw.when(whole).then(texts).otherwise(column.cast(nw.String))
             return column.cast(nw.String).alias(name)
-        if storage == "time":
-            return _as_datetime(column, kind, dtype, self.adopted[table].library).alias(name)
+        if storage == "time" and kind != "text":
+            return as_datetime(column, dtype, self.adopted[table].library).alias(name)
         if kind == "text":
             column = self._parsed(name, table, storage)
-        return column.cast(NARWHALS_TYPE[storage]).alias(name)
+        return column.cast(STORED_AS[storage]).alias(name)
 
     def _parsed(self, name: str, table: str, storage: str) -> nw.Expr:
-        """Text as numbers or booleans; what cannot be read (the user asked for it in the schema) becomes missing and
-        is remarked."""
-        values = self._distinct(table, name)
-        target = "bool" if storage == "bool" else "number"
-        bad = values.filter(~_readable(values, target)).to_list()
+        """Text as numbers, booleans or dates; what cannot be read (the user asked for it in the schema) becomes missing
+        and is remarked."""
+        values = _distinct(self.adopted[table].lazy, name, table)
+        target = {"bool": "bool", "time": "time"}.get(storage, "number")
+        bad = values.filter(~readable(values, target)).to_list()
         column = nw.col(name).cast(nw.String)
         if bad:
-            self.remarks[name] = (
-                f"{len(bad)} distinct texts in {_spoken(table)} are no "
-                f"{'number' if target == 'number' else 'boolean'}: read as missing"
-            )
+            spoken = {"number": "number", "bool": "boolean", "time": "ISO date"}[target]
+            self.remarks[name] = f"{len(bad)} distinct texts in {_spoken(table)} are no {spoken}: read as missing"
+            self.missing[table][name] += self._holding(table, name, bad)
             column = nw.when(~column.is_in(bad)).then(column)
         if storage == "bool":
             return nw.when(~column.is_null()).then(column.str.to_lowercase().is_in(["true", "1", "yes", "t"]))
+        if storage == "time":
+            return parsed_dates(column, values)
         return column.str.strip_chars().cast(nw.Float64)
+
+    def _holding(self, table: str, column: str, values: list[str]) -> int:
+        """How many records hold one of these texts."""
+        held = nw.col(column).cast(nw.String).is_in(values).cast(nw.Int64).sum()
+        counted = collected(self.adopted[table].lazy.select(held), _spoken(table)).item()
+        return int(counted or 0)
 
     def _encode(self, column: str) -> Codes:
         spec = self.columns[column]
@@ -275,42 +311,37 @@ class Tables:
         return Codes(column, levels, arrays, spec.ordered or spec.is_numeric)
 
 
-def _told_alike(column: nw.Expr, kind: str) -> nw.Expr:
-    """Values that are told apart in one library and not in another: NaN is missing, -0.0 is zero, a category its
-    label."""
-    if kind == "float":
-        return nw.when(~column.cast(nw.Float64).is_nan()).then(column.cast(nw.Float64) + 0.0)
-    return column.cast(nw.String) if kind == "text" else column
-
-
 def _spoken(table: str) -> str:
     return table if not table.startswith("released") else "released"
 
 
-def _readable(values: pl.Series, what: str) -> pl.Series:
-    """Which texts can be read as a number, a boolean or an ISO date."""
-    if what == "number":
-        return values.str.strip_chars().cast(pl.Float64, strict=False).is_not_null()
-    if what == "bool":
-        return values.str.to_lowercase().is_in(["true", "false", "0", "1", "yes", "no", "t", "f"])
-    return (
-        values.str.to_datetime(strict=False, format="%Y-%m-%d").is_not_null()
-        | values.str.to_datetime(strict=False, format="%Y-%m-%dT%H:%M:%S").is_not_null()
-        | values.str.to_datetime(strict=False, format="%Y-%m-%d %H:%M:%S").is_not_null()
-    )
+def _distinct(lazy: Lazy, column: str, table: str) -> pl.Series:
+    """The distinct texts of a column, missing not counted."""
+    return collected(lazy.select(nw.col(column).cast(nw.String)).unique(), _spoken(table)).to_series().drop_nulls()
 
 
-def _as_datetime(column: nw.Expr, kind: str, dtype: DType, library: str) -> nw.Expr:
-    if kind == "text":
-        return column.str.to_datetime().cast(nw.Datetime("us"))
-    if getattr(dtype, "time_zone", None):
-        if library not in ("duckdb", "pyspark"):  # there the zone belongs to the session, the same for every table
-            column = column.dt.convert_time_zone("UTC")
-        column = column.dt.replace_time_zone(None)
-    return column.cast(nw.Datetime("us"))
+def _converted(lazy: Lazy, wanted: Mapping[str, nw.Expr], columns: Mapping[str, Column], table: str) -> pl.DataFrame:
+    """A table in common types; when a column does not go, the message names it."""
+    try:
+        return collected(lazy.select(*wanted.values()), table)
+    except InputError:
+        for name, expression in wanted.items():
+            try:
+                collected(lazy.select(expression), table)
+            except InputError:
+                raise InputError(
+                    f"column {name!r} of the {table} table cannot be read as {columns[name].kind}; convert it before, "
+                    f"say what it is in schema=, or leave it out with exclude=[{name!r}]"
+                ) from None
+        raise
 
 
-def adopt_all(tables: Sequence[tuple[str, Frame]], wishes: Mapping[str, Wish] | None, exclude: Sequence[str]) -> Tables:
+def adopt_all(
+    tables: Sequence[tuple[str, Frame]],
+    wishes: Mapping[str, Wish] | None,
+    exclude: Sequence[str],
+    header: bool = False,
+) -> Tables:
     """Tables from names and frames; the same object given twice is adopted once.
 
     Parameters
@@ -321,6 +352,8 @@ def adopt_all(tables: Sequence[tuple[str, Frame]], wishes: Mapping[str, Wish] | 
         What the user said about columns (``schema=``).
     exclude : sequence of str
         Columns to leave out.
+    header : bool, default False
+        Whether the first lines are headers, whatever they look like.
 
     Returns
     -------
@@ -334,4 +367,8 @@ def adopt_all(tables: Sequence[tuple[str, Frame]], wishes: Mapping[str, Wish] | 
         if id(table) not in seen:
             seen[id(table)] = adopt(table, _spoken(name))
         adopted[name] = seen[id(table)]
-    return Tables(adopted, dict(wishes or {}), tuple(exclude))
+    try:
+        return Tables(adopted, dict(wishes or {}), tuple(exclude), header)
+    except InputError:  # its message may name a column
+        refuse_headerless(() if header else (t for t, a in adopted.items() if a.headerless))
+        raise

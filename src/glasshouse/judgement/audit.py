@@ -7,6 +7,7 @@ from typing import Literal
 
 from glasshouse.catalogue import all_measures
 from glasshouse.core.errors import InputError, closest, listed
+from glasshouse.core.interrupts import heeded
 from glasshouse.core.measure import AnyMeasure
 from glasshouse.core.result import Result
 from glasshouse.core.streams import RandomState
@@ -23,6 +24,7 @@ def auditable() -> dict[str, AnyMeasure]:
     return {name: m for name, m in all_measures().items() if m.audited}
 
 
+@heeded()
 def audit(
     pair: Pair,
     risk: Risk | Guarantee | None = None,

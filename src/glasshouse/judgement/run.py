@@ -19,8 +19,10 @@ import numpy as np
 
 from glasshouse.catalogue import all_measures
 from glasshouse.core.calling import bound
-from glasshouse.core.errors import GlasshouseError, InputError, closest
+from glasshouse.core.errors import GlasshouseError, InputError, closest, foreign
+from glasshouse.core.interrupts import check, interrupted
 from glasshouse.core.measure import AnyMeasure
+from glasshouse.core.options import check_types
 from glasshouse.core.result import Result
 from glasshouse.core.streams import RandomState, generator, integer_seed
 from glasshouse.data.pair import Pair
@@ -84,6 +86,7 @@ def run(
             progress(done, len(measures), measure.name)
         started = time.perf_counter()
         results[measure.name] = attempt(measure, pair, given[measure.name])
+        check()
         timing[measure.name] = time.perf_counter() - started
     if progress is not None:
         progress(len(measures), len(measures), "")
@@ -118,19 +121,12 @@ def safely(compute: Callable[[], T]) -> tuple[T | None, str | None]:
         return compute(), None
     except GlasshouseError as problem:
         return None, str(problem)
-    except Exception as problem:
+    except BaseException as problem:
         if interrupted(problem):
             raise KeyboardInterrupt from None
+        if not isinstance(problem, MemoryError) and not foreign(problem):
+            raise
         return None, f"stopped with {type(problem).__name__}{_place(problem)}; run it alone to see the full error"
-
-
-def interrupted(problem: BaseException | None) -> bool:
-    """Whether an exception was caused by Ctrl-C inside compiled code."""
-    while problem is not None:
-        if isinstance(problem, KeyboardInterrupt):
-            return True
-        problem = problem.__cause__ or problem.__context__
-    return False
 
 
 def printable_seed(random_state: RandomState) -> int:
@@ -150,6 +146,7 @@ def known_options(chosen: Iterable[AnyMeasure], options: Options | None) -> Opti
         for option in given:
             if option not in by_name[name].options:
                 raise InputError(f"{name} has no option {option!r}{closest(option, by_name[name].options)}")
+        check_types(name, by_name[name].function, given)
     return options or {}
 
 

@@ -7,9 +7,8 @@ values of real records (leaf donors, categories): keep the file as confidential 
 from __future__ import annotations
 
 import json
-import os
-import tempfile
 import zipfile
+import zlib
 from abc import ABC, abstractmethod
 from importlib import import_module
 from io import BytesIO
@@ -21,6 +20,7 @@ import polars as pl
 
 from glasshouse.core.errors import InputError
 from glasshouse.core.streams import RandomState, integer_seed
+from glasshouse.core.writing import write_atomically
 from glasshouse.data.frames import Adopted, Frame, adopt, give_back
 from glasshouse.data.split import collected
 
@@ -110,8 +110,8 @@ class Synthesiser(ABC):
         Parameters
         ----------
         path : str or Path
-            Where to write. A model without a formal guarantee holds values of real records: keep the file as
-            confidential as the original.
+            Where to write; a new file is for its owner alone. A model without a formal guarantee holds values of real
+            records: keep the file as confidential as the original.
 
         Returns
         -------
@@ -127,16 +127,7 @@ class Synthesiser(ABC):
                 part = BytesIO()
                 np.lib.format.write_array(part, np.ascontiguousarray(array), allow_pickle=False)
                 archive.writestr(f"{name}.npy", part.getvalue())
-        path = Path(path)
-        handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=path.name, suffix=".part")
-        try:
-            with os.fdopen(handle, "wb") as file:
-                file.write(buffer.getvalue())
-            os.replace(temporary, path)
-        except BaseException:
-            Path(temporary).unlink(missing_ok=True)
-            raise
-        return path
+        return write_atomically(path, buffer.getvalue())
 
     @classmethod
     def load(cls, path: str | Path) -> Self:
@@ -240,7 +231,7 @@ def load(path: str | Path) -> Synthesiser:
                 for name in archive.namelist()
                 if name.endswith(".npy")
             }
-    except (zipfile.BadZipFile, KeyError, ValueError, EOFError) as problem:
+    except (zipfile.BadZipFile, zlib.error, KeyError, ValueError, EOFError, RecursionError) as problem:
         raise InputError(
             f"{path} is no glasshouse synthesiser file, or it is cut off; fit and save it again"
         ) from problem

@@ -15,6 +15,7 @@ from glasshouse.core.plain import percent
 from glasshouse.core.result import Result
 from glasshouse.core.streams import RandomState
 from glasshouse.data.pair import Pair
+from glasshouse.disclosure.copying.closeness import refuse_infinite
 from glasshouse.disclosure.linkage import embedding as linkage_embedding
 from glasshouse.disclosure.linkage import methods as linkage_methods
 from glasshouse.disclosure.linkage import probabilistic as linkage_probabilistic
@@ -235,6 +236,7 @@ def record_linkage(
     if missing not in RULES:
         raise InputError(f"missing must be one of {listed(RULES)}, not {missing!r}")
     chosen = columns_compared(pair, columns)
+    refuse_infinite(pair, chosen)
     true = true_matches(pair, truth)
     options = MethodOptions(estimate, m, u, tolerance, pram, trees, robust, epochs)
     ask = Request(pair, chosen, missing, weights, true, random_state, n_jobs, options)

@@ -138,7 +138,8 @@ def nnaa(
         reach.
         ``details``: both accuracies with their parts (``train``, ``holdout``), the loss without ties
         (``privacy_loss``), and the figures of the attack (AUC, advantage, TPR at low rates of false alarms).
-        ``records``: per original its ``score``, whether it is ``exposed``, and its part of the accuracy (``left``).
+        ``records``: per original its ``score``, whether it is ``exposed``, and its part of the accuracy (``left``,
+        unless subsets were drawn).
 
     Notes
     -----
@@ -226,7 +227,7 @@ def nnaa(
         records=lambda: {
             "score": scores["original"],
             "exposed": alike.flags[0],
-            "left": own.people,
+            **({"left": own.people} if spread is None else {}),
         },
         flag="exposed",
         rank="score",

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, TypedDict
 import numpy as np
 
 from glasshouse.core.errors import InputError, listed
+from glasshouse.core.interrupts import heeded
 from glasshouse.core.intervals import normal_quantile, student_mean
 from glasshouse.core.plain import percent
 from glasshouse.core.result import Frame, Result
@@ -78,6 +79,7 @@ class RapidCV(Result):
     by_synthesiser: dict[str, RapidCV]
 
 
+@heeded()
 def rapid_cv(
     original: Frame,
     synthesiser: Synthesiser | Mapping[str, Synthesiser],

@@ -303,10 +303,10 @@ class RapidResult(Result):
             if label is None and not n:
                 continue
             weights = None if answers[0].weights is None else answers[0].weights[inside]
-            value = float(np.average(flags[inside], weights=weights)) if n else None
-            low, high = (
-                inference.share_interval(flags[inside], confidence=confidence, weights=weights) if n else (None, None)
-            )
+            value, low, high = None, None, None
+            if n and (weights is None or weights.any()):  # a group may hold only records of weight zero
+                value = float(np.average(flags[inside], weights=weights))
+                low, high = inference.share_interval(flags[inside], confidence=confidence, weights=weights)
             for name, entry in zip(table, (label, n, value, low, high, n < min_group), strict=True):
                 table[name].append(entry)
         return self._frame(table)

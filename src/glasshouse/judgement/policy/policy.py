@@ -30,7 +30,6 @@ silently not applied is worse than none.
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from importlib.resources import files
@@ -42,6 +41,7 @@ from glasshouse.core.limits import STATISTICS, Limit
 from glasshouse.core.measure import Measure
 from glasshouse.core.plain import Content
 from glasshouse.core.result import Result
+from glasshouse.core.settings import parse
 from glasshouse.core.words import THREATS
 from glasshouse.judgement.policy.leak import LeakLevels, parse_leak
 from glasshouse.judgement.policy.outcomes import PolicyReport
@@ -209,11 +209,7 @@ class Policy:
         Policy
             The policy.
         """
-        try:
-            content = tomllib.loads(text)
-        except tomllib.TOMLDecodeError as problem:
-            raise InputError(f"policy {source} is not valid TOML: {problem}") from None
-        return cls.from_dict(content, source)
+        return cls.from_dict(parse(text, "toml", f"policy {source}"), source)
 
     @classmethod
     def from_dict(cls, content: Mapping[str, Any], source: str = "dict") -> Policy:

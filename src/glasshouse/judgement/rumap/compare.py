@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from glasshouse.core.errors import InputError, listed
+from glasshouse.core.interrupts import heeded
 from glasshouse.core.measure import AnyMeasure
 from glasshouse.core.result import Result
 from glasshouse.core.streams import RandomState
@@ -30,6 +31,7 @@ __all__ = ["RUMap", "compare"]
 Ghosts = dict[str, dict[str, Result]]
 
 
+@heeded()
 def compare(
     original: Any,
     releases: Mapping[str, Any] | Sequence[Any] | None = None,

@@ -17,6 +17,7 @@ draws from the original, has w^2/n + 1/n': right for a large holdout, somewhat s
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping
 from typing import Any
 
@@ -67,7 +68,10 @@ def ghost_pairs(pair: Pair, random_state: RandomState) -> dict[str, Pair]:
     rng = generator(random_state, "ghost", "sample")
     if not pair.has_holdout:
         return {**ghosts, "sample": made(original[rng.integers(0, original.height, size)])}
-    holdout = _ordered(pair.local("holdout").select(kept))
+    holdout = pair.local("holdout")
+    if pair.weights is not None and pair.weights not in holdout.columns:  # records without a weight count once
+        holdout = holdout.with_columns(pl.lit(1).cast(original[pair.weights].dtype).alias(pair.weights))
+    holdout = _ordered(holdout.select(kept))
     known = holdout[rng.permutation(holdout.height)[:size]]
     filled = pl.concat([known, original[rng.integers(0, original.height, size - known.height)]])
     ghosts["sample"] = made(filled, holdout=None)
@@ -119,6 +123,8 @@ def _columns(
     alone = evenly(series.to_frame(), size, rng)[name].gather(rng.permutation(size))
     rng = generator(random_state, "uniform", name)
     levels = series.drop_nulls().unique().sort()
+    if series.dtype == pl.Float64:  # half the range: the whole one of very large numbers is no number
+        levels = levels.filter(levels.is_finite() & (levels.abs() < sys.float_info.max / 2))
     if levels.len() == 0:
         return alone, alone
     if pair.is_numeric(name) and series.dtype in (pl.Float64, pl.Int64):

@@ -12,6 +12,7 @@ from glasshouse.core.intervals import Interval
 from glasshouse.core.plain import Content, to_json
 from glasshouse.core.result import Frame, Result
 from glasshouse.core.streams import RandomState
+from glasshouse.core.words import visible
 from glasshouse.data.pair import Pair
 from glasshouse.judgement.rumap import consistency as rumap_consistency
 from glasshouse.judgement.rumap import order as rumap_order
@@ -369,7 +370,7 @@ class RUMap(Placement):
         return to_json(self.content(audience))
 
     def __repr__(self) -> str:
-        return rumap_words.block(self)
+        return visible(rumap_words.block(self))
 
     def _by_measure(self, tables: Mapping[str, np.ndarray]) -> Content:
         columns: Content = {"release": list(self.releases)}

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from glasshouse.core.errors import InputError
+from glasshouse.core.interrupts import heeded
 from glasshouse.core.measure import PAIR_ARGUMENTS, AnyMeasure
 from glasshouse.core.plain import plain
 from glasshouse.core.streams import RandomState
@@ -22,6 +23,7 @@ __all__ = ["assess", "estimate"]
 _ROLES = ("keys", "target", "weights", "cluster", "row_paired", "missing", "exclude")
 
 
+@heeded()
 def assess(
     original: Any,
     released: Any = None,
@@ -79,6 +81,7 @@ def assess(
     """
     chosen_policy = Policy.of(policy)
     pair = _pair(original, released, roles, chosen_policy)
+    pair.require_header()
     if isinstance(measures, str) and measures == "default" and "measures" in chosen_policy.run:
         measures = chosen_policy.run["measures"]
     if isinstance(measures, str) and measures == "named":

@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING, Any
 from glasshouse.catalogue import all_measures
 from glasshouse.core.plain import Content, plain, to_json
 from glasshouse.core.result import Result
-from glasshouse.core.words import MARKS, THREATS, worst
+from glasshouse.core.words import MARKS, THREATS, visible, worst
+from glasshouse.core.writing import write_atomically
 from glasshouse.judgement.content import content
 from glasshouse.judgement.overview import call, overview
 from glasshouse.judgement.policy.outcomes import PolicyIncomplete, PolicyReport, PolicyViolation
@@ -28,7 +29,6 @@ from glasshouse.judgement.verdict.headline import headline, ranked
 from glasshouse.judgement.verdict.judged import Judged
 from glasshouse.judgement.verdict.leak import LeakDecision
 from glasshouse.judgement.verdict.threats import Threat, overall
-from glasshouse.judgement.writing import write_atomically
 
 if TYPE_CHECKING:
     from glasshouse.data.pair import Pair
@@ -263,24 +263,34 @@ class Assessment:
 
     # -- reports -------------------------------------------------------------------------------------------------------
 
-    def to_json(self, path: str | Path | None = None, *, audience: str = "internal", timing: bool = False) -> str:
+    def to_json(
+        self,
+        path: str | Path | None = None,
+        *,
+        audience: str = "internal",
+        timing: bool = False,
+        mode: int | None = None,
+    ) -> str:
         """The assessment as JSON text, byte-identical for the same inputs and seed.
 
         Parameters
         ----------
         path : str or Path, optional
-            Where to write it.
+            Where to write it. A symbolic link is followed.
         audience : {"internal", "external"}
             For whom; an external report holds no original value, no record and no small count.
         timing : bool
             Whether to add the seconds each measure took.
+        mode : int, optional
+            Permissions of the file, such as 0o640. Default: an existing file keeps its own, a new one is for its owner
+            alone (600).
 
         Returns
         -------
         str
             The text.
         """
-        return _deliver(to_json(self.to_dict(audience, timing)) + "\n", path)
+        return _deliver(to_json(self.to_dict(audience, timing)) + "\n", path, mode)
 
     def to_html(
         self,
@@ -289,19 +299,23 @@ class Assessment:
         audience: str = "internal",
         ru_map: RUMap | None = None,
         title: str | None = None,
+        mode: int | None = None,
     ) -> str:
         """One self-contained page.
 
         Parameters
         ----------
         path : str or Path, optional
-            Where to write it.
+            Where to write it. A symbolic link is followed.
         audience : {"internal", "external"}
             For whom; an external report holds no original value, no record and no small count.
         ru_map : RUMap, optional
             The result of ``gh.compare``, shown when several releases were compared.
         title : str, optional
             The heading.
+        mode : int, optional
+            Permissions of the file, such as 0o640. Default: an existing file keeps its own, a new one is for its owner
+            alone (600).
 
         Returns
         -------
@@ -311,41 +325,49 @@ class Assessment:
         shown = self.content(audience)
         results = self.results if audience == "internal" else {}
         page = _renderer("html")(shown, results=results, ru_map=ru_map, title=title, timing=self.timing)
-        return _deliver(page, path)
+        return _deliver(page, path, mode)
 
-    def to_markdown(self, path: str | Path | None = None, *, audience: str = "internal") -> str:
+    def to_markdown(
+        self, path: str | Path | None = None, *, audience: str = "internal", mode: int | None = None
+    ) -> str:
         """A summary for a job page or a ticket.
 
         Parameters
         ----------
         path : str or Path, optional
-            Where to write it.
+            Where to write it. A symbolic link is followed.
         audience : {"internal", "external"}
             For whom; an external report holds no original value, no record and no small count.
+        mode : int, optional
+            Permissions of the file, such as 0o640. Default: an existing file keeps its own, a new one is for its owner
+            alone (600).
 
         Returns
         -------
         str
             Markdown.
         """
-        return _deliver(_renderer("markdown")(self.content(audience)), path)
+        return _deliver(_renderer("markdown")(self.content(audience)), path, mode)
 
-    def to_junit(self, path: str | Path | None = None, *, audience: str = "internal") -> str:
+    def to_junit(self, path: str | Path | None = None, *, audience: str = "internal", mode: int | None = None) -> str:
         """JUnit XML for a pipeline: one test case per rule and per threat.
 
         Parameters
         ----------
         path : str or Path, optional
-            Where to write it.
+            Where to write it. A symbolic link is followed.
         audience : {"internal", "external"}
             For whom; an external report holds no original value, no record and no small count.
+        mode : int, optional
+            Permissions of the file, such as 0o640. Default: an existing file keeps its own, a new one is for its owner
+            alone (600).
 
         Returns
         -------
         str
             XML.
         """
-        return _deliver(_renderer("junit")(self.content(audience)), path)
+        return _deliver(_renderer("junit")(self.content(audience)), path, mode)
 
     def plot(self) -> Any:
         """All threats on one shared axis.
@@ -381,7 +403,7 @@ class Assessment:
         failed = [j.name for j in self.judged if j.status == "failed"]
         if failed:
             lines += ["", f"  {len(failed)} measure(s) failed: {', '.join(failed)}; see .results[name].reason"]
-        return "\n".join(lines).rstrip()
+        return visible("\n".join(lines).rstrip())
 
     def _repr_html_(self) -> str:
         text: str = _renderer("notebook")(self.content())
@@ -395,7 +417,7 @@ def _renderer(kind: str) -> Any:
     return import_module(f"glasshouse.show.report.{kind}").render
 
 
-def _deliver(text: str, path: str | Path | None) -> str:
+def _deliver(text: str, path: str | Path | None, mode: int | None) -> str:
     if path is not None:
-        write_atomically(path, text)
+        write_atomically(path, text, mode)
     return text

@@ -1,10 +1,11 @@
 """The command line.
 
-Data on stdout, all else on stderr; 0 policy met, 1 violated, 2 usage or input error, 3 not measurable.
+Data on stdout, all else on stderr; 0 policy met, 1 violated, 2 usage or input error, 3 not measurable, 130 interrupted.
 """
 
 from __future__ import annotations
 
+import errno
 import os
 import signal
 import sys
@@ -13,6 +14,7 @@ from typing import Any
 
 USAGE = 2
 INTERRUPTED = 130
+_NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 
 def main(argv: Sequence[str] | None = None) -> None:
@@ -24,36 +26,44 @@ def main(argv: Sequence[str] | None = None) -> None:
 
 
 def _guarded(arguments: list[str], debug: bool) -> int:
-    from glasshouse.core.errors import GlasshouseError
-
     try:
+        from glasshouse.core.interrupts import heeded
+
         signal.signal(signal.SIGTERM, _interrupt)
-        return _run(arguments)
+        with heeded():
+            code = _run(arguments)
+            sys.stdout.flush()  # what does not fit on the disk is an error now, not a note after the exit code
+            return code
     except KeyboardInterrupt:
-        _say("interrupted: nothing was written, and an earlier report is untouched")
-        return USAGE
+        _say("interrupted: what was not finished was not written, and an earlier report is untouched")
+        return INTERRUPTED
     except BrokenPipeError:
         # the reader (head, less) has left; point stdout at nothing so that the interpreter's last flush stays quiet
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
-    except GlasshouseError as problem:
+    except BaseException as problem:
         if debug:
             raise
-        _say(f"error: {problem}")
+        _say(f"error: {_told(problem)}")
         return USAGE
-    except MemoryError:
-        if debug:
-            raise
-        _say("error: not enough memory for this run; use --measures fast, fewer columns, or a larger machine")
-        return USAGE
-    except Exception as problem:
-        if debug:
-            raise
-        _say(
-            f"error: glasshouse itself stopped with {type(problem).__name__}; run again with --debug to see "
-            "where (the trace may quote data)"
-        )
-        return USAGE
+
+
+def _told(problem: BaseException) -> str:
+    """What went wrong, for a person; what another library says may quote a value, so only its kind is told."""
+    from glasshouse.core.errors import GlasshouseError, foreign
+
+    if isinstance(problem, GlasshouseError):
+        return str(problem)
+    if isinstance(problem, MemoryError):
+        return "not enough memory for this run; use --measures fast, fewer columns, or a larger machine"
+    if isinstance(problem, OSError) and problem.errno in _NO_ROOM:
+        return f"{os.strerror(problem.errno).lower()}; nothing that stood there before was touched"
+    if not foreign(problem):
+        raise problem
+    return (
+        f"glasshouse itself stopped with {type(problem).__name__}; run again with --debug to see where (the trace may "
+        "quote data)"
+    )
 
 
 def _run(arguments: list[str]) -> int:
@@ -82,4 +92,6 @@ def _interrupt(number: int, frame: Any) -> None:
 
 
 def _say(text: str) -> None:
-    print(text, file=sys.stderr)
+    from glasshouse.core.words import visible
+
+    print(visible(text), file=sys.stderr)

@@ -15,7 +15,7 @@ app = typer.Typer(
     name="glasshouse",
     help="What a synthetic or anonymised data set gives away about the people in it, and what it is still good for.",
     epilog="Exit codes: 0 policy met, 1 policy violated, 2 usage or input error, 3 something the policy "
-    "requires could not be measured. "
+    "requires could not be measured, 130 interrupted. "
     "--debug shows a full trace.",
     no_args_is_help=False,
     add_completion=False,

@@ -9,7 +9,19 @@ from typing import Annotated, Any
 import typer
 
 from glasshouse.show.cli import options as o
-from glasshouse.show.cli.terminal import bar, check_format, deliver, err, out, render, show
+from glasshouse.show.cli.terminal import (
+    bar,
+    check_format,
+    check_outputs,
+    deliver,
+    err,
+    files_among,
+    format_of,
+    out,
+    put,
+    render,
+    show,
+)
 
 PolicyOption = Annotated[
     str | None,
@@ -41,6 +53,7 @@ def assess(
     measures: MeasuresOption = None,
     output: o.Output = None,
     format: o.Format = None,
+    mode: o.Mode = None,
     audience: AudienceOption = "internal",
     weights: o.Weights = None,
     cluster: o.Cluster = None,
@@ -48,6 +61,7 @@ def assess(
     exclude: o.Exclude = None,
     missing: o.Missing = None,
     row_paired: o.RowPaired = False,
+    header: o.Header = False,
     seed: o.Seed = None,
     jobs: o.Jobs = None,
     quiet: o.Quiet = False,
@@ -60,6 +74,8 @@ def assess(
 
     check_format(format)
     check_audience(audience)
+    check_outputs(output)
+    permissions = o.permissions(mode)
     chosen = None if policy is None else Policy.of(policy)
     wanted = {} if chosen is None else {k: v for k, v in chosen.run.items() if k not in ("measures", "seed")}
     pair = o.make_pair(
@@ -75,6 +91,7 @@ def assess(
         exclude=exclude,
         missing=missing,
         row_paired=row_paired,
+        header=header,
         wanted=wanted,
     )
     which = measures_of(measures)
@@ -93,12 +110,9 @@ def assess(
 
         if progress is not None:
             progress(1, 1, "writing the report")
-        for path in output or ():
-            if str(path) != "-":
-                from glasshouse.show.cli.terminal import format_of
-
-                make(format_of(path, format))
-    deliver(output, format, quiet, make, lambda: show(found, out(), audience))
+        for path in files_among(output):
+            make(format_of(path, format))
+    deliver(output, format, quiet, make, lambda: show(found, out(), audience), permissions)
     return found.exit_code
 
 
@@ -120,12 +134,14 @@ def measure(
     ] = None,
     output: o.Output = None,
     format: o.Format = None,
+    mode: o.Mode = None,
     weights: o.Weights = None,
     cluster: o.Cluster = None,
     schema: o.Schema = None,
     exclude: o.Exclude = None,
     missing: o.Missing = None,
     row_paired: o.RowPaired = False,
+    header: o.Header = False,
     seed: o.Seed = None,
     jobs: o.Jobs = None,
     quiet: o.Quiet = False,
@@ -140,6 +156,8 @@ def measure(
             f"a single measure is written as text or json, not {format}; `glasshouse assess --measures {name}` "
             "makes a report"
         )
+    check_outputs([*(output or ()), *([] if records is None else [records])])
+    permissions = o.permissions(mode)
     known = all_measures()
     if name not in known:
         raise InputError(f"there is no measure {name!r}{closest(name, known)}; `glasshouse measures` lists them")
@@ -159,6 +177,7 @@ def measure(
         exclude=exclude,
         missing=missing,
         row_paired=row_paired,
+        header=header,
     )
     given: dict[str, Any] = o.measure_options(option)
     stray = [given_name for given_name in given if given_name not in chosen.options]
@@ -171,27 +190,27 @@ def measure(
     if "n_jobs" in chosen.options and jobs is not None:
         given["n_jobs"] = jobs
     result = chosen(pair, **given)
-    if records is not None:
-        _write_records(result, records, quiet)
+    lost = None if records is None else _write_records(result, records, quiet, permissions)
 
     def text(form: str) -> str:
         return (result.to_json() if form == "json" else result.summary()) + "\n"
 
-    deliver(output, format, quiet, text, lambda: out().print(result.summary()))
+    deliver(output, format, quiet, text, lambda: out().print(result.summary()), permissions)
+    if lost is not None:
+        raise InputError(lost)
     return 0 if result.status == "ok" else 3
 
 
-def _write_records(result: Any, path: Path, quiet: bool) -> None:
+def _write_records(result: Any, path: Path, quiet: bool, mode: int | None) -> str | None:
     import polars as pl
 
     from glasshouse.core.errors import InputError
-    from glasshouse.judgement.writing import write_atomically
 
     frame = result.records
     if frame is None:
         raise InputError(f"{result.name} has no figures per record")
-    write_atomically(path, pl.DataFrame(frame).with_row_index("row").write_csv())
-    err(f"wrote {path}: one line per record; treat it as confidential", quiet)
+    text = pl.DataFrame(frame).with_row_index("row").write_csv()
+    return put(path, text, quiet, mode, ": one line per record; treat it as confidential")
 
 
 def measures_of(measures: str | None) -> Any:

@@ -20,6 +20,7 @@ def check(
     holdout: o.Holdout = None,
     schema: o.Schema = None,
     exclude: o.Exclude = None,
+    header: o.Header = False,
     format: o.Format = None,
 ) -> int:
     """Do the tables fit together? Findings before anything is measured."""
@@ -27,7 +28,15 @@ def check(
 
     check_format(format)
     pair = o.make_pair(
-        original, released, keys=keys, key=key, target=target, holdout=holdout, schema=schema, exclude=exclude
+        original,
+        released,
+        keys=keys,
+        key=key,
+        target=target,
+        holdout=holdout,
+        schema=schema,
+        exclude=exclude,
+        header=header,
     )
     found = pair.check()
     if format == "json":

@@ -9,7 +9,7 @@ import typer
 
 from glasshouse.show.cli import options as o
 from glasshouse.show.cli.assessing import AudienceOption, MeasuresOption, PolicyOption, check_audience, measures_of
-from glasshouse.show.cli.terminal import bar, check_format, deliver, out
+from glasshouse.show.cli.terminal import bar, check_format, check_outputs, deliver, out
 
 if TYPE_CHECKING:
     from glasshouse.judgement.rumap.map import RUMap
@@ -28,6 +28,7 @@ def compare(
     measures: MeasuresOption = None,
     output: o.Output = None,
     format: o.Format = None,
+    mode: o.Mode = None,
     audience: AudienceOption = "internal",
     weights: o.Weights = None,
     cluster: o.Cluster = None,
@@ -35,6 +36,7 @@ def compare(
     exclude: o.Exclude = None,
     missing: o.Missing = None,
     row_paired: o.RowPaired = False,
+    header: o.Header = False,
     seed: o.Seed = None,
     jobs: o.Jobs = None,
     quiet: o.Quiet = False,
@@ -50,9 +52,12 @@ def compare(
 
     check_format(format)
     check_audience(audience)
+    check_outputs(output)
+    permissions = o.permissions(mode)
     if format == "junit":
         raise InputError("a comparison is written as text, json, md or html, not junit")
     chosen = None if policy is None else Policy.of(policy)
+    named = _names(releases)
     given = o.roles_of(
         keys=keys,
         key=key,
@@ -66,18 +71,31 @@ def compare(
         row_paired=row_paired,
     )
     first = seed if seed is not None else int((chosen.run if chosen is not None else {}).get("seed", 0))
-    with bar(quiet, no_progress) as progress:
-        ru = gh.compare(
-            str(original),
-            _names(releases),
-            policy=chosen,
-            measures=None if measures is None else measures_of(measures),
-            random_state=first,
-            n_jobs=jobs,
-            progress=progress,
-            **given,
-        )
-    deliver(output, format, quiet, lambda form: _render(ru, form, audience), lambda: out().print(_text(ru, audience)))
+
+    def make(header: bool) -> RUMap:
+        with bar(quiet, no_progress) as progress:
+            made: RUMap = gh.compare(
+                str(original),
+                named,
+                policy=chosen,
+                measures=None if measures is None else measures_of(measures),
+                random_state=first,
+                n_jobs=jobs,
+                progress=progress,
+                header=header,
+                **given,
+            )
+        return made
+
+    ru = o.with_header(make, header)
+    deliver(
+        output,
+        format,
+        quiet,
+        lambda form: _render(ru, form, audience),
+        lambda: out().print(_text(ru, audience)),
+        permissions,
+    )
     if chosen is None:
         return 0
     return min((found.exit_code for found in ru.assessments.values()), key=_BEST_FIRST.index)
@@ -106,6 +124,8 @@ def _text(ru: RUMap, audience: str) -> str:
 def _render(ru: RUMap, form: str, audience: str) -> str:
     if form == "json":
         return ru.to_json(audience) + "\n"
+    from glasshouse.core.words import visible
+
     if form == "html":
         from glasshouse.show.report.comparison import render
 
@@ -114,4 +134,4 @@ def _render(ru: RUMap, form: str, audience: str) -> str:
         from glasshouse.show.report.comparison import markdown
 
         return markdown(ru, audience)
-    return _text(ru, audience) + "\n"
+    return visible(_text(ru, audience)) + "\n"

@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from glasshouse.show.cli import options as o
-from glasshouse.show.cli.terminal import STYLES, bar, err, out
+from glasshouse.show.cli.terminal import STYLES, bar, check_outputs, err, out
 
 
 def demo(
@@ -27,6 +27,7 @@ def demo(
     import glasshouse as gh
     from glasshouse.core.words import MARKS
 
+    check_outputs([output])
     started = time.perf_counter()
     example = gh.data.load("health")
     pair = gh.Pair(

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from glasshouse.show.cli import options as o
-from glasshouse.show.cli.terminal import check_format, deliver, err, out
+from glasshouse.show.cli.terminal import check_format, check_outputs, deliver, out, put
 
 Advantage = Annotated[
     float | None, typer.Option("--advantage", help="Most an attacker may gain in telling members from others.")
@@ -116,6 +116,7 @@ def synthesise(
     domain: Annotated[
         Path | None, typer.Option("--domain", help="Public domain of the columns as TOML or JSON, for mst and aim.")
     ] = None,
+    mode: o.Mode = None,
     seed: o.Seed = None,
     quiet: o.Quiet = False,
 ) -> int:
@@ -125,13 +126,14 @@ def synthesise(
     import glasshouse as gh
     from glasshouse.core.errors import InputError
     from glasshouse.data.files import read
-    from glasshouse.judgement.writing import write_atomically
 
     synthesisers = {"cart": "Cart", "mst": "Mst", "aim": "Aim"}
     if method not in synthesisers:
         raise InputError(f"there is no synthesiser {method!r}; choose cart, mst or aim")
     if output.suffix.lower() != ".csv":
         raise InputError(f"{output}: synthesise writes .csv")
+    check_outputs([output])
+    permissions = o.permissions(mode)
     table = read(original)
     made = getattr(gh.synthesis, synthesisers[method])
     if method == "cart":
@@ -144,9 +146,10 @@ def synthesise(
             )
         model = made(risk, o.read_schema(domain))
     first = seed if seed is not None else 0
-    sample = model.fit(table).sample(n=n, random_state=first)
-    write_atomically(output, pl.DataFrame(sample).write_csv())
-    err(f"wrote {output}: {pl.DataFrame(sample).height:,} records", quiet)
+    sample = pl.DataFrame(model.fit(table).sample(n=n, random_state=first))
+    lost = put(output, sample.write_csv(), quiet, permissions, f": {sample.height:,} records")
+    if lost is not None:
+        raise InputError(lost)
     return 0
 
 
@@ -157,6 +160,7 @@ def audit(
     keys: o.Keys = None,
     key: o.Key = None,
     target: o.Target = None,
+    header: o.Header = False,
     advantage: Advantage = None,
     success: Success = None,
     baseline: Baseline = None,
@@ -166,6 +170,7 @@ def audit(
     delta: Delta = 1e-6,
     output: o.Output = None,
     format: o.Format = None,
+    mode: o.Mode = None,
     seed: o.Seed = None,
     quiet: o.Quiet = False,
 ) -> int:
@@ -178,7 +183,9 @@ def audit(
     check_format(format)
     if format in ("junit", "html", "md"):
         raise InputError(f"an audit is written as text or json, not {format}")
-    pair = o.make_pair(original, released, keys=keys, key=key, target=target, holdout=holdout)
+    check_outputs(output)
+    permissions = o.permissions(mode)
+    pair = o.make_pair(original, released, keys=keys, key=key, target=target, holdout=holdout, header=header)
     risk = _risk(advantage, success, baseline, rho, mu, epsilon, delta)
     found = gh.audit(pair, risk, random_state=seed if seed is not None else 0)
 
@@ -187,6 +194,6 @@ def audit(
             return (found.to_json() if hasattr(found, "to_json") else to_json(found.to_dict())).rstrip("\n") + "\n"
         return (found.summary() if hasattr(found, "summary") else repr(found)) + "\n"
 
-    deliver(output, format, quiet, text, lambda: out().print(text("text").rstrip("\n")))
+    deliver(output, format, quiet, text, lambda: out().print(text("text").rstrip("\n")), permissions)
     verdict = getattr(found, "verdict", None)
     return 1 if verdict == "fail" else 3 if getattr(found, "status", "ok") != "ok" else 0

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import json
+import sys
 import tomllib
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import typer
 
@@ -15,6 +15,7 @@ from glasshouse.core.errors import InputError
 if TYPE_CHECKING:
     from glasshouse.data.pair import Pair
 
+T = TypeVar("T")
 Original = Annotated[
     Path,
     typer.Argument(
@@ -53,6 +54,9 @@ Missing = Annotated[str | None, typer.Option("--missing", help="Missing values: 
 RowPaired = Annotated[
     bool, typer.Option("--row-paired", help="Row i of the release is row i of the original, perturbed.")
 ]
+Header = Annotated[
+    bool, typer.Option("--header", help="The first line of the files holds names, even where it looks like a record.")
+]
 Seed = Annotated[
     int | None,
     typer.Option("--seed", help="Seed of everything random.  [default: the policy's, else 0]", show_default=False),
@@ -69,7 +73,25 @@ Output = Annotated[
         metavar="FILE",
     ),
 ]
+Mode = Annotated[
+    str | None,
+    typer.Option(
+        "--mode",
+        help="Permissions of the files written, such as 640.  [default: an existing file keeps its own, else 600]",
+        metavar="OCTAL",
+        show_default=False,
+    ),
+]
 Format = Annotated[str | None, typer.Option("--format", help="text, json, md, junit or html.", metavar="FORMAT")]
+
+
+def permissions(mode: str | None) -> int | None:
+    """Permissions from ``--mode 640``."""
+    if mode is None:
+        return None
+    if not mode.isascii() or not mode.isdigit() or not set(mode) <= set("01234567") or int(mode, 8) > 0o777:
+        raise InputError(f"--mode {mode!r} is no set of permissions; write three octal digits, e.g. --mode 640")
+    return int(mode, 8)
 
 
 def names(keys: str | None, key: Sequence[str] | None) -> list[str] | None:
@@ -92,6 +114,7 @@ def make_pair(
     exclude: str | None = None,
     missing: str | None = None,
     row_paired: bool = False,
+    header: bool = False,
     wanted: dict[str, Any] | None = None,
 ) -> Pair:
     """The pair that the options describe; ``wanted`` (a policy's settings) fills what they leave open."""
@@ -110,7 +133,31 @@ def make_pair(
         row_paired=row_paired,
     )
     paths: Any = str(released[0]) if len(released) == 1 else [str(path) for path in released]
-    return Pair(str(original), paths, **{**(wanted or {}), **given})
+
+    def make(header: bool) -> Pair:
+        pair = Pair(str(original), paths, **{**(wanted or {}), **given, "header": header})
+        pair.require_header()
+        return pair
+
+    return with_header(make, header)
+
+
+def with_header(make: Callable[[bool], T], said: bool) -> T:
+    """What ``make(header)`` gives; a person at a terminal is asked when a first line looks like a record.
+
+    The question quotes nothing of the line: it may be somebody's. Elsewhere the error says how to confirm.
+    """
+    from glasshouse.data.headers import NoHeader
+
+    try:
+        return make(said)
+    except NoHeader:
+        if not (sys.stdin.isatty() and sys.stderr.isatty()):
+            raise
+        asked = "The first line of a file looks like a record. Does it hold column names?"
+        if not typer.confirm(asked, default=False, err=True):
+            raise
+        return make(True)
 
 
 def roles_of(
@@ -143,23 +190,16 @@ def roles_of(
 
 def read_schema(path: Path) -> dict[str, Any]:
     """Column kinds from a small TOML or JSON file."""
-    if not path.is_file():
-        raise InputError(f"schema file not found: {path}")
-    text = path.read_text(encoding="utf-8-sig")
-    try:
-        content = json.loads(text) if path.suffix == ".json" else tomllib.loads(text)
-    except (json.JSONDecodeError, tomllib.TOMLDecodeError) as problem:
-        raise InputError(f"schema file {path} cannot be read: {problem}") from None
-    if not isinstance(content, dict):
-        raise InputError(f'schema file {path} must map columns to kinds, e.g. age = "numeric"')
-    return content
+    from glasshouse.core.settings import read_settings
+
+    return read_settings(path, "schema file")
 
 
 def literal(text: str) -> Any:
     """The value of ``--option name=value``: a TOML literal (0.3, true, ["a", "b"]) or plain text."""
     try:
         return tomllib.loads(f"x = {text}")["x"]
-    except tomllib.TOMLDecodeError:
+    except (ValueError, RecursionError):  # no literal, or one nobody would write
         return {"none": None, "None": None, "True": True, "False": False}.get(text, text)
 
 

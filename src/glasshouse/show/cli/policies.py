@@ -29,8 +29,8 @@ def init(
 ) -> int:
     """A commented policy to start from, written to a file."""
     from glasshouse.core.errors import InputError
+    from glasshouse.core.writing import SHARED, write_atomically
     from glasshouse.judgement.policy.policy import PRESETS, Policy, preset_text
-    from glasshouse.judgement.writing import write_atomically
 
     if preset == "riskutility":
         raise InputError(
@@ -48,7 +48,7 @@ def init(
         return 0
     if path.exists() and not force:
         raise InputError(f"{path} exists; use --force to replace it")
-    write_atomically(path, text)
+    write_atomically(path, text, None if path.exists() else SHARED)  # a policy holds nothing of anybody
     err(f"wrote {path} (preset {preset}); edit it, then: glasshouse policy check {path}")
     return 0
 

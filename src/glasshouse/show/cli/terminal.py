@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from glasshouse.core.errors import InputError, closest
-from glasshouse.core.words import MARKS, SEVERITY
+from glasshouse.core.words import MARKS, SEVERITY, visible
 from glasshouse.judgement.figures import figure
 
 if TYPE_CHECKING:
@@ -40,15 +40,24 @@ STYLES = {
 }
 
 
-def out() -> Console:
+def out(**settings: Any) -> Console:
+    """A console that shows what is printed and obeys nothing in it, whatever a column or a file is called."""
     from rich.console import Console
+    from rich.text import Text
 
-    return Console(highlight=False, markup=False, emoji=False, soft_wrap=True)
+    class Shown(Console):
+        def print(self, *objects: Any, **options: Any) -> None:
+            for one in objects:
+                if isinstance(one, Text):
+                    one.plain = visible(one.plain)
+            super().print(*(visible(one) if isinstance(one, str) else one for one in objects), **options)
+
+    return Shown(highlight=False, markup=False, emoji=False, soft_wrap=True, **settings)
 
 
 def err(text: str, quiet: bool = False) -> None:
     if not quiet:
-        print(text, file=sys.stderr)
+        print(visible(text), file=sys.stderr)
 
 
 def check_format(form: str | None) -> None:
@@ -94,17 +103,22 @@ def render(assessment: Assessment, form: str, audience: str) -> str:
 
 
 def deliver(
-    outputs: Sequence[Path] | None, form: str | None, quiet: bool, make: Callable[[str], str], show: Callable[[], None]
+    outputs: Sequence[Path] | None,
+    form: str | None,
+    quiet: bool,
+    make: Callable[[str], str],
+    show: Callable[[], None],
+    mode: int | None = None,
 ) -> None:
     """Write every file asked for, then stdout: the format asked for, else the text a person reads.
 
     Everything is rendered before the first file is written, so that a report that cannot be made leaves no other
-    behind.
+    behind. What cannot be written is kept elsewhere, and said so when everything else is done: the work is not lost.
     """
-    from glasshouse.judgement.writing import write_atomically
+    from glasshouse.core.interrupts import check
 
     check_format(form)
-    files = [path for path in outputs or () if str(path) != "-"]
+    files = files_among(outputs)
     made = {path: make(format_of(path, form)) for path in files}
     to_stdout = (
         any(str(path) == "-" for path in outputs or ())
@@ -112,22 +126,46 @@ def deliver(
         or (form is not None and form not in {format_of(p, form) for p in files})
     )
     printed = make(form or "text") if to_stdout and (form or "text") != "text" else None
-    for path, text in made.items():
-        write_atomically(path, text)
-        err(f"wrote {path}", quiet)
+    check()
+    problems = [problem for path, text in made.items() if (problem := put(path, text, quiet, mode))]
     if printed is not None:
         sys.stdout.write(printed)
     elif to_stdout or not quiet:
         show()
+    if problems:
+        raise InputError("; ".join(problems))
+
+
+def files_among(outputs: Sequence[Path] | None) -> list[Path]:
+    """The files among the outputs; ``-`` is stdout."""
+    return [path for path in outputs or () if str(path) != "-"]
+
+
+def put(path: Path, text: str, quiet: bool, mode: int | None = None, remark: str = "") -> str | None:
+    """Write one file and say so; None, or a sentence on why it is not there and where its content is."""
+    from glasshouse.core.writing import NotWritten, rescue, write_atomically
+
+    try:
+        write_atomically(path, text, mode)
+    except NotWritten as problem:
+        kept = rescue(path.name, text)
+        where = "there is no room for it elsewhere" if kept is None else f"the result is kept in {kept}, for you alone"
+        return f"{problem}; {where}"
+    err(f"wrote {path}{remark}", quiet)
+    return None
+
+
+def check_outputs(outputs: Sequence[Path] | None) -> None:
+    """Refuse, before anything is computed, files that could not be written in the end."""
+    from glasshouse.core.writing import check_writable
+
+    for path in files_among(outputs):
+        check_writable(path)
 
 
 def text_of(assessment: Assessment, audience: str = "internal") -> str:
     """The assessment as plain text, for files and pipes."""
-    from rich.console import Console
-
-    console = Console(
-        highlight=False, markup=False, emoji=False, soft_wrap=True, width=100, no_color=True, file=None, record=False
-    )
+    console = out(width=100, no_color=True)
     with console.capture() as captured:
         show(assessment, console, audience)
     return captured.get().rstrip("\n")

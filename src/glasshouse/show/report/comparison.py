@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from glasshouse.core.words import visible
 from glasshouse.judgement.rumap.map import RUMap
 from glasshouse.show.report.drawing import map_of
 from glasshouse.show.report.markdown import plain_text
@@ -21,4 +22,4 @@ def markdown(ru_map: RUMap, audience: str = "internal") -> str:
     lines += ["| release | verdict | risk | utility | among the others | copying | members exposed beyond strangers |"]
     lines += ["|---|---|---|---|---|---|---|"]
     lines += ["| " + " | ".join(plain_text(cell) for cell in row.values()) + " |" for row in found["rows"]]
-    return "\n".join([*lines, "", *(f"- {plain_text(line)}" for line in found["words"])]) + "\n"
+    return visible("\n".join([*lines, "", *(f"- {plain_text(line)}" for line in found["words"])])) + "\n"

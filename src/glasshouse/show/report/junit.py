@@ -6,6 +6,7 @@ import re
 from xml.sax.saxutils import escape, quoteattr
 
 from glasshouse.core.plain import Content
+from glasshouse.core.words import visible
 from glasshouse.show.report.view import clip
 
 
@@ -52,5 +53,5 @@ def _case(kind: str, name: str, status: str, message: str, more: str) -> str:
 
 
 def _clean(text: str) -> str:
-    """Text without the control characters that XML forbids."""
-    return re.sub(r"[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]", " ", clip(str(text), 900))
+    """Text without the characters that XML forbids or a terminal obeys."""
+    return re.sub(r"[\ufffe\uffff]", " ", visible(clip(str(text), 900)))

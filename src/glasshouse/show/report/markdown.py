@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from glasshouse.core.plain import Content
-from glasshouse.core.words import MARKS
+from glasshouse.core.words import MARKS, visible
 from glasshouse.show.report.view import VERDICT_WORDS, clip, views_of
 
 
@@ -53,7 +53,7 @@ def render(content: Content) -> str:
             f"{view.holdout or ''} | {status} |"
         )
     lines += ["", "## How it was run", "", *_run(content)]
-    return "\n".join(lines) + "\n"
+    return visible("\n".join(lines)) + "\n"
 
 
 def _decided(threat: Content) -> str:

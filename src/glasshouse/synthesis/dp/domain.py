@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import json
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TypeAlias, TypedDict
@@ -12,6 +11,7 @@ import numpy as np
 import polars as pl
 
 from glasshouse.core.errors import listed
+from glasshouse.core.settings import read_settings
 from glasshouse.data.arrays import Ints
 from glasshouse.data.frames import Frame, adopt
 from glasshouse.data.split import collected
@@ -207,7 +207,7 @@ class Domain(Mapping[str, DomainColumn]):
         """
         path = Path(path)
         if path.suffix == ".json":
-            content = json.loads(path.read_text(encoding="utf-8"))
+            content = read_settings(path, "codebook")
             return cls(content.get("columns", content), provenance=f"codebook {path.name}")
         with path.open(newline="", encoding="utf-8-sig") as file:
             rows = list(csv.DictReader(file))

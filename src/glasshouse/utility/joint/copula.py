@@ -118,7 +118,9 @@ def copula_fidelity(
     found = np.asarray(copula_distances(ours, bins(y), grid))
     both = pooled([x, y])
 
-    def kept(rows_x: Rows, rows_y: Rows) -> float:
+    def kept(rows_x: Rows, rows_y: Rows) -> float | None:
+        if any(rows is not None and len(rows) < 2 for rows in (rows_x, rows_y)):
+            return None  # few large clusters, all dealt to one side
         sides = [ours if rows is None else bins(both[rows]) for rows in (rows_x, rows_y)]
         return 1 / (1 + 100 * float(np.mean(copula_distances(sides[0], sides[1], grid))))
 

@@ -214,6 +214,8 @@ def mmd(
     notes: list[str] = []
     names, x, y, keep = _ready(pair, columns, True, notes)
     points = pooled([x, y])
+    if features is not None and features < 1:
+        raise InputError(f"features must be a positive number of random features, not {features}")
     quick = features is not None and len(points) * (len(points) - 1) > 8_000_000
     if bandwidth is not None:
         sigma = float(bandwidth)

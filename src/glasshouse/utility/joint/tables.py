@@ -146,7 +146,7 @@ def table_utility(
         "share_above_3": float(np.nanmean(scores > MODERATE)),
         "share_above_10": float(np.nanmean(scores > POOR)),
         "tables": dict(zip(labels, shown, strict=True)),
-        "worst_cells": _worst_cells(pair, x, y, wanted[int(ranked[0])], groups),
+        "worst_cells": _worst_cells(pair, x, y, wanted[int(np.nanargmax(scores))], groups),
     }
     if null_median is not None:
         between = null_median.read(middle, "lower")
@@ -183,6 +183,8 @@ def table_utility(
 
 
 def _wanted(n: int, order: int, limit: int, random_state: RandomState) -> tuple[list[Which], list[str]]:
+    if limit < 1:
+        raise InputError(f"max_tables must be a positive number of tables, not {limit}")
     every = list(combinations(range(n), order))
     if len(every) <= limit:
         return every, []

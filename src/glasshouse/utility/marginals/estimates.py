@@ -9,6 +9,7 @@ from zlib import crc32
 import numpy as np
 
 from glasshouse.core.errors import InputError, listed
+from glasshouse.core.intervals import normal_quantile
 from glasshouse.core.measure import measure
 from glasshouse.core.plain import number
 from glasshouse.core.result import Result
@@ -105,6 +106,7 @@ def ci_overlap(
     0.74
     """
     notes: list[str] = []
+    normal_quantile(confidence)  # refuses a level that is none
     names = chosen(pair, columns, pair.numeric, "numeric", notes=notes, valued="both")
     require_numeric(pair, names)
     statistic = _estimator(estimator)

@@ -6,6 +6,7 @@ from typing import TypeAlias
 
 import numpy as np
 
+from glasshouse.core.intervals import normal_quantile
 from glasshouse.core.measure import measure
 from glasshouse.core.plain import number
 from glasshouse.core.result import Result
@@ -174,6 +175,7 @@ def _compared_means(column: Counted, x: np.ndarray, y: np.ndarray, confidence: f
         distances.mean_and_sd(c, column.numbers, n) for c, n in ((x, column.n_x), (y, column.n_y))
     )
     se_x, se_y = sd_x / np.sqrt(column.n_x), sd_y / np.sqrt(column.n_y)
+    normal_quantile(confidence)  # refuses a level that is none
     half_x = t.ppf(0.5 + confidence / 2, max(column.n_x - 1, 1)) * se_x
     half_y = t.ppf(0.5 + confidence / 2, max(column.n_y - 1, 1)) * se_y
     shared = overlaps(mean_x - half_x, mean_x + half_x, mean_y - half_y, mean_y + half_y)

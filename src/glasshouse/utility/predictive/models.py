@@ -12,7 +12,7 @@ from typing import TypeAlias
 
 import numpy as np
 
-from glasshouse.core.errors import InputError, NotApplicable
+from glasshouse.core.errors import InputError, NotApplicable, closest
 from glasshouse.core.streams import RandomState
 from glasshouse.data.arrays import Ints
 from glasshouse.data.pair import Pair
@@ -84,6 +84,9 @@ def task(pair: Pair, predictors: Columns) -> Task:
         raise NotApplicable("needs at least one column to predict from; name them with predictors=[...]")
     if target in names:
         raise InputError(f"target {target!r} is also a predictor; take it out of predictors")
+    for name in asked:
+        if name not in pair.columns:
+            raise InputError(f"predictor {name!r} is not shared by original and release{closest(name, pair.columns)}")
     require_finite(pair, (target, *asked))
     notes: list[str] = []
     names = usable(pair, names, notes, "one")

@@ -177,7 +177,11 @@ def _told(
         linear = np.zeros(0)
         if how == "permutation":
             dealt = labels(pair.release(i), n_perm, random_state)[data.rows, 1:]
-            shuffled = [figures(fitter(np.ascontiguousarray(dealt[:, k]))) for k in range(n_perm)]
+            # a few large clusters can all fall to one side, which tells nothing about telling two apart
+            sided = [k for k in range(n_perm) if 0 < dealt[:, k].sum() < len(dealt)]
+            if n_perm and not sided:
+                raise NotApplicable("too few clusters to deal whole ones to two sides; use null='none'")
+            shuffled = [figures(fitter(np.ascontiguousarray(dealt[:, k]))) for k in sided]
             draws = {name: np.array([s[name] for s in shuffled]) for name in POWER}
         elif how == "expectation" and fit.design is not None:
             linear = _to_first_order(fit, labels(pair.release(i), DEALS, random_state)[data.rows])

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from glasshouse.core.threads import one_blas_thread
+from glasshouse.engines.models.linear.solve import solve
 
 MAX_ITERATIONS = 50
 SEPARATED = (
@@ -112,7 +113,7 @@ def logistic(
         gram = half.T @ half  # a product with itself: half the work
         slope = design.T @ (w * (y - mean))
         gram[np.diag_indices_from(gram)] += 1e-12 * np.trace(gram) / len(gram)
-        step = np.linalg.solve(gram, slope)
+        step = solve(gram, slope)
         length, previous = 1.0, deviance
         while length > 1e-4:
             trial = design @ (beta + length * step)

@@ -1,0 +1,118 @@
+"""Values brought to a common type without a library's own error on the way: those quote the value that did not fit."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import narwhals as nw
+import polars as pl
+from narwhals.dtypes import DType
+
+from glasshouse.core.errors import InputError, foreign
+from glasshouse.data.frames import Lazy
+
+WIDE: tuple[type[DType], ...] = (nw.UInt64, nw.Int128, nw.UInt128)  # types that hold what 64 bits with a sign do not
+EXACT = 2.0**53  # up to here every whole number is a float of its own
+_LARGEST = 2**63 - 1
+_DATES = ("%Y-%m-%d", "%Y-%m-%dT%H:%M:%S", "%Y-%m-%d %H:%M:%S")
+
+
+def collected(lazy: Lazy, table: str) -> pl.DataFrame:
+    """A table or an aggregate of it, here.
+
+    Parameters
+    ----------
+    lazy : narwhals.LazyFrame
+        What is wanted.
+    table : str
+        The table's name, for the message.
+
+    Returns
+    -------
+    polars.DataFrame
+
+    Raises
+    ------
+    InputError
+        When the library that holds the table cannot answer; its own message may quote a value and is left out.
+    """
+    try:
+        frame: pl.DataFrame = lazy.collect(backend="polars").to_native()
+    except BaseException as problem:
+        if not foreign(problem):
+            raise
+        raise InputError(
+            f"the {table} table cannot be read: a column holds something that its library cannot convert "
+            f"({type(problem).__name__}); look at the column types, or leave columns out with exclude="
+        ) from None
+    return frame
+
+
+def known(column: str) -> nw.Expr:
+    """A column of decimals where NaN is a missing value and -0.0 is zero, in every engine."""
+    value = nw.col(column).cast(nw.Float64)
+    return nw.when(~value.is_nan()).then(value + 0.0)
+
+
+def comparable(column: str, kind: str) -> nw.Expr:
+    """A column whose distinct values can be counted."""
+    if kind == "float":
+        return known(column)
+    return nw.col(column).cast(nw.String) if kind == "text" else nw.col(column)
+
+
+def beyond(column: str) -> nw.Expr:
+    """Number of whole numbers that do not fit into 64 bits with a sign."""
+    value = nw.col(column)
+    return ((value > _LARGEST) | (value < -_LARGEST)).cast(nw.Int64).sum()
+
+
+def refuse_beyond(column: str, table: str, count: int) -> None:
+    """Stop when whole numbers are too large to be compared exactly."""
+    if count:
+        raise InputError(
+            f"column {column!r} of the {table} table has {count:,} whole numbers beyond 2^63, which cannot be compared "
+            f"exactly; make them text if they are names, decimals if they are amounts, or exclude=[{column!r}]"
+        )
+
+
+def refuse_patterns(names: Iterable[str], table: str) -> None:
+    """Stop at column names that stand for other columns wherever a column is named."""
+    for name in names:
+        if name == "*" or (name.startswith("^") and name.endswith("$")):
+            raise InputError(f"the {table} table has a column called {name!r}, which reads as a pattern; rename it")
+
+
+def readable(values: pl.Series, what: str) -> pl.Series:
+    """Which texts can be read as a number, a boolean or an ISO date."""
+    if what == "number":
+        return values.str.strip_chars().cast(pl.Float64, strict=False).is_finite().fill_null(False)
+    if what == "bool":
+        return values.str.to_lowercase().is_in(["true", "false", "0", "1", "yes", "no", "t", "f"])
+    found = pl.Series([False] * len(values), dtype=pl.Boolean)
+    for shape in _DATES:
+        found = found | values.str.to_datetime(strict=False, format=shape).is_not_null()
+    return found
+
+
+def parsed_dates(column: nw.Expr, values: pl.Series) -> nw.Expr:
+    """ISO dates and times from text; ``values`` are the distinct texts, which say which shapes there are."""
+    read: list[nw.Expr] = []
+    for shape in _DATES:
+        fits = values.filter(values.str.to_datetime(strict=False, format=shape).is_not_null()).to_list()
+        if fits:
+            read.append(nw.when(column.is_in(fits)).then(column).str.to_datetime(format=shape).cast(nw.Datetime("us")))
+    return (
+        nw.coalesce(*read)
+        if read
+        else nw.when(column.is_null() & ~column.is_null()).then(nw.lit(0)).cast(nw.Datetime("us"))
+    )
+
+
+def as_datetime(column: nw.Expr, dtype: DType, library: str) -> nw.Expr:
+    """A date or time without a time zone, in microseconds."""
+    if getattr(dtype, "time_zone", None):
+        if library not in ("duckdb", "pyspark"):  # there the zone belongs to the session, the same for every table
+            column = column.dt.convert_time_zone("UTC")
+        column = column.dt.replace_time_zone(None)
+    return column.cast(nw.Datetime("us"))

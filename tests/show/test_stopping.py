@@ -1,0 +1,332 @@
+"""It stops when told, and loses nothing: interrupts, permissions, links, full disks."""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import os
+import signal
+import stat
+import subprocess
+import sys
+import threading
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+
+import glasshouse as gh
+from glasshouse.core import writing
+from glasshouse.core.interrupts import heeded
+from glasshouse.core.measure import measure
+from glasshouse.core.result import Result
+from glasshouse.show.cli import main
+from tests.fakes import fake
+
+posix = pytest.mark.skipif(os.name != "posix", reason="POSIX signals and permissions")
+TABLE = pl.DataFrame({"sex": ["f", "m"] * 20, "region": ["n", "n", "s", "s"] * 10, "income": ["lo", "hi"] * 20})
+
+
+def run(*arguments: str) -> int:
+    with pytest.raises(SystemExit) as stopped:
+        main(list(arguments))
+    return int(stopped.value.code or 0)
+
+
+@pytest.fixture
+def files(tmp_path: Path) -> tuple[str, str]:
+    TABLE.write_csv(tmp_path / "o.csv")
+    return str(tmp_path / "o.csv"), str(tmp_path / "o.csv")
+
+
+def _mode(path: Path) -> int:
+    return stat.S_IMODE(path.stat().st_mode)
+
+
+# -- interrupts ------------------------------------------------------------------------------------------------
+
+# a loop that numba compiles, as every hot loop of the house is: where several arrays are returned, Ctrl-C comes out of
+# it as SystemError
+SPINNING = """
+import os, sys, threading, time, numba, signal, numpy as np
+from glasshouse.core.measure import measure
+from glasshouse.core.result import Result
+from glasshouse.catalogue import all_measures
+all_measures()
+
+@numba.njit(nogil={nogil})
+def spin(n, x):
+    s = np.zeros(4)
+    for i in range(n):
+        s[i % 4] += (x * i) % 3.0
+    return s, s.copy()
+
+spin(10, 1.0)
+
+@measure(side="disclosure", family="fake", better="lower", cite="", threat="copying", tier="fast")
+def spinning(pair, *, n_jobs: int | None = None):
+    "Spins."
+    timer = threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT))
+    timer.start()
+    if n_jobs == 2:
+        from concurrent.futures import ThreadPoolExecutor
+        with ThreadPoolExecutor(2) as pool:
+            list(pool.map(lambda i: spin(200_000_000, 1.0), range(2)))
+    else:
+        spin(300_000_000, 1.0)
+    return Result(value=0.0)
+"""
+
+
+def _python(script: str, *arguments: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-c", script, *arguments], capture_output=True, text=True, timeout=120, check=False
+    )
+
+
+@posix
+@pytest.mark.parametrize("command", ["assess", "compare"])
+def test_ctrl_c_in_compiled_code_ends_the_command_with_130(
+    tmp_path: Path, files: tuple[str, str], command: str
+) -> None:
+    report = tmp_path / "out" / "report.html"
+    report.parent.mkdir()
+    report.write_text("the last good report")
+    asked = {
+        "assess": ["assess", *files, "--measures", "spinning", "-o", str(report)],
+        "compare": ["compare", *files, "--measures", "spinning,hellinger", "-o", str(report)],
+    }[command]
+    script = SPINNING.format(nogil=False) + "from glasshouse.show.cli import main\nmain(sys.argv[1:])\n"
+    found = _python(script, *asked)
+    assert found.returncode == 130, found.stderr
+    assert "interrupted" in found.stderr and "Traceback" not in found.stderr and found.stdout == ""
+    assert report.read_text() == "the last good report" and [p.name for p in report.parent.iterdir()] == ["report.html"]
+
+
+@posix
+@pytest.mark.parametrize("how", ["assess", "alone", "threads"])
+def test_ctrl_c_in_compiled_code_reaches_the_caller_in_python(how: str) -> None:
+    act = {
+        "assess": "gh.assess(pair, measures=['spinning'])",
+        "alone": "spinning(pair)",
+        "threads": "gh.assess(pair, measures=['spinning'], n_jobs=2)",
+    }[how]
+    script = SPINNING.format(nogil=how == "threads") + (
+        "import glasshouse as gh, polars as pl\n"
+        "t = pl.DataFrame({'a': ['x', 'y'] * 10, 'b': [1, 2] * 10})\npair = gh.Pair(t, t)\n"
+        f"try:\n    {act}\nexcept KeyboardInterrupt:\n    print('stopped')\n"
+        "assert signal.getsignal(signal.SIGINT) is signal.default_int_handler\n"
+    )
+    found = _python(script)
+    assert found.stdout == "stopped\n" and found.returncode == 0, found.stderr
+
+
+@posix
+def test_an_interrupt_that_foreign_code_swallows_still_stops_the_run(only_fakes: Any) -> None:
+    @measure(side="disclosure", family="fake", better="lower", cite="", threat="copying")
+    def swallowing(pair: Any) -> Result:
+        """Catches everything, as some libraries do."""
+        with contextlib.suppress(KeyboardInterrupt):
+            os.kill(os.getpid(), signal.SIGINT)
+            threading.Event().wait(5)
+        return Result(value=0.0)
+
+    with pytest.raises(KeyboardInterrupt):
+        gh.assess(gh.Pair(TABLE, TABLE), measures=["swallowing"])
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+
+
+@posix
+def test_a_program_that_handles_ctrl_c_itself_goes_on() -> None:
+    heard: list[int] = []
+    before = signal.signal(signal.SIGINT, lambda number, frame: heard.append(number))
+    try:
+        with heeded():
+            os.kill(os.getpid(), signal.SIGINT)
+    finally:
+        signal.signal(signal.SIGINT, before)
+    assert heard == [signal.SIGINT]
+
+
+# -- files -----------------------------------------------------------------------------------------------------
+
+
+@posix
+def test_files_are_private_and_an_existing_one_keeps_its_mode(tmp_path: Path) -> None:
+    found = gh.assess(gh.Pair(TABLE, TABLE, keys=["sex"], target="income"), measures=["disco"])
+    new, old, given = tmp_path / "new.json", tmp_path / "old.json", tmp_path / "given.json"
+    for mode in (0o600, 0o640, 0o664):
+        old.write_text("")
+        old.chmod(mode)
+        found.to_json(old)
+        assert _mode(old) == mode
+    found.to_json(new)
+    found.to_json(given, mode=0o644)
+    assert _mode(new) == 0o600 and _mode(given) == 0o644
+    model = gh.synthesis.Cart().fit(TABLE).save(tmp_path / "model.zip")
+    assert _mode(model) == 0o600
+
+
+@posix
+def test_records_and_reports_of_the_command_line_are_private(tmp_path: Path, files: tuple[str, str]) -> None:
+    report, records, open_ = tmp_path / "r.json", tmp_path / "records.csv", tmp_path / "open.json"
+    asked = ("measure", "disco", *files, "--keys", "sex", "--target", "income", "--quiet")
+    assert run(*asked, "--records", str(records), "-o", str(report)) == 0
+    assert run(*asked, "-o", str(open_), "--mode", "644") == 0
+    assert (_mode(report), _mode(records), _mode(open_)) == (0o600, 0o600, 0o644)
+    assert run(*asked, "-o", str(open_), "--mode", "999") == 2
+
+
+@posix
+def test_the_temporary_file_is_never_readable_by_others(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    seen: list[int] = []
+    monkeypatch.setattr(os, "fsync", lambda handle: seen.append(stat.S_IMODE(os.fstat(handle).st_mode)))
+    before = os.umask(0)
+    try:
+        writing.write_atomically(tmp_path / "a.html", "all of it", mode=0o666)
+    finally:
+        os.umask(before)
+    assert seen == [0o600]
+
+
+@posix
+def test_a_link_is_followed_and_its_target_replaced(tmp_path: Path) -> None:
+    target, link = tmp_path / "real" / "report.html", tmp_path / "link.html"
+    target.parent.mkdir()
+    target.write_text("old")
+    target.chmod(0o640)
+    link.symlink_to(target)
+    writing.write_atomically(link, "new")
+    assert link.is_symlink() and target.read_text() == "new" and _mode(target) == 0o640
+    dangling = tmp_path / "dangling.html"
+    dangling.symlink_to(tmp_path / "real" / "later.html")
+    writing.write_atomically(dangling, "new")
+    assert dangling.is_symlink() and (tmp_path / "real" / "later.html").read_text() == "new"
+    assert sorted(p.name for p in target.parent.iterdir()) == ["later.html", "report.html"]
+
+
+@posix
+def test_a_full_disk_keeps_the_old_file_and_the_result(
+    tmp_path: Path, files: tuple[str, str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    full, room = tmp_path / "full", tmp_path / "room"
+    full.mkdir(), room.mkdir()
+    report = full / "r.json"
+    report.write_text("the last good report")
+    monkeypatch.setattr(writing.tempfile, "gettempdir", lambda: str(room))
+    real = os.fsync
+
+    def fsync(handle: int) -> None:
+        if str(full) in os.readlink(f"/proc/self/fd/{handle}"):
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        real(handle)
+
+    if not Path("/proc/self/fd").is_dir():
+        pytest.skip("needs /proc")
+    monkeypatch.setattr(os, "fsync", fsync)
+    asked = ("measure", "disco", *files, "--keys", "sex", "--target", "income")
+    assert run(*asked, "-o", str(report)) == 2
+    out, err = capsys.readouterr()
+    assert "no space left on device" in err and "an earlier file is untouched" in err and "itself stopped" not in err
+    assert report.read_text() == "the last good report" and [p.name for p in full.iterdir()] == ["r.json"]
+    (kept,) = room.glob("glasshouse-*/r.json")
+    assert str(kept) in err and "disco" in kept.read_text() and "disco" in out
+    assert _mode(kept) == 0o600 and _mode(kept.parent) == 0o700
+
+
+def test_a_place_that_cannot_be_written_is_refused_before_the_work(
+    only_fakes: Any, tmp_path: Path, files: tuple[str, str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    fake("slow", error=AssertionError("the work was done"))  # type: ignore[arg-type]
+    assert run("assess", *files, "--measures", "slow", "-o", str(tmp_path / "nowhere" / "r.html")) == 2
+    assert run("assess", *files, "--measures", "slow", "-o", str(tmp_path)) == 2
+    said = capsys.readouterr().err
+    assert "does not exist" in said and "is a folder" in said and "slow" not in said
+
+
+@posix
+def test_a_device_is_written_into_and_never_replaced(tmp_path: Path) -> None:
+    fifo = tmp_path / "pipe"
+    os.mkfifo(fifo)
+    heard: list[str] = []
+    reader = threading.Thread(target=lambda: heard.append(fifo.read_text()))
+    reader.start()
+    writing.write_atomically(fifo, "all of it")
+    reader.join(10)
+    assert heard == ["all of it"] and stat.S_ISFIFO(fifo.stat().st_mode)
+
+
+# -- processes -------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.skipif(not hasattr(os, "register_at_fork"), reason="no fork here")
+@pytest.mark.parametrize(("how", "said"), [("fork", "forked after glasshouse"), ("spawn", "0.0")])
+def test_a_forked_process_is_told_and_does_not_wait_for_ever(tmp_path: Path, how: str, said: str) -> None:
+    script = tmp_path / "many.py"
+    script.write_text(
+        "import multiprocessing, glasshouse as gh, polars as pl\n"
+        "t = pl.DataFrame({'a': ['x', 'y'] * 50, 'b': [1.5, 2.5] * 50})\n"
+        "def work(i):\n"
+        "    try:\n        return str(gh.disclosure.uniques(t, t, keys=['a']).value)\n"
+        "    except gh.core.errors.GlasshouseError as problem:\n        return str(problem)\n"
+        "if __name__ == '__main__':\n    work(0)\n"
+        f"    with multiprocessing.get_context('{how}').Pool(1) as pool:\n"
+        "        print(pool.map_async(work, [1]).get(timeout=60)[0])\n"
+    )
+    found = subprocess.run([sys.executable, script], capture_output=True, text=True, timeout=100, check=False)
+    assert said in found.stdout, found.stderr
+
+
+# -- what a terminal obeys -------------------------------------------------------------------------------------------
+
+ESCAPES = ("v\x1b[2Jx", "t\x1b]0;pwn\x07", "c\x9b31m", "r\u202eevil")
+
+
+def test_no_name_is_obeyed_by_a_terminal(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    table = TABLE.rename({"sex": ESCAPES[0], "region": ESCAPES[1]}).with_columns(
+        pl.Series(ESCAPES[2], [1.5, 2.5] * 20), pl.Series(ESCAPES[3], ["a\x1b[31m", "b"] * 20)
+    )
+    original = tmp_path / "o\x1b[2J.csv"
+    table.write_csv(original)
+    policy = tmp_path / "p.toml"
+    policy.write_text('title = "\\u001b]0;pwn"\n[[rules]]\nmeasure = "uniques"\nmax = 0.5\n')
+    roles = ["--key", ESCAPES[0], "--target", ESCAPES[1]]
+    two = [str(original), str(original)]
+    asked = [
+        ["check", *two, *roles],
+        ["check", *two, "--key", "nobody"],
+        ["measure", "disco", *two, *roles],
+        ["measure", "disco", *two, *roles, "--format", "json"],
+        ["policy", "check", str(policy)],
+        ["check", str(tmp_path / "no\x1b[2J.csv"), str(original)],
+    ]
+    asked += [
+        ["assess", *two, *roles, "--measures", "disco,uniques", "--format", f] for f in ("text", "json", "md", "junit")
+    ]
+    asked += [
+        ["compare", *two[:1], f"a\x1b[2J={original}", *roles, "--measures", "uniques,hellinger", "--format", "md"]
+    ]
+    for arguments in asked:
+        run(*arguments)
+        said = "".join(capsys.readouterr())
+        assert said and not any(mark in said for mark in ("\x1b", "\x07", "\x9b", "\u202e")), arguments
+
+
+def test_nothing_printed_in_python_is_obeyed_either() -> None:
+    table = TABLE.rename({"sex": ESCAPES[0], "region": ESCAPES[1], "income": ESCAPES[3]})
+    pair = gh.Pair(table, table, keys=[ESCAPES[0]], target=ESCAPES[1])
+    found = gh.assess(pair, measures=["disco", "uniques"])
+    result = found.results["disco"]
+    said = [
+        repr(pair),
+        repr(pair.check()),
+        repr(result),
+        str(result),
+        result.summary(),
+        repr(found),
+        found.to_markdown(),
+    ]
+    with pytest.raises(gh.InputError) as told:
+        gh.Pair(table, table, keys=["nobody"])
+    assert not any(mark in text for text in [*said, str(told.value)] for mark in ("\x1b", "\x07", "\u202e"))
