@@ -148,7 +148,7 @@ def _threat(
     limited = [j for j in members if (j.role == "decides" or j.ruled) and j.status in ("pass", "warn", "fail")]
     open_ = [j for j in members if j.decides and j.status in ("not_assessed", "failed")]
     missing = _reasons(open_)
-    blind = None if leak is None else _too_little(leak, policy)
+    blind = None if leak is None else too_little(leak, policy)
     statuses = [j.status for j in limited] + ([] if leak is None or blind else [leak.status])
     seen = [s for s in statuses if s in ("warn", "fail")]
     base = Threat(name, "not_assessed", None, "", (), (), missing, required, leak)
@@ -208,7 +208,7 @@ def _open(threat: Threat, sentence: str, missing: tuple[str, ...]) -> Threat:
     return Threat(threat.name, "not_assessed", None, sentence, (), (), missing, threat.required, threat.leak)
 
 
-def _too_little(leak: ThreatLeak, policy: Policy) -> str | None:
+def too_little(leak: ThreatLeak, policy: Policy) -> str | None:
     """Why seeing nothing means nothing here: the tests could not have seen a leak, or not one the policy asks about."""
     if leak.status == "fail":
         return None

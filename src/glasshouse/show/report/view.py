@@ -64,7 +64,8 @@ class MeasureView:
         self.word = self._word()
         self.hidden = shown["shown"] is not None
         self.value = shown["shown"] if self.hidden else self._figure(shown["value"]) or "–"
-        self.baseline, self.holdout = self._figure(shown["baseline"]), self._figure(shown["holdout"])
+        self.baseline = shown["baseline_shown"] or self._figure(shown["baseline"])
+        self.holdout = shown["holdout_shown"] or self._figure(shown["holdout"])
         self.baseline_word = BASELINE_WORDS.get(str(self.threat), "expected")
         self.excess = self._figure(shown["excess"])
         interval = shown["interval"]
