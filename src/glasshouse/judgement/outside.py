@@ -26,6 +26,7 @@ from glasshouse.judgement.verdict.headline import headline
 from glasshouse.judgement.verdict.leak import ThreatLeak
 from glasshouse.judgement.verdict.leak import sentence as leak_sentence
 from glasshouse.judgement.verdict.threats import NOT_ASKED_OF_PAIRED, WAYS_OUT, limit_sentence, too_little
+from glasshouse.judgement.wide import narrowed, note
 
 if TYPE_CHECKING:
     from glasshouse.judgement.verdict.assessment import Assessment
@@ -57,7 +58,7 @@ def content(assessment: Assessment) -> Content:
         "drivers": None,
         "people": _people(assessment, told, gate),
         "distributions": [],
-        "notes": [],
+        "notes": _notes(assessment),
         "data": _data(assessment.overview, gate),
         "run": _run(assessment),
     }
@@ -314,6 +315,17 @@ def _data(overview: Mapping[str, Any], gate: Gate) -> Content:
 def public(table: str) -> bool:
     """Whether a table is (one of) the released."""
     return table not in ("original", "holdout")
+
+
+def _notes(assessment: Assessment) -> list[str]:
+    """Which measures looked at some of the columns only; what else was noted stays in the house."""
+    policy, options = assessment.policy, assessment.options
+    limited = [
+        j.name
+        for j in assessment.judged
+        if narrowed(j.measure, assessment.pair, {**policy.options_for(j.name), **options.get(j.name, {})}) is not None
+    ]
+    return [note(limited, named=False)] if limited else []
 
 
 def _run(assessment: Assessment) -> Content:
