@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ import pytest
 
 import glasshouse as gh
 from glasshouse.core.plain import P_BOUNDS
+from tests.show.pages import check_page
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
 
@@ -101,6 +103,8 @@ def test_what_leaves_does_not_give_counts_back() -> None:
     told = [r["p_value"] for r in outside["results"].values()] + [t["p_value"] for t in outside["threats"].values()]
     assert {p for p in told if p is not None} <= {*P_BOUNDS, 0.025, 1.0}, "the levels a verdict goes by, and no other"
     assert all(r["comparison"] in ("p >= 0.05", "") or "p <" in r["comparison"] for r in outside["results"].values())
+    page = check_page(found.to_html(audience="external")).said
+    assert re.search(r"p (<|>=) 0\.", page) and not re.search(r"p = 0\.", page), "a level is no p value"
     limits = [t["detection_limit"] for t in outside["threats"].values() if t["detection_limit"] is not None]
     assert limits and all(f"{limit:.0e}"[0] in "125" and limit == float(f"{limit:.0e}") for limit in limits)
     assert not any(r["details"] or r["warnings"] or r["replicates"] for r in outside["results"].values())

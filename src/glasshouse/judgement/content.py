@@ -94,6 +94,7 @@ def _threat(threat: Threat, assessment: Assessment) -> Content:
         "worst": threat.worst,
         "sentence": threat.sentence,
         "p_value": threat.p_value,
+        "p_shown": None if threat.p_value is None else spoken_p(threat.p_value),
         "effect": threat.effect,
         "interval": None if threat.interval is None else list(threat.interval),
         "detection_limit": threat.detection_limit,

@@ -75,6 +75,7 @@ def _threat(threat: Threat, assessment: Assessment, told: Mapping[str, ToldResul
         "worst": threat.worst,
         "sentence": _sentence(threat, leak, assessment, told, gate),
         "p_value": gate.p(threat.p_value),
+        "p_shown": None if threat.p_value is None else gate.p_words(threat.p_value),
         "effect": None if leak is None else leak.effect,
         "interval": None if leak is None or leak.interval is None else list(leak.interval),
         "detection_limit": None if threat.detection_limit is None else gate.limit(threat.detection_limit),

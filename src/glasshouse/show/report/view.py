@@ -6,7 +6,6 @@ Views read the content that passed the gate and nothing else.
 from __future__ import annotations
 
 from glasshouse.core.plain import Content, number, percent
-from glasshouse.core.plain import p_value as spoken_p
 from glasshouse.core.words import SEVERITY, SIMILARITY
 from glasshouse.judgement.figures import figure
 
@@ -163,7 +162,7 @@ class ThreatView:
         self.worst = views[shown["worst"]] if shown["worst"] else None
         self.sentence = clip(str(shown["sentence"]).removesuffix(f" {SIMILARITY}"))
         self.limit, self.comparison = clip(shown["limit"]), clip(shown["comparison"])
-        self.p_value = None if shown["p_value"] is None else spoken_p(shown["p_value"])
+        self.p_value = shown["p_shown"]
         self.effect, self.span = _of_thousand(shown["effect"]), _span(shown["interval"])
         self.detects = None if shown["detection_limit"] is None else percent(shown["detection_limit"])
         self.others = [views[n].title for n in shown["findings"] if n != shown["worst"]]
