@@ -198,3 +198,12 @@ def test_fractions_are_counted_exactly() -> None:
         for count in (5, 10, 15):
             told = Gate(5).bounded(float(Fraction(count, n)), n)
             assert told.value is not None or count / n < (Gate(5).step(n) or 0)
+
+
+def test_there_are_never_more_people_than_the_original_has() -> None:
+    """Two hundred descriptions of twelve people, or a release of 5,000 records of one: twelve people are behind it."""
+    original = gh.data.load("health").original.head(12)
+    pair = gh.Pair(original, gh.data.load("health").original, holdout=gh.data.load("health").original.tail(15))
+    for name in ("singling_out", "identical"):
+        result = all_measures()[name].run(pair)
+        assert result.status == "ok" and (result.of, result.of_holdout) == (12, 15), name

@@ -248,7 +248,7 @@ def _advice(assessment: Assessment, told: Mapping[str, ToldResult]) -> list[Cont
 def _spoken(told: ToldResult) -> dict[str, str]:
     measure = told.result.measure
     value = told.value.text(told.write)
-    share = "some" if told.value is NOTHING else value
+    share = "a part" if told.value is NOTHING else value
 
     def phrase(words: str, figure: Any) -> str:
         return "" if figure is NOTHING else words.format(figure.text(told.write))

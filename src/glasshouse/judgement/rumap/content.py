@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 SCHEMA = "glasshouse.map"
 SCHEMA_VERSION = 3
 SIDES = ("risk", "utility")
+FINEST = 0.01  # composites are written with two decimals
 
 
 def content(ru: RUMap, audience: str) -> Content:
@@ -144,11 +145,22 @@ class Outside:
         return self.ru.results.get(release, {}).get(name)
 
     def _behind(self, side: str, release: str) -> float | None:
-        """The fewest people behind any measure of a side; None as soon as one does not say."""
-        found = [self._result(release, name) for name in self.ru._sides[side]]
+        """The fewest people behind any measure of a side; None as soon as one does not say.
+
+        A measure that is alone on its side is spread from one end of its scale to the other, and one person moves it
+        the further the shorter the scale is. Among several, what the others are is not told any finer.
+        """
+        names = list(self.ru._sides[side])
+        found = [self._result(release, name) for name in names]
         numbers = [n for r in found if r is not None for n in (r.of, *([] if r.of_holdout is None else [r.of_holdout]))]
         known = [n for n in numbers if n is not None]
-        return min(known) if known and len(known) == len(numbers) else None
+        if not known or len(known) < len(numbers):
+            return None
+        least = min(*known, self.gate.threshold / FINEST)
+        zero, one = _ends(self.ru.anchors.get(names[0]))
+        if len(names) > 1 or zero is None or one is None:
+            return least
+        return min(least, min(known) * abs(one - zero))
 
     def _told(self, side: str, value: float, n: float | None) -> Told:
         found = (self._result(release, name) for release in self.ru.releases for name in self.ru._sides[side])
@@ -189,7 +201,7 @@ class Outside:
     def _figure(self, result: Result, kind: str) -> float | None:
         told = tell(result, self.gate)
         if kind != "leak":
-            return told.value.near
+            return told.value.value
         return told.difference if told.exposure is None else told.exposure.share
 
     def _end(self, result: Result | None, kind: str, value: float | None) -> float | None:
