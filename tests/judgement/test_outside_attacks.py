@@ -148,8 +148,10 @@ def test_options_are_not_echoed() -> None:
             "title": "QZtitle",
             "why": "because of QZwhy",
             "leak": {"why": "QZlevel"},
-            "rule": [{"measure": "disco", "limit": 0.5, "why": "QZrule"}]
-            + [{"measure": "attribution", "limit": 0.5, "options": {"exclude_pairs": [["region", "QZkey", "QZkuru"]]}}],
+            "rule": [
+                {"measure": "disco", "limit": 0.5, "why": "QZrule"},
+                {"measure": "attribution", "limit": 0.5, "options": {"exclude_pairs": [["region", "QZkey", "QZkuru"]]}},
+            ],
         }
     )
     options = {"attribution": {"exclude_levels": ["QZkuru"], "denominator_limit": 7}}
