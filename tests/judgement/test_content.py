@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ import pytest
 
 import glasshouse as gh
 from glasshouse.core.plain import P_BOUNDS
+from tests.show.pages import check_page
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
 
@@ -58,8 +60,8 @@ def test_what_is_shown_twice_is_made_once(assessed: Any) -> None:
     assert assessed.content("external") is assessed.content("external")
 
 
-def test_a_difference_of_a_few_people_is_not_told_outside() -> None:
-    """Two copies and one stranger's match: the difference would give both counts back."""
+def test_a_difference_is_made_of_what_is_told_of_both_sides() -> None:
+    """Sixty copies and one stranger's match: the exact difference would give the one back."""
     rng = np.random.default_rng(0)
 
     def table(n: int) -> pl.DataFrame:
@@ -69,12 +71,14 @@ def test_a_difference_of_a_few_people_is_not_told_outside() -> None:
     released = pl.concat([original[:60], holdout[:1], table(339)])
     found = gh.assess(original, released, holdout=holdout, measures=["exact_copies"])
     inside, outside = (found.content(a)["results"]["exact_copies"] for a in ("internal", "external"))
-    assert inside["difference"] == pytest.approx(59 / 400) and outside["difference"] is None
-    assert outside["difference_interval"] is None and outside["exposure"] is None and inside["exposure"]["people"] > 50
+    assert inside["difference"] == pytest.approx(59 / 400) and inside["exposure"]["people"] > 50
+    # of 400 people a step is 2 %: 60 are told as 16 %, and 1 as fewer than 2 %, whatever it is
+    assert (outside["value"], outside["holdout"], outside["holdout_shown"]) == (0.16, None, "< 2.0 %")
+    assert outside["difference"] == outside["exposure"]["share"] == 0.16
+    assert outside["difference_interval"] == [0.11, 0.21]
     assert outside["comparison"].startswith("p ")
     assert found.content("internal")["threats"]["copying"]["effect"] == pytest.approx(147.5)
-    assert found.content("external")["threats"]["copying"]["effect"] is None
-    assert found.content("external")["threats"]["copying"]["comparison"] == ""
+    assert found.content("external")["threats"]["copying"]["effect"] == 160
 
 
 def test_what_leaves_does_not_give_counts_back() -> None:
@@ -97,8 +101,10 @@ def test_what_leaves_does_not_give_counts_back() -> None:
         if 1e-4 < p < 0.5:
             assert repr(float(p))[:7] not in text
     told = [r["p_value"] for r in outside["results"].values()] + [t["p_value"] for t in outside["threats"].values()]
-    assert {p for p in told if p is not None} <= {*P_BOUNDS, 1.0}
-    assert all(r["comparison"] in ("p >= 0.1", "") or "p <" in r["comparison"] for r in outside["results"].values())
+    assert {p for p in told if p is not None} <= {*P_BOUNDS, 0.025, 1.0}, "the levels a verdict goes by, and no other"
+    assert all(r["comparison"] in ("p >= 0.05", "") or "p <" in r["comparison"] for r in outside["results"].values())
+    page = check_page(found.to_html(audience="external")).said
+    assert re.search(r"p (<|>=) 0\.", page) and not re.search(r"p = 0\.", page), "a level is no p value"
     limits = [t["detection_limit"] for t in outside["threats"].values() if t["detection_limit"] is not None]
     assert limits and all(f"{limit:.0e}"[0] in "125" and limit == float(f"{limit:.0e}") for limit in limits)
-    assert not any(k.startswith("p_") for r in outside["results"].values() for k in r["details"])
+    assert not any(r["details"] or r["warnings"] or r["replicates"] for r in outside["results"].values())

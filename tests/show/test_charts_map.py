@@ -71,8 +71,12 @@ def test_the_map_fits_a_phone(ru: gh.RUMap) -> None:
 
 
 def test_outside_the_picture_is_no_finer_than_the_figures(ru: gh.RUMap) -> None:
-    rows = [row for layer in ru.plot("map", digits=2).to_dict()["layer"] for row in layer["data"]["values"]]
-    assert all(row["risk"] == round(row["risk"], 2) for row in rows if row.get("mark"))
+    shown = ru.content("external")
+    rows = [row for layer in ru.plot("map", shown=shown).to_dict()["layer"] for row in layer["data"]["values"]]
+    places = {(row["release"], row["risk"], row["utility"]) for row in rows if row.get("mark")}
+    assert places == {(row["release"], row["risk"], row["utility"]) for row in shown["releases"]}
+    exact = {risk for risk in ru.scores["risk"].to_list() if risk != round(risk, 3)}
+    assert exact and not exact & {row[key] for row in rows for key in ("risk", "risk_low", "risk_high") if key in row}
 
 
 def test_figures_from_elsewhere_keep_their_own_marks() -> None:

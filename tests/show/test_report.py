@@ -93,7 +93,7 @@ def test_markdown_and_junit_and_json_tell_the_same_story(assessed: Any, tmp_path
     expected = len(assessed.outcomes.violations) + sum(t.status == "fail" for t in assessed.threats.values())
     assert len(failed) == expected == int(suite.attrib["failures"])
     content = json.loads(assessed.to_json(tmp_path / "report.json"))
-    assert (content["schema"], content["schema_version"], content["verdict"]) == ("glasshouse.assessment", 3, "fail")
+    assert (content["schema"], content["schema_version"], content["verdict"]) == ("glasshouse.assessment", 4, "fail")
     assert {p.name for p in tmp_path.iterdir()} == {"report.md", "report.xml", "report.json"}
 
 
@@ -196,7 +196,7 @@ def test_no_count_under_the_minimum_leaves_the_house(secret: Any) -> None:
 
 
 def test_a_small_share_is_shown_as_an_upper_bound(only_fakes: Any) -> None:
-    fake("tiny", value=0.004, flag=True, sentence="2 people are at risk.")
+    fake("tiny", value=0.004, flag=True, evidence={"of": 500}, sentence="2 people are at risk.")
     found = gh.assess(*tables(500))
     text = check_page(found.to_html(audience="external")).said
     assert "< 1.0 %" in text and "2 people" not in text and "0.4 %" not in text

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from glasshouse.core.errors import InputError, NotApplicable, closest, listed
+from glasshouse.core.evidence import behind
 from glasshouse.core.forking import entering
 from glasshouse.core.interrupts import heeded
 from glasshouse.core.limits import deciding, status_of
@@ -88,6 +89,9 @@ class PairLike(RecordSource, Protocol):
     def stacked(self) -> PairLike: ...
     def replace(self, **changes: Any) -> PairLike: ...
     def describe(self) -> Content: ...
+    def n(self, table: str) -> int: ...
+    def has(self, column: str, table: str) -> bool: ...
+    def n_missing(self, column: str, table: str) -> int: ...
 
 
 R = TypeVar("R", bound=Result)
@@ -175,7 +179,26 @@ def bound(result: Result, measure: Measure[R], pair: PairLike, options: Mapping[
     chosen = {k: v for k, v in {**measure.options, **options}.items() if k != "n_jobs"}
     seed = {"seed": chosen["random_state"]} if "random_state" in chosen else {}
     settings = plain({"options": chosen, **seed, **pair.describe()})
-    return result._copy(name=measure.name, measure=measure, settings=settings, _source=pair)
+    of = _behind(result, measure, pair, str(chosen.get("table", ""))) if result.status == "ok" else None
+    held = pair.n("holdout") if pair.has_holdout else None
+    strangers = held if held is None else min(held, behind(result.of_holdout, held) or 0)
+    return result._copy(
+        name=measure.name, measure=measure, settings=settings, of=of, of_holdout=strangers, _source=pair
+    )
+
+
+def _behind(result: Result, measure: Measure[R], pair: PairLike, table: str) -> float | None:
+    """How many people stand behind a figure: never more than there are. Where a measure does not say, the smaller table
+    of a comparison, and of its columns the one with the fewest values; the released file of a measure that looks at one
+    table. Of the original alone nothing is known, for such a figure may be about one person."""
+    if measure.table == "single":
+        return behind(result.of, pair.n("released")) if table == "released" else None
+    if result.of is not None or measure.side == "disclosure":
+        # one person may be behind many guesses or released records
+        return None if result.of is None else min(result.of, pair.n("original"))
+    tables = ("original", "released")
+    known = [pair.n(t) - pair.n_missing(c, t) for t in tables for c in result.columns if pair.has(c, t)]
+    return float(min(known, default=min(pair.n(t) for t in tables)))
 
 
 def combine_releases(results: Sequence[Result], measure: Measure[R]) -> Result:

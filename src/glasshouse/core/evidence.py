@@ -13,6 +13,11 @@ Better: TypeAlias = Literal["lower", "higher"]
 NULL_LEVEL = 0.05  # share of honest syntheses that leave their band on one side
 
 
+def behind(*numbers: float | None) -> float | None:
+    """How many people stand behind a figure: the first number that is known."""
+    return next((float(number) for number in numbers if number is not None), None)
+
+
 @dataclass(frozen=True)
 class Counts:
     """Counts of an attack: how often it was right about members, and about people never in the data.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -54,8 +55,9 @@ class Measure(Generic[R]):
         Whether it is asked of every row-paired release, whatever the set of measures.
     table, replicates
         Whether it compares two tables or looks at a single one; whether several releases are run one by one.
-    private
-        Details that may hold data values, left out of external reports.
+    linear
+        Of a utility measure: whether one person moves the figure by no more than 1 / n of its range, so that it may be
+        told outside on a fine grid (:mod:`glasshouse.core.outside`). Risk figures count people and are.
     group
         Measures of one group move together, so that a verdict counts them once.
     alone
@@ -95,7 +97,7 @@ class Measure(Generic[R]):
     paired: bool = False
     table: Literal["pair", "single"] = "pair"
     replicates: Literal["each", "own"] = "each"
-    private: tuple[str, ...] = ()
+    linear: bool = False
     group: str = ""
     alone: Alone = ""
     population: bool = False
@@ -125,6 +127,13 @@ class Measure(Generic[R]):
         """Option names with their defaults."""
         parameters = list(inspect.signature(self.function).parameters.values())[1:]
         return {p.name: None if p.default is p.empty else p.default for p in parameters}
+
+    @cached_property
+    def choices(self) -> dict[str, tuple[str, ...]]:
+        """By option the words its docstring says it may be."""
+        stated = re.finditer(r"^ *(\w+(?:, \w+)*) : (.*)$", self.__doc__, re.MULTILINE)
+        words = [(name, tuple(re.findall(r'"([^"]*)"', line[2]))) for line in stated for name in line[1].split(", ")]
+        return {name: said for name, said in words if said and name in self.options}
 
     @property
     def __signature__(self) -> inspect.Signature:
@@ -206,7 +215,7 @@ def measure(
     paired: bool = False,
     table: Literal["pair", "single"] = "pair",
     replicates: Literal["each", "own"] = "each",
-    private: Sequence[str] = (),
+    linear: bool = False,
     group: str = "",
     alone: Alone = "",
     population: bool = False,
@@ -245,7 +254,7 @@ def measure(
             paired=paired,
             table=table,
             replicates=replicates,
-            private=tuple(private),
+            linear=linear or side == "disclosure",
             group=group or family,
             alone=alone,
             population=population,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import datetime as dt
 import json
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -72,18 +72,20 @@ def p_value(p: float) -> str:
     return "p < 0.0001" if p < 1e-4 else f"p = {p:.2g}"
 
 
-P_BOUNDS = (0.0001, 0.001, 0.005, 0.01, 0.025, 0.05, 0.1)
+# Few levels, and none above those a verdict uses: with more of them the level of a copy test tells how few copies
+# there are.
+P_BOUNDS = (0.0001, 0.001, 0.01, 0.05)
 
 
-def p_bound(p: float) -> float:
-    """The level a p value lies below; 1 where it is 0.1 or more. An exact p value gives the counts behind it back."""
-    return next((bound for bound in P_BOUNDS if p < bound), 1.0)
+def p_bound(p: float, bounds: Sequence[float] = P_BOUNDS) -> float:
+    """The level a p value lies below; 1 where it lies below none. An exact p value gives the counts behind it back."""
+    return next((bound for bound in bounds if p < bound), 1.0)
 
 
-def p_below(p: float) -> str:
+def p_below(p: float, bounds: Sequence[float] = P_BOUNDS) -> str:
     """'p < 0.01', for readers who may not see the counts behind a p value."""
-    bound = p_bound(p)
-    return "p >= 0.1" if bound == 1 else f"p < {bound:g}"
+    bound = p_bound(p, bounds)
+    return f"p >= {bounds[-1]:g}" if bound == 1 else f"p < {bound:g}"
 
 
 def number(value: float | int | None, digits: int = 4) -> str:

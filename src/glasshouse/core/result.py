@@ -9,9 +9,10 @@ import numpy as np
 
 from glasshouse.core import printing
 from glasshouse.core.errors import InputError, closest
-from glasshouse.core.evidence import ColumnReading, Counts, Exposure, Null
+from glasshouse.core.evidence import ColumnReading, Counts, Exposure, Null, behind
 from glasshouse.core.intervals import Interval, finite_ends, on_excess_scale
 from glasshouse.core.limits import Limit, Outcome, judge, status_of
+from glasshouse.core.outside import Gate, check_audience
 from glasshouse.core.plain import Content, plain, to_json
 from glasshouse.core.records import Frame as Frame
 from glasshouse.core.records import Records, grouped
@@ -54,6 +55,10 @@ class Result:
         Readings of a measure that looks at columns one by one.
     figures
         Further figures that limits may look at, under the names the measure declares.
+    of, of_holdout
+        How many people (or records) stand behind ``value``, and behind ``holdout``: the denominator of a share, the
+        smaller table of a comparison. Where a measure does not say, the attempts of its counts or the members of its
+        exposure. None where nobody knows: then only the judgement is told outside.
     details
         Other named figures, for showing only.
     records
@@ -82,6 +87,8 @@ class Result:
         utility: float | None = None,
         columns: Mapping[str, ColumnReading] | None = None,
         figures: Mapping[str, float | None] | None = None,
+        of: float | None = None,
+        of_holdout: float | None = None,
         details: Mapping[str, Any] | None = None,
         sentence: str = "",
         warnings: Sequence[str] = (),
@@ -103,6 +110,11 @@ class Result:
             excess = (value - baseline) / (1 - baseline)
             if excess_interval is None and interval is not None:
                 excess_interval = on_excess_scale(interval, baseline)
+        asked = (None if counts is None else counts.attempts, None if exposure is None else exposure.members)
+        strangers = (
+            None if counts is None else counts.control_attempts,
+            None if exposure is None else exposure.controls,
+        )
         self._set(
             name="",
             status=status,
@@ -125,6 +137,8 @@ class Result:
             utility=plain(utility),
             columns=dict(columns or {}),
             figures={name: float(v) for name, v in (figures or {}).items() if v is not None},
+            of=behind(of, *asked),
+            of_holdout=behind(of_holdout, *strangers),
             details=plain(dict(details or {})),
             sentence=sentence or (f"Not assessed: {reason}" if status != "ok" else ""),
             warnings=list(warnings),
@@ -166,6 +180,8 @@ class Result:
     utility: float | None
     columns: dict[str, ColumnReading]
     figures: dict[str, float]
+    of: float | None
+    of_holdout: float | None
     details: Details
     sentence: str
     warnings: list[str]
@@ -377,17 +393,20 @@ class Result:
         Parameters
         ----------
         audience : {"internal", "external"}
-            "external" leaves out what may hold data values.
+            "external" has the figures as :mod:`glasshouse.core.outside` lets them out, and no details.
 
         Returns
         -------
         dict
             Plain data.
         """
-        private = set() if audience == "internal" or self.measure is None else set(self.measure.private)
-        settings = {k: v for k, v in self.settings.items() if k != "options" or not private}
-        if private and "options" in self.settings:
-            settings["options"] = {k: v for k, v in self.settings["options"].items() if k not in private}
+        check_audience(audience)
+        if audience == "external":
+            from glasshouse.core.told import tell
+
+            told = tell(self, Gate())
+            named = {"name": self.name, "status": self.status, "verdict": self.verdict}
+            return {**named, **told.to_dict(), "settings": {"options": told.options}}
         content: Content = {
             "name": self.name,
             "status": self.status,
@@ -402,9 +421,9 @@ class Result:
             "p_value": self.p_value,
             "verdict": self.verdict,
             "sentence": self.sentence,
-            "details": {k: v for k, v in self.details.items() if k not in private},
+            "details": self.details,
             "warnings": self.warnings,
-            "settings": settings,
+            "settings": self.settings,
         }
         if self.replicates:
             content["replicates"] = [r.to_dict(audience) for r in self.replicates]

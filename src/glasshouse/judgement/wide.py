@@ -27,10 +27,11 @@ def narrowed(measure: AnyMeasure, pair: Pair, asked: Mapping[str, Any]) -> dict[
     return {"columns": [name for name in names if name in set(first)]}
 
 
-def note(limited: Sequence[str]) -> str:
-    """What the report says about measures that did not look at every column."""
+def note(limited: Sequence[str], named: bool = True) -> str:
+    """What the report says about measures that did not look at every column; ``named``: whether it lists those."""
+    listed = "; their names are in the settings of each result" if named else ""
     return (
         f"{', '.join(limited)}: the table is wide, so {'these look' if len(limited) > 1 else 'this looks'} at "
-        f"{MOST_COLUMNS} columns only (keys and target, then the order of the table; their names are in the settings "
-        f'of each result). options={{"{limited[0]}": {{"columns": None}}}} looks at all of them.'
+        f"{MOST_COLUMNS} columns only (keys and target, then the order of the table{listed}"
+        f'). options={{"{limited[0]}": {{"columns": None}}}} looks at all of them.'
     )

@@ -56,7 +56,6 @@ class Group:
     unit="utility score",
     cost="cells",
     group="subgroups",
-    private=("groups", "per_group"),
     cite="riskutility subgroup_utility, with lost groups counted",
     caveats="small groups score noisily: read n beside each score",
     tier="fast",
@@ -148,6 +147,7 @@ def subgroup_utility(
     null = _over_groups([group for _, group in scored])
     return Result(
         worst,
+        of=min(min(group.n_x, group.n_y or group.n_x) for _, group in scored),
         details={
             "utility": worst,
             "worst": worst,

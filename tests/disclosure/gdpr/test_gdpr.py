@@ -314,7 +314,8 @@ def test_records_and_subgroups() -> None:
     assert records["inferred"].mean() == pytest.approx(result.value)
     assert set(result.by("region").columns) >= {"region", "n", "value"}
     assert linkability(pair).top(5).height == 5
-    assert "predicates" not in singling_out(pair).to_dict(audience="external")["details"]
+    told = singling_out(pair).to_dict(audience="external")
+    assert "details" not in told and told["settings"]["options"]["predicates"] is None
 
 
 def test_model_attackers_guess_better_than_chance() -> None:

@@ -160,6 +160,7 @@ def test_external_json_holds_no_value_no_record_and_no_small_count(only_fakes: o
         "leaky",
         value=0.05,
         flag=True,
+        evidence={"of": 60},
         sentence="In north 3 people earn 31251.5.",
         details={
             "north": 1,
@@ -171,13 +172,15 @@ def test_external_json_holds_no_value_no_record_and_no_small_count(only_fakes: o
             "fine": 0.4,
         },
     )
-    fake("count", "identity", 2, range=(0, None), unit="records")
+    fake("count", "identity", 2, range=(0, None), unit="records", evidence={"of": 60})
+    fake("unsaid", "identity", 0.4)
     found = gh.assess(original, released, keys=["sex", "region"], target="income")
     text = found.to_json(audience="external")
     content = json.loads(text)
     leaky = content["results"]["leaky"]
-    assert leaky["details"] == {"few": "<5", "by": {"region": 0.5}, "fine": 0.4}
+    assert leaky["details"] == {} and leaky["sentence"] != "In north 3 people earn 31251.5."
     assert leaky["value"] is None and leaky["shown"].startswith("< ")
     assert content["results"]["count"]["value"] is None and content["results"]["count"]["shown"] == "<5"
+    assert content["results"]["unsaid"]["value"] is None and content["results"]["unsaid"]["shown"] == "not told"
     for value in ("north", "south", "female", "middle", "31234.5", "31251.5"):
         assert value not in text

@@ -43,7 +43,6 @@ COMPARED: tuple[Shown, ...] = ("DiSCO", "DCAP")
     caveats=LIMITS,
     group="matching",
     replicates="own",
-    private=("one_way", "two_way", "exclude_levels", "exclude_pairs"),
     tier="full",
     advice=READS_OFF,
 )
@@ -170,6 +169,8 @@ def attribution_all(
         p_value=top.p_value,
         counts=top.counts,
         exposure=top.exposure,
+        of=top.of,
+        of_holdout=top.of_holdout,
         details={
             "worst_target": worst,
             "targets": len(rows),

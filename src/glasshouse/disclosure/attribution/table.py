@@ -64,7 +64,6 @@ class Looked(NamedTuple):
     caveats=LIMITS,
     group="matching",
     replicates="own",
-    private=("one_way", "two_way", "exclude_levels", "exclude_pairs"),
     tier="fast",
     advice=READS_OFF,
 )

@@ -276,6 +276,7 @@ def _result(
         **shown,
         exposure=exposed,
         figures={"chance_p_below": alone if tested is None else None},
+        of=n,
         details={
             "n_copied": hits,
             "n_released_copies": len(np.unique(released[released >= 0])),

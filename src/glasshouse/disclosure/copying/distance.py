@@ -45,7 +45,6 @@ if TYPE_CHECKING:
     caveats=CAVEAT,
     cost="neighbours",
     group="distance",
-    private=("ranges",),
     title="DCR",
     on_map=True,
     advice=TOO_NEAR,
@@ -167,6 +166,7 @@ def dcr(
         difference=share - test.expected,
         difference_interval=(low - test.expected, high - test.expected),
         p_value=tested.p,
+        of=len(near),
         sentence=(
             f"{percent(share)} of release records lie closer to an original than to a holdout record; "
             f"{percent(test.expected)} would if the release favoured nobody: {against(tested.p)}. {CAVEAT}"

@@ -176,6 +176,7 @@ def drisk(
         baseline=holdout,
         holdout=holdout,
         interval=limits,
+        of=len(at_risk),
         details=details,
         difference=None if tested is None else tested.difference,
         difference_interval=None if tested is None else tested.interval,

@@ -148,6 +148,7 @@ def forest_proximity(
         difference=value - test.expected,
         difference_interval=(low - test.expected, high - test.expected),
         p_value=tested.p,
+        of=len(near),
         sentence=(
             f"{percent(value)} of release records are most similar to an original in the eyes of a forest; "
             f"{percent(test.expected)} would be if the release favoured nobody: {against(tested.p)}. {CAVEAT}"

@@ -51,7 +51,6 @@ THRESHOLDS = (0.0, 0.01, 0.02, 0.05, 0.1, 0.15, 0.2, 0.3)
     caveats=CAVEAT,
     cost="neighbours",
     group="distance",
-    private=("ranges",),
     advice=VERY_NEAR,
     riskutility=("Hitting Rate", lambda r: {"value": r.value}),
 )
@@ -175,6 +174,7 @@ def hitting_rate(
         difference=difference,
         p_value=p,
         figures={"surplus": alone},
+        of=len(near),
         sentence=f"{percent(share)} of release records lie within distance {threshold:g} of an original; "
         f"{reference}. {CAVEAT}",
         warnings=notes,

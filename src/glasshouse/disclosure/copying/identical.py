@@ -209,6 +209,7 @@ def identical(
         difference_interval=limits,
         p_value=p,
         counts=Counts(int(copied.sum()), n_original) if tested is None else tested.counts,
+        of=n_released,
         exposure=None if found.holdout is None else _exposed(pair, copied, found.holdout, confidence),
         figures={"surplus": alone},
         sentence=f"{records} ({percent(share, 2)}) {'equals' if n_identical == 1 else 'equal'} an original, {uniques}; "

@@ -143,6 +143,7 @@ def epsilon_identifiability(
         baseline=holdout,
         holdout=holdout,
         interval=wilson(int(closer.sum()), len(closer), confidence),
+        of=len(closer),
         details={
             "epsilon_identifiability": share,
             "close_record_share": float(close.mean()),

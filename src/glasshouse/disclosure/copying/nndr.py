@@ -59,7 +59,6 @@ def _mean_ratio(result: Result) -> float | None:
     caveats=CAVEAT,
     cost="neighbours",
     group="distance",
-    private=("ranges",),
     title="NNDR",
     advice=TOO_NEAR,
     riskutility=(
@@ -189,6 +188,7 @@ def nndr(
         difference=difference,
         p_value=p,
         figures={"surplus": alone},
+        of=len(suspicious),
         sentence=f"{percent(share)} of release records are much nearer to one original than to the next; "
         f"{reference}. {CAVEAT}",
         warnings=notes,

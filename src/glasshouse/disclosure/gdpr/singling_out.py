@@ -33,7 +33,6 @@ LISTED, EXCHANGES = 40, 400
     audited=True,
     cost="cells",
     group="singling_out",
-    private=("predicates",),
     cite=CITE + "; Cohen & Nissim (2020), Towards formalizing the GDPR's notion of singling out, PNAS",
     attacker="the release only",
     caveats="predicates are guessed one released record at a time; success without a leak is common (up "

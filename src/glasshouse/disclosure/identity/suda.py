@@ -131,7 +131,6 @@ def _score(classes: ClassCodes, largest: int, score: str) -> Scores:
     better="lower",
     needs=("keys",),
     table="single",
-    private=("level_contributions",),
     cite=(
         "Elliot, Manning and Ford (2002), a computational algorithm for handling the special uniques problem; "
         "Elliot and Manning (2003), DIS-SUDA"

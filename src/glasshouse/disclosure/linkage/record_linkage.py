@@ -358,6 +358,7 @@ def _result(
         figures["mean_risk"],
         baseline=figures["chance"],
         interval=wilson(float(risk.sum()), n, confidence),
+        of=n,
         details=details,
         sentence=(
             f"An attacker who knows {details['n_columns']} columns finds a person's own released record with "

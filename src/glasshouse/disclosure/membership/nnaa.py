@@ -214,6 +214,7 @@ def nnaa(
         value=loss,
         baseline=0.0,
         interval=(max(-1.0, loss - half), min(1.0, loss + half)),
+        of=smallest,
         details=details,
         **leak(found, confidence, p),
         sentence=(

@@ -279,6 +279,7 @@ def attack_result(
         value=found.auc,
         baseline=0.5,
         interval=found.interval,
+        of=min(len(found.alike.members), len(found.alike.others)),
         details={**figures(found, len(scores), n_others), **details},
         **leak(found, confidence),
         sentence=(

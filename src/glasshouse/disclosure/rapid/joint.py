@@ -86,6 +86,7 @@ def joint(report: Report) -> RapidJointResult:
         interval=wilson(any_share * size, size, report.confidence),
         holdout=held,
         **told,
+        of=n,
         p_chance=p_chance,
         details=details,
         sentence=(

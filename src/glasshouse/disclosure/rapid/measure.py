@@ -50,7 +50,6 @@ PARITY: Mapping[str, Parity] = {
     caveats="one attacker's success, not a bound; depends on keys, model and threshold; read it against chance",
     cost="attackers",
     replicates="own",
-    private=("by_class", "class_shares", "class_cut", "constant_guess"),
     group="prediction",
     title="RAPID",
     on_map=True,

@@ -8,6 +8,7 @@ from typing import cast
 
 from glasshouse.core.errors import InputError, closest, listed
 from glasshouse.core.limits import OPERATORS, STATISTICS, Evidence, Limit, Operator
+from glasshouse.core.outside import LEAST_THRESHOLD
 
 _RULE = (
     "measure",
@@ -164,3 +165,12 @@ def one_of(value: object, known: Sequence[str], where: str) -> str:
     if value not in known:
         raise InputError(f"{where} is {value!r}{closest(str(value), known)}; choose one of {listed(known)}")
     return str(value)
+
+
+def check_min_count(min_count: object, where: str) -> None:
+    """Refuse a threshold under which single people would be counted in an external report."""
+    if not isinstance(min_count, int) or isinstance(min_count, bool) or min_count < LEAST_THRESHOLD:
+        raise InputError(
+            f"{where}: min_count must be a whole number of at least {LEAST_THRESHOLD}; smaller counts in an external "
+            "report would be people"
+        )

@@ -39,13 +39,14 @@ from typing import Any
 from glasshouse.core.errors import InputError, closest, listed
 from glasshouse.core.limits import STATISTICS, Limit
 from glasshouse.core.measure import Measure
+from glasshouse.core.outside import THRESHOLD
 from glasshouse.core.plain import Content
 from glasshouse.core.result import Result
 from glasshouse.core.settings import parse
 from glasshouse.core.words import THREATS
 from glasshouse.judgement.policy.leak import LeakLevels, parse_leak
 from glasshouse.judgement.policy.outcomes import PolicyReport
-from glasshouse.judgement.policy.parsing import check_keys, one_of, parse_limit, parse_population
+from glasshouse.judgement.policy.parsing import check_keys, check_min_count, one_of, parse_limit, parse_population
 
 PRESETS = ("public", "research", "secure")
 FORMAT = 1
@@ -90,7 +91,7 @@ class Policy:
     verdict_rule : {"threats", "riskutility"}
         The rule of this house, or that of riskutility 0.1.0 for comparison.
     min_count : int
-        Counts below it are not told in an external report.
+        Counts below it are not told in an external report; at least 3.
     run : mapping
         Settings of the run: measures, keys, target, seed, weights, cluster, row_paired, missing, exclude.
     source : str
@@ -113,9 +114,12 @@ class Policy:
     require: tuple[str, ...] | None = None
     others: str = "inform"
     verdict_rule: str = "threats"
-    min_count: int = 5
+    min_count: int = THRESHOLD
     run: Mapping[str, Any] = field(default_factory=dict)
     source: str = ""
+
+    def __post_init__(self) -> None:
+        check_min_count(self.min_count, f"policy {self.name}")
 
     @classmethod
     def load(cls, path: str | Path) -> Policy:
@@ -252,9 +256,8 @@ class Policy:
         population = parse_population(content.get("population", {}), f"{where}, [population]")
         if not (rules or population or judges_leak or require):
             raise InputError(f"{where} has no rule, so nothing could be judged; add [leak] or a [[rule]]")
-        min_count = content.get("min_count", 5)
-        if not isinstance(min_count, int) or isinstance(min_count, bool) or min_count < 1:
-            raise InputError(f"{where}: min_count must be a whole number of at least 1")
+        min_count = content.get("min_count", THRESHOLD)
+        check_min_count(min_count, where)
         return cls(
             name=str(content.get("name") or Path(source).stem),
             rules=rules,

@@ -1,22 +1,31 @@
-"""The gate of the risk-utility map: everything a reader may see, as plain data with a versioned schema."""
+"""The gate of the risk-utility map: everything a reader may see, as plain data with a versioned schema.
+
+Outside, figures are those of :mod:`glasshouse.core.outside`: a composite is told on the grid of the fewest people
+behind any of its measures, and the words of the map are said with it.
+"""
 
 from __future__ import annotations
 
+from math import isfinite
 from typing import TYPE_CHECKING
 
 from glasshouse.core.errors import InputError
-from glasshouse.core.plain import Content, plain
-from glasshouse.judgement.content import AUDIENCES, Insider, Reader
-from glasshouse.judgement.redaction import Redactor
-from glasshouse.judgement.rumap.recommendation import recommend
+from glasshouse.core.outside import AUDIENCES, NOTHING, Gate, Told, digits
+from glasshouse.core.plain import Content, number, plain
+from glasshouse.core.told import SAID_INSIDE, figure, tell
+from glasshouse.core.words import NEEDS
+from glasshouse.judgement.outside import gate_of
+from glasshouse.judgement.rumap.recommendation import recommend, written
 from glasshouse.judgement.rumap.words import score_columns, text
 
 if TYPE_CHECKING:
+    from glasshouse.core.result import Result
     from glasshouse.judgement.rumap.map import RUMap
 
 SCHEMA = "glasshouse.map"
-SCHEMA_VERSION = 2
-_RISKS = ("risk", "risk_low", "risk_high")
+SCHEMA_VERSION = 3
+SIDES = ("risk", "utility")
+FINEST = 0.01  # composites are written with two decimals
 
 
 def content(ru: RUMap, audience: str) -> Content:
@@ -27,8 +36,7 @@ def content(ru: RUMap, audience: str) -> Content:
     ru
         The map.
     audience
-        "internal", or "external": reasons that name values of the data and figures that stand for few people are left
-        out.
+        "internal", or "external": figures that no small count follows from, and reasons in our own words.
 
     Returns
     -------
@@ -37,64 +45,190 @@ def content(ru: RUMap, audience: str) -> Content:
     """
     if audience not in AUDIENCES:
         raise InputError(f"audience={audience!r} is not known; it is 'internal' or 'external'")
-    reader: Reader = Redactor(ru.source) if audience == "external" and ru.source is not None else Insider()
-    outside = isinstance(reader, Redactor)
-    columns = score_columns(ru)
-    if outside:
-        # risk to two decimals, and nobody counted: a share times the number of records would be a count of people
-        columns |= {k: [None if v is None else round(v, 2) for v in columns[k]] for k in _RISKS}
-        columns |= {"exposed": [None] * len(ru.releases)}
-    found = recommend(ru)
+    told = _inside(ru) if audience == "internal" else Outside(ru).content()
     shown: Content = plain(
         {
             "schema": SCHEMA,
             "schema_version": SCHEMA_VERSION,
             "audience": audience,
             "verdicts": ru.verdicts,
-            "recommended": found["release"],
-            "recommendation": reader.text(found["reason"]),
-            "releases": [{k: v[i] for k, v in columns.items()} for i in range(len(ru.releases))],
             "pareto": ru.pareto,
             "pareto_all_measures": ru.pareto_all_measures,
             "scale": ru.scale,
             "composite": ru.composite,
             "weights": ru.measure_weights,
-            "measures": {
-                n: {
-                    "side": s,
-                    "figure": ru.kinds.get(n, "value"),
-                    "family": ru.families[n],
-                    "better": ru.better[n],
-                    "anchor": _anchor(ru, n),
-                    **_figures(ru, s, k, n, reader),
-                }
-                for s in ru._sides
-                for k, n in enumerate(ru._sides[s])
-            },
-            "ghosts": ru.ghosts,
-            "alpha": ru.alpha,
-            "omega": ru.omega,
-            "left_out": {name: reader.text(why) for name, why in ru.left_out.items()},
             "copy_alarms": ru.alarms,
-            "text": [line for line in text(ru, audience=audience).splitlines() if reader.may_hold(line)],
+            **told,
         }
     )
     return shown
 
 
-def _figures(ru: RUMap, side: str, k: int, name: str, reader: Reader) -> Content:
-    """The figures of one measure by release, without those that stand for few people."""
-    told = [
-        result is None
-        or (reader.value(result)[1] is None and (ru.kinds.get(name) != "leak" or reader.tells_leak(result)))
-        for result in (ru.results.get(release, {}).get(name) for release in ru.releases)
-    ]
+def _rows(columns: Content, n: int) -> list[Content]:
+    return [{k: v[i] for k, v in columns.items()} for i in range(n)]
+
+
+def _declared(ru: RUMap, side: str, name: str) -> Content:
     return {
-        key: [value if ok else None for value, ok in zip(table[side][:, k], told, strict=True)]
-        for key, table in (("raw", ru._raw), ("scaled", ru._scaled))
+        "side": side,
+        "figure": ru.kinds.get(name, "value"),
+        "family": ru.families[name],
+        "better": ru.better[name],
+    }
+
+
+def _inside(ru: RUMap) -> Content:
+    found = recommend(ru)
+    untold = {f"{side}_shown": [None] * len(ru.releases) for side in SIDES}
+    return {
+        "recommended": found["release"],
+        "recommendation": found["reason"],
+        "releases": _rows({**score_columns(ru), **untold}, len(ru.releases)),
+        "measures": {
+            n: {
+                **_declared(ru, s, n),
+                "anchor": _anchor(ru, n),
+                "raw": list(ru._raw[s][:, k]),
+                "scaled": list(ru._scaled[s][:, k]),
+            }
+            for s in ru._sides
+            for k, n in enumerate(ru._sides[s])
+        },
+        "ghosts": ru.ghosts,
+        "alpha": ru.alpha,
+        "omega": ru.omega,
+        "left_out": dict(ru.left_out),
+        "text": text(ru).splitlines(),
     }
 
 
 def _anchor(ru: RUMap, name: str) -> Content | None:
     anchor = ru.anchors.get(name)
     return None if anchor is None else {"zero": anchor.zero, "one": anchor.one, "source": anchor.source}
+
+
+class Outside:
+    """A map as it is told outside."""
+
+    def __init__(self, ru: RUMap) -> None:
+        self.ru = ru
+        self.gate = next((gate_of(found.policy) for found in ru.assessments.values()), Gate())
+        self.people = {side: [self._behind(side, release) for release in ru.releases] for side in SIDES}
+        self.told = {
+            side: [self._told(side, float(v), n) for v, n in zip(ru._composites[side], self.people[side], strict=True)]
+            for side in SIDES
+        }
+
+    def content(self) -> Content:
+        """What differs from the content inside."""
+        ru = self.ru
+        found = recommend(ru, write=self.write)
+        reasons = {name: self._why(name) for name in ru.left_out}
+        said = text(ru, write=self.write, left_out=reasons, tells_leak=False)
+        return {
+            "recommended": found["release"],
+            "recommendation": found["reason"],
+            "releases": _rows(self._columns(), len(ru.releases)),
+            "measures": {n: self._measure(s, n) for s in ru._sides for n in ru._sides[s]},
+            "ghosts": self._ghosts(),
+            "alpha": {side: None if a is None else digits(a) for side, a in ru.alpha.items()},
+            "omega": {side: None if a is None else digits(a) for side, a in ru.omega.items()},
+            "left_out": reasons,
+            "text": said.splitlines(),
+        }
+
+    def write(self, ru: RUMap, side: str, i: int) -> str:
+        """Risk or utility of a release as text."""
+        return "–" if written(ru, side, i) == "–" else self.told[side][i].text(number)
+
+    def _result(self, release: str, name: str) -> Result | None:
+        return self.ru.results.get(release, {}).get(name)
+
+    def _behind(self, side: str, release: str) -> float | None:
+        """The fewest people behind any measure of a side; None as soon as one does not say.
+
+        A measure that is alone on its side is spread from one end of its scale to the other, and one person moves it
+        the further the shorter the scale is. Among several, what the others are is not told any finer.
+        """
+        names = list(self.ru._sides[side])
+        found = [self._result(release, name) for name in names]
+        numbers = [n for r in found if r is not None for n in (r.of, *([] if r.of_holdout is None else [r.of_holdout]))]
+        known = [n for n in numbers if n is not None]
+        if not known or len(known) < len(numbers):
+            return None
+        least = min(*known, self.gate.threshold / FINEST)
+        zero, one = _ends(self.ru.anchors.get(names[0]))
+        if len(names) > 1 or zero is None or one is None:
+            return least
+        return min(least, min(known) * abs(one - zero))
+
+    def _told(self, side: str, value: float, n: float | None) -> Told:
+        found = (self._result(release, name) for release in self.ru.releases for name in self.ru._sides[side])
+        linear = all(r.measure is not None and r.measure.linear for r in found if r is not None)
+        return self.gate.bounded(value, n, write=number, linear=linear) if isfinite(value) else NOTHING
+
+    def _columns(self) -> Content:
+        ru, n = self.ru, len(self.ru.releases)
+        columns = score_columns(ru)
+        for side in SIDES:
+            told = self.told[side]
+            low, high = columns[f"{side}_low"], columns[f"{side}_high"]
+            ends = [self.gate.interval(t.value, (low[i], high[i]), 0.0, 1.0) for i, t in enumerate(told)]
+            columns |= {
+                side: [t.near for t in told],
+                f"{side}_low": [None if e is None else e[0] for e in ends],
+                f"{side}_high": [None if e is None else e[1] for e in ends],
+                f"{side}_shown": [None if columns[side][i] is None else t.shown for i, t in enumerate(told)],
+            }
+        # a share times the number of records would be a count of people
+        return {**columns, "exposed": [None] * n}
+
+    def _measure(self, side: str, name: str) -> Content:
+        """The told figures of one measure by release, placed on a scale whose ends are told in the same way."""
+        kind = self.ru.kinds.get(name, "value")
+        results = [self._result(release, name) for release in self.ru.releases]
+        raw = [None if r is None else self._figure(r, kind) for r in results]
+        known = next((r for r in results if r is not None and r.of is not None), None)
+        anchor = self.ru.anchors.get(name)
+        ends = [None if anchor is None else self._end(known, kind, end) for end in _ends(anchor)]
+        return {
+            **_declared(self.ru, side, name),
+            "anchor": None if anchor is None else {"zero": ends[0], "one": ends[1], "source": anchor.source},
+            "raw": raw,
+            "scaled": [_placed(value, ends[0], ends[1]) for value in raw],
+        }
+
+    def _figure(self, result: Result, kind: str) -> float | None:
+        told = tell(result, self.gate)
+        if kind != "leak":
+            return told.value.value
+        return told.difference if told.exposure is None else told.exposure.share
+
+    def _end(self, result: Result | None, kind: str, value: float | None) -> float | None:
+        if result is None or value is None:
+            return None
+        n = min(n for n in (result.of, result.of_holdout) if n is not None)
+        return self.gate.gap(value, n) if kind == "leak" else figure(result, value, n, self.gate).near
+
+    def _ghosts(self) -> dict[str, dict[str, float | None]]:
+        told = {
+            ghost: {side: self._told(side, value, self.people[side][0]).near for side, value in at.items()}
+            for ghost, at in self.ru.ghosts.items()
+        }
+        return {ghost: at for ghost, at in told.items() if None not in at.values()}
+
+    def _why(self, name: str) -> str:
+        """Why a measure is left out: the input that was missing, or that the internal report says it."""
+        found = (self._result(release, name) for release in self.ru.releases)
+        need = next((r.needs for r in found if r is not None and r.needs in NEEDS), None)
+        return f"says nothing on these data; {SAID_INSIDE}" if need is None else NEEDS[need]
+
+
+def _ends(anchor: object) -> tuple[float | None, float | None]:
+    return getattr(anchor, "zero", None), getattr(anchor, "one", None)
+
+
+def _placed(value: float | None, zero: float | None, one: float | None) -> float | None:
+    if value is None or zero is None or one is None or one == zero:
+        return None
+    return round(min(max((value - zero) / (one - zero), 0.0), 1.0), 2)

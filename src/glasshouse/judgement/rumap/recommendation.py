@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -71,11 +71,22 @@ def barred(ru: RUMap) -> dict[str, str]:
     return made
 
 
-def recommend(ru: RUMap, min_utility: float = MIN_UTILITY, max_risk: float | None = None) -> Content:
+def written(ru: RUMap, side: str, i: int) -> str:
+    """Risk or utility of a release as text."""
+    value = float(ru._composites[side][i])
+    return f"{value:.2f}" if np.isfinite(value) else "–"
+
+
+def recommend(
+    ru: RUMap,
+    min_utility: float = MIN_UTILITY,
+    max_risk: float | None = None,
+    write: Callable[[RUMap, str, int], str] = written,
+) -> Content:
     """The release to take and the reason; ``release`` is None when there is none.
 
     The mildest verdict first, then the lowest risk; among releases whose risk cannot be told from that, the most
-    useful one.
+    useful one. ``write`` says how a figure is told.
     """
     risk, utility = ru._composites["risk"], ru._composites["utility"]
     wanted = f"utility of at least {min_utility:g}" + ("" if max_risk is None else f" and risk of at most {max_risk:g}")
@@ -98,14 +109,14 @@ def recommend(ru: RUMap, min_utility: float = MIN_UTILITY, max_risk: float | Non
         only = "is" if len(open_) == 1 else "has the mildest verdict among those"
         reason = f"{name} {only}{' the only release' if len(open_) == 1 else ''} with a {wanted}{verdicts}"
     elif len(alike) == 1:
-        reason = (
-            f"{name} has the lowest risk ({risk[best]:.2f}) among the {len(pool)} releases with a {wanted}{verdicts}"
-        )
+        at = write(ru, "risk", best)
+        reason = f"{name} has the lowest risk ({at}) among the {len(pool)} releases with a {wanted}{verdicts}"
     else:
         others = spoken(ru.releases[i] for i in sorted(alike))
+        at = write(ru, "utility", best)
         reason = (
-            f"{name} has the highest utility ({utility[best]:.2f}) among {others}, whose risks cannot be told apart: "
-            "the differences are within noise"
+            f"{name} has the highest utility ({at}) among {others}, whose risks cannot be told apart: the differences "
+            "are within noise"
         )
     return {"release": name, "reason": reason + _reservation(ru, name)}
 

@@ -4,7 +4,7 @@ not measured.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,7 +15,7 @@ from glasshouse.core.words import spoken
 from glasshouse.judgement.rumap import consistency as rumap_consistency
 from glasshouse.judgement.rumap import order as rumap_order
 from glasshouse.judgement.rumap.figures import Kind, figure
-from glasshouse.judgement.rumap.recommendation import MIN_UTILITY, exposed, recommend, threats_with
+from glasshouse.judgement.rumap.recommendation import MIN_UTILITY, exposed, recommend, threats_with, written
 
 if TYPE_CHECKING:
     from glasshouse.core.result import Result
@@ -87,9 +87,17 @@ def standing(ru: RUMap, release: str) -> str:
     return assessment.verdict.upper() + (f" ({named})" if named else "")
 
 
-def text(ru: RUMap, min_utility: float = MIN_UTILITY, max_risk: float | None = None, audience: str = "internal") -> str:
-    """The map in lines; outside, without figures that stand for few people."""
-    lines = [_recommended(ru, min_utility, max_risk)]
+def text(
+    ru: RUMap,
+    min_utility: float = MIN_UTILITY,
+    max_risk: float | None = None,
+    write: Callable[[RUMap, str, int], str] = written,
+    left_out: Mapping[str, str] | None = None,
+    tells_leak: bool = True,
+) -> str:
+    """The map in lines; ``write``, ``left_out`` and ``tells_leak`` are what the reader may know of a figure, of the
+    reasons why measures are left out, and of the people exposed."""
+    lines = [_recommended(ru, min_utility, max_risk, write)]
     together = _unseparated(ru)
     if together:
         lines.append(together)
@@ -97,9 +105,9 @@ def text(ru: RUMap, min_utility: float = MIN_UTILITY, max_risk: float | None = N
         f"On the front: {', '.join(ru.pareto) or 'none'}. No other release has both less risk and more utility "
         "than these." + (" A place on the front is no verdict." if ru.assessments else "")
     )
-    lines += [_release(ru, i, audience) for i in range(len(ru.releases))]
+    lines += [_release(ru, i, write, tells_leak) for i in range(len(ru.releases))]
     if ru.left_out:
-        lines.append(f"Left out: {_left_out(ru.left_out)}.")
+        lines.append(f"Left out: {_left_out(ru.left_out if left_out is None else left_out)}.")
     lines.append(f"Weights: {_weights(ru)}. Scale: {_scale(ru)}.")
     if len(ru.releases) < rumap_consistency.FEWEST:
         lines.append(
@@ -108,7 +116,7 @@ def text(ru: RUMap, min_utility: float = MIN_UTILITY, max_risk: float | None = N
         )
     else:
         alpha, omega = ru.alpha, ru.omega
-        lines.append("; ".join(f"{s}: alpha {number(alpha[s], 3)}, omega {number(omega[s], 3)}" for s in alpha) + ".")
+        lines.append("; ".join(f"{s}: alpha {number(alpha[s], 2)}, omega {number(omega[s], 2)}" for s in alpha) + ".")
     return "\n".join(lines)
 
 
@@ -120,8 +128,8 @@ def _left_out(reasons: Mapping[str, str]) -> str:
     return "; ".join(f"{spoken(names)} ({why})" for why, names in by_reason.items())
 
 
-def _recommended(ru: RUMap, min_utility: float, max_risk: float | None) -> str:
-    found = recommend(ru, min_utility, max_risk)
+def _recommended(ru: RUMap, min_utility: float, max_risk: float | None, write: Callable[[RUMap, str, int], str]) -> str:
+    found = recommend(ru, min_utility, max_risk, write)
     head = "No recommendation" if found["release"] is None else f"Recommended: {found['release']}"
     return f"{head}: {found['reason']}." if found["release"] is None else f"{head}. {found['reason']}."
 
@@ -137,12 +145,11 @@ def _unseparated(ru: RUMap) -> str:
     )
 
 
-def _release(ru: RUMap, i: int, audience: str) -> str:
+def _release(ru: RUMap, i: int, write: Callable[[RUMap, str, int], str], tells_leak: bool) -> str:
     name = ru.releases[i]
-    risk, utility = (_known(ru._composites[s][i]) for s in ("risk", "utility"))
-    figures = ", ".join(f"{s} {'–' if v is None else f'{v:.2f}'}" for s, v in (("risk", risk), ("utility", utility)))
+    figures = ", ".join(f"{side} {write(ru, side, i)}" for side in ("risk", "utility"))
     remarks = [part for part in (standing(ru, name), figures) if part]
-    leak = exposed(ru.assessments[name]) if name in ru.assessments and audience == "internal" else None
+    leak = exposed(ru.assessments[name]) if name in ru.assessments and tells_leak else None
     if leak is not None:
         about = max(round(leak.of_thousand), 1)
         remarks.append(f"about {about:,} of 1,000 members exposed beyond strangers ({leak.threat})")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from glasshouse.core.advice import BY_THREAT
@@ -35,22 +35,27 @@ class Recommendation:
 
 
 def recommend(
-    pair: Pair, judged: Sequence[Judged], drivers: Drivers | None, population: Mapping[str, str] | None = None
+    pair: Pair,
+    judged: Sequence[Judged],
+    drivers: Drivers | None,
+    population: Mapping[str, str] | None = None,
+    figures: Callable[[Judged], Mapping[str, str]] | None = None,
 ) -> tuple[Recommendation, ...]:
     """One recommendation per kind of finding, in the order of the evidence: what decides alone, copies, then the
     smallest p value. Measures that say the same thing say it once. ``population`` has the status of the measures for
-    which the policy limits what anybody can infer about anybody."""
+    which the policy limits what anybody can infer about anybody; ``figures`` writes the figures of a result."""
     names = _names(pair, drivers)
+    written = figures or _figures
     found = [j for j in judged if j.status in ("warn", "fail") and j.decides and _speaks(j)]
     found.sort(key=lambda j: (_first(j), -SEVERITY[j.status], 1.0 if j.test is None else j.test.p, j.name))
     said: dict[str, Recommendation] = {}
     for j in found:
         template = j.measure.advice or BY_THREAT.get(j.measure.threat or "", "")
         if template and template not in said:
-            said[template] = Recommendation(j.name, j.status, template.format_map({**names, **_figures(j)}))
+            said[template] = Recommendation(j.name, j.status, template.format_map({**names, **written(j)}))
     limits = {name: status for name, status in (population or {}).items() if status in ("warn", "fail")}
     for j in (j for j in judged if j.name in limits and j.measure.advice):
-        text = j.measure.advice.format_map({**names, **_figures(j)})
+        text = j.measure.advice.format_map({**names, **written(j)})
         said.setdefault(j.measure.advice, Recommendation(j.name, limits[j.name], text))
     lacking = {j.missing for j in judged if j.status == "not_assessed" and j.decides}
     if pair.row_paired:

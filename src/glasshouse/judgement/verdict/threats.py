@@ -146,17 +146,14 @@ def _threat(
     limited = [j for j in members if (j.role == "decides" or j.ruled) and j.status in ("pass", "warn", "fail")]
     open_ = [j for j in members if j.decides and j.status in ("not_assessed", "failed")]
     missing = _reasons(open_)
-    blind = None if leak is None else _too_little(leak, policy)
+    blind = None if leak is None else too_little(leak, policy)
     statuses = [j.status for j in limited] + ([] if leak is None or blind else [leak.status])
     seen = [s for s in statuses if s in ("warn", "fail")]
     base = Threat(name, "not_assessed", None, "", (), (), missing, required, leak)
     if untestable is not None and not seen:
         return _open(base, f"Not assessed: {untestable}.", (untestable, *missing))
-    if blind and "fail" not in statuses:
-        likely = (
-            " What there is makes a leak likely all the same." if leak is not None and leak.status == "warn" else ""
-        )
-        return _open(base, f"Not enough data: {blind}.{likely}", (blind, *missing))
+    if leak is not None and blind and "fail" not in statuses:
+        return _open(base, blind_sentence(blind, leak), (blind, *missing))
     if not statuses:
         return _open(base, _not_assessed(members, open_), missing)
     status = max(statuses, key=SEVERITY.__getitem__)
@@ -183,6 +180,12 @@ def _threat(
         leak,
         decided if status != "pass" else (),
     )
+
+
+def blind_sentence(blind: str, leak: ThreatLeak) -> str:
+    """A threat that the tests see too little of, in words; a warning is not lost behind that."""
+    likely = " What there is makes a leak likely all the same." if leak.status == "warn" else ""
+    return f"Not enough data: {blind}.{likely}"
 
 
 def limit_sentence(j: Judged, tells_figure: bool = True) -> str:
@@ -213,7 +216,7 @@ def _open(threat: Threat, sentence: str, missing: tuple[str, ...]) -> Threat:
     return Threat(threat.name, "not_assessed", None, sentence, (), (), missing, threat.required, threat.leak)
 
 
-def _too_little(leak: ThreatLeak, policy: Policy) -> str | None:
+def too_little(leak: ThreatLeak, policy: Policy) -> str | None:
     """Why seeing nothing means nothing here: the tests could not have seen a leak, or not one the policy asks about."""
     if leak.status == "fail":
         return None

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, TypedDict
 
-import numpy as np
-
 from glasshouse.core.charts import chart
+from glasshouse.core.plain import Content
 from glasshouse.show.charts.labels import place
 from glasshouse.show.charts.utility import Drawing, data
 
@@ -57,17 +56,17 @@ def scatter(
     min_utility: float | None = None,
     width: int = WIDTH,
     height: int = HEIGHT,
-    digits: int | None = None,
+    shown: Content | None = None,
 ) -> Drawing:
     """Composites with intervals, each with its verdict, the front, the ghosts, and the region a custodian would
-    accept."""
+    accept; at the places of ``shown``, the content of a reader, where one is given."""
     import altair as alt
 
     span = alt.Scale(domain=[LOW, HIGH], nice=False)
     ticks = alt.Axis(values=[0, 0.2, 0.4, 0.6, 0.8, 1], format=".1f")
     x = alt.X("utility:Q", title=_axis(ru, "utility"), scale=span, axis=ticks)
     y = alt.Y("risk:Q", title=_axis(ru, "risk"), scale=span, axis=ticks)
-    points = _points(ru, width, height, digits)
+    points = _points(ru, width, height, shown or ru.content())
     rows = [p for p in points if p["mark"]]
     layers: list[alt.Chart] = []
     if max_risk is not None or min_utility is not None:
@@ -148,18 +147,15 @@ def _names(points: list[Point], span: alt.Scale) -> list[alt.Chart]:
     return made
 
 
-def _points(ru: RUMap, width: float, height: float, digits: int | None = None) -> list[Point]:
-    """The releases and ghosts that have a place on the map, with the places of their names; risk to so many digits."""
+def _points(ru: RUMap, width: float, height: float, shown: Content) -> list[Point]:
+    """The releases and ghosts that have a place on the map, with the places of their names."""
     rows: list[Point] = []
-    for i, name in enumerate(ru.releases):
-        risk, utility = (float(ru._composites[side][i]) for side in ("risk", "utility"))
-        if np.isfinite(risk) and np.isfinite(utility):
-            ends = {k: float(v[i]) for k, v in ru._intervals.items()}
-            if digits is not None:
-                risk = round(risk, digits)
-                ends = {k: round(v, digits) if k.startswith("risk") else v for k, v in ends.items()}
+    for i, row in enumerate(shown["releases"]):
+        name, risk, utility = row["release"], row["risk"], row["utility"]
+        if risk is not None and utility is not None:
+            ends = {k: row[k] for k in ("risk_low", "risk_high", "utility_low", "utility_high") if row[k] is not None}
             rows.append(_point(name, _label(ru, name), risk, utility, ends, _mark(ru, i), bool(ru.front[i])))
-    for ghost, at in ru.ghosts.items():
+    for ghost, at in shown["ghosts"].items():
         # a bootstrap stands for utility only: its records are real ones, so its risk would mislead
         if ghost in SPOKEN_GHOST:
             spoken = SPOKEN_GHOST[ghost]

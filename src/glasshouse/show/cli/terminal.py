@@ -219,8 +219,9 @@ def _fact(shown: dict[str, Any]) -> str:
 
     parts = [shown["shown"] or said(shown["value"]) or "–"]
     for label, key in (("without the release", "baseline"), ("people never in the data", "holdout")):
-        if shown[key] is not None:
-            parts.append(f"{label} {said(shown[key])}")
+        told = shown[f"{key}_shown"] or said(shown[key])
+        if told is not None:
+            parts.append(f"{label} {told}")
     return f"{shown['name']}  {', '.join(parts)}"
 
 

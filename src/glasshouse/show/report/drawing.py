@@ -42,8 +42,8 @@ def pictures(content: Content, results: Mapping[str, Result]) -> dict[str, str]:
 
 def map_of(ru_map: RUMap, audience: str = "internal") -> Content:
     """The risk-utility map as a picture, the figures behind it, and what can be said about their order."""
-    svg, problem = safely(lambda: svg_of(ru_map.plot("map", digits=None if audience == "internal" else 2)))
     content = ru_map.content(audience)
+    svg, problem = safely(lambda: svg_of(ru_map.plot("map", shown=content)))
     return {
         "svg": None if svg is None else _markup(svg),
         "problem": problem,
@@ -82,6 +82,8 @@ def _exposed(row: Content) -> str:
 
 def _with_interval(row: Content, name: str) -> str:
     value, low, high = row.get(name), row.get(f"{name}_low"), row.get(f"{name}_high")
+    if row[f"{name}_shown"] is not None:
+        return str(row[f"{name}_shown"])
     if value is None:
         return "–"
     return f"{value:.2f}" + (f" ({low:.2f} to {high:.2f})" if low is not None and high is not None else "")

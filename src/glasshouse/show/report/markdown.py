@@ -65,7 +65,10 @@ def _decided(threat: Content) -> str:
 
 def _run(content: Content) -> list[str]:
     tables = [
-        f"- {t['table']}: {t['records']:,} records, fingerprint `{t['fingerprint']}`" for t in content["data"]["tables"]
+        f"- {t['table']}: {t['records']:,} records, fingerprint `{t['fingerprint']}`"
+        if t["fingerprint"]
+        else f"- {t['table']}: about {t['records']:,} records"
+        for t in content["data"]["tables"]
     ]
     versions = ", ".join(f"{k} {v}" for k, v in content["run"]["versions"].items())
     fence = "```" if "```" not in content["run"]["call"] else "~~~~"

@@ -21,8 +21,8 @@ def people(content: Content, views: dict[str, MeasureView]) -> Content | None:
         flagged = found["flagged"]
         shown |= {
             "measure": views[found["measure"]],
-            "count": flagged if isinstance(flagged, str) else f"{flagged:,}",
-            "of": f"{found['of']:,}",
+            "count": found["shown"] if flagged is None else f"{flagged:,}",
+            "of": f"{found['of']:,}" if flagged is not None else f"about {found['of']:,}",
             "beyond": _beyond(found["beyond"]),
             "strangers": None if found["strangers"] is None else percent(found["strangers"]),
         }
@@ -31,7 +31,7 @@ def people(content: Content, views: dict[str, MeasureView]) -> Content | None:
         groups.sort(key=lambda g: (-g["value"], g["column"], str(g["level"])))
         shown["groups"] = [_group(g) for g in groups[:MOST_GROUPS]]
         shown["more"] = max(len(groups) - MOST_GROUPS, 0)
-        if isinstance(flagged, int) and found.get("known"):
+        if flagged is not None and found.get("known"):
             overall = flagged / found["known"]
             shown["overall"] = {"at": at(overall), "text": percent(overall)}
     if drivers is not None:
@@ -109,13 +109,14 @@ def _columns(chosen: list[MeasureView]) -> list[Content]:
             if reading["lost"]:
                 row["lost"].append(view.title)
             row["ratio"] = max(row["ratio"], reading["of_tolerable"] or 0.0)
+            row["told"] = row.get("told", False) or reading["of_tolerable"] is not None
     found = sorted(rows.values(), key=lambda r: (-len(r["lost"]), -r["ratio"], r["name"]))
     widest = max(max((r["ratio"] for r in found), default=1.0), 1.5)
     for r in found:
         r |= {
             "name": clip(r["name"], 60),
             "width": round(100 * min(r["ratio"] / widest, 1), 1),
-            "text": number(r["ratio"], 2),
+            "text": f"{number(r['ratio'], 2)} × noise" if r["told"] else "within noise" if not r["lost"] else "lost",
             "line": round(100 / widest, 1),
         }
     return found

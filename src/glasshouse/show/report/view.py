@@ -6,7 +6,6 @@ Views read the content that passed the gate and nothing else.
 from __future__ import annotations
 
 from glasshouse.core.plain import Content, number, percent
-from glasshouse.core.plain import p_value as spoken_p
 from glasshouse.core.words import SEVERITY, SIMILARITY
 from glasshouse.judgement.figures import figure
 
@@ -64,7 +63,8 @@ class MeasureView:
         self.word = self._word()
         self.hidden = shown["shown"] is not None
         self.value = shown["shown"] if self.hidden else self._figure(shown["value"]) or "–"
-        self.baseline, self.holdout = self._figure(shown["baseline"]), self._figure(shown["holdout"])
+        self.baseline = shown["baseline_shown"] or self._figure(shown["baseline"])
+        self.holdout = shown["holdout_shown"] or self._figure(shown["holdout"])
         self.baseline_word = BASELINE_WORDS.get(str(self.threat), "expected")
         self.excess = self._figure(shown["excess"])
         interval = shown["interval"]
@@ -162,7 +162,7 @@ class ThreatView:
         self.worst = views[shown["worst"]] if shown["worst"] else None
         self.sentence = clip(str(shown["sentence"]).removesuffix(f" {SIMILARITY}"))
         self.limit, self.comparison = clip(shown["limit"]), clip(shown["comparison"])
-        self.p_value = None if shown["p_value"] is None else spoken_p(shown["p_value"])
+        self.p_value = shown["p_shown"]
         self.effect, self.span = _of_thousand(shown["effect"]), _span(shown["interval"])
         self.detects = None if shown["detection_limit"] is None else percent(shown["detection_limit"])
         self.others = [views[n].title for n in shown["findings"] if n != shown["worst"]]

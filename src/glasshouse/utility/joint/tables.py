@@ -32,7 +32,6 @@ MODERATE, POOR = 3.0, 10.0  # S_pMSE above which a table is called so
     better="lower",
     range=(0, None),
     unit="S_pMSE",
-    private=("worst_cells",),
     group="joint",
     cite="Raab, Nowok & Dibben (2021), Assessing, visualizing and improving the utility of synthetic data; Voas & "
     "Williamson (2001)",

@@ -27,6 +27,7 @@ WORST_PATTERNS = 10
     caveats="says that values are missing alike, not that they are missing for the same people",
     tier="fast",
     on_map=True,
+    linear=True,
 )
 def missingness(pair: Pair, *, columns: Columns = None, replicates: int = 200, random_state: RandomState = 0) -> Result:
     """Do the same columns have missing values, as often and in the same combinations?
@@ -129,7 +130,7 @@ def missingness(pair: Pair, *, columns: Columns = None, replicates: int = 200, r
         details=details,
         sentence=f"Missing-value patterns differ for {percent(value, 2)} of the records",
     )
-    return with_columns(result, table)
+    return with_columns(result, table)._copy(of=float(min(n, m)))  # a missing value counts here like any other
 
 
 def _patterns(

@@ -143,7 +143,8 @@ def tail_fidelity(
         sentence=f"Tail quantiles are {small(mean)} IQRs apart on average (fidelity {number(float(np.exp(-mean)), 3)})",
         plot_data={"tails": curves},
     )
-    return with_columns(result, table)
+    tail = (1 - percentile / 100) * min(min(c.n_x, c.n_y) for c in made)
+    return with_columns(result, table)._copy(of=tail)
 
 
 def _ends(own: Band | None, value: float) -> dict[str, object]:
@@ -193,6 +194,7 @@ def _hill(column: Counted, counts: np.ndarray, percentile: float) -> float | Non
     cite="Tukey (1977); fences of the original for both tables",
     caveats="counts outlying values, not which records they belong to",
     tier="fast",
+    linear=True,
 )
 def outliers(
     pair: Pair,

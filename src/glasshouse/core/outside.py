@@ -1,0 +1,235 @@
+"""How a figure is shown outside the house: each kind of figure knows its own form, and nothing else leaves.
+
+One grid per figure. Its step is the smallest of 1, 2, 5 times a power of ten that is at least t / n and at least half a
+percent, where n is the number of people behind the figure and t the threshold of the policy. A figure within one step
+of an end of its range is told as a bound, so that nobody, one person and t - 1 people look alike, and so do everybody
+and all but a few: whatever is divided or subtracted, no count below t comes out, however many figures there are.
+A utility figure that a few people can move further than their share has steps of at least the root of t / n. Figures
+without a range are told with one or two significant digits, counts in multiples of t, p values as the level they lie
+below. With fewer than 2 t people, or where nobody knows how many there are, nothing is told.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from math import copysign, floor, isfinite, log10, sqrt
+from typing import TYPE_CHECKING, Any
+
+from glasshouse.core.errors import InputError
+from glasshouse.core.plain import P_BOUNDS, p_below, p_bound, percent
+
+if TYPE_CHECKING:
+    from glasshouse.core.measure import Measure
+
+AUDIENCES = ("internal", "external")
+THRESHOLD = 5  # counts below it are not told, where no policy says otherwise
+LEAST_THRESHOLD = 3  # with 2, "<2" would be one person
+FINEST = 0.005
+UNTOLD = "not told"
+WITHHELD = "given, not shown"
+_FUZZ = 1e-9  # 3 * 0.02 is a little more than 0.06
+
+
+def check_audience(audience: str) -> None:
+    """Refuse an audience that does not exist."""
+    if audience not in AUDIENCES:
+        raise InputError(f"audience={audience!r} is not known; it is 'internal' or 'external'")
+
+
+@dataclass(frozen=True)
+class Told:
+    """A figure as it is told.
+
+    Parameters
+    ----------
+    value
+        The number, rounded; None where only a bound is told, or nothing.
+    shown
+        What is written in its place; None where the number itself is.
+    near
+        The number other figures may be made of: the rounded one, or the end of the range a bound speaks of. None where
+        nothing is told.
+    """
+
+    value: float | int | None = None
+    shown: str | None = UNTOLD
+    near: float | None = None
+
+    def text(self, write: Callable[[float], str]) -> str:
+        """The figure as a reader sees it."""
+        return self.shown if self.shown is not None else "–" if self.value is None else write(float(self.value))
+
+
+NOTHING = Told()
+
+
+def _decades(value: float) -> list[float]:
+    power = floor(log10(value))
+    return [float(f"{lead}e{power + more}") for more in (0, 1) for lead in (1, 2, 5)]
+
+
+def raised(value: float) -> float:
+    """The smallest of 1, 2, 5 times a power of ten that is not below ``value``; 0 for 0."""
+    return 0.0 if value <= 0 else next(step for step in _decades(value) if step >= value * (1 - _FUZZ))
+
+
+def lowered(value: float) -> float:
+    """The largest of 1, 2, 5 times a power of ten that is not above ``value``; 0 for 0."""
+    return 0.0 if value <= 0 else [step for step in _decades(value) if step <= value * (1 + _FUZZ)][-1]
+
+
+def nearest(value: float) -> float:
+    """The nearest of 1, 2, 5 times a power of ten, by ratio."""
+    below, above = lowered(abs(value)), raised(abs(value))
+    return 0.0 if value == 0 else copysign(below if value**2 < below * above else above, value)
+
+
+def digits(value: float, significant: int = 2) -> float:
+    """A number with a few significant digits."""
+    return float(f"{value:.{significant}g}")
+
+
+def size(count: float) -> int:
+    """The number of records of a confidential table: two significant digits."""
+    return int(digits(count))
+
+
+@dataclass(frozen=True)
+class Gate:
+    """What may leave under one policy.
+
+    Parameters
+    ----------
+    threshold
+        Counts below it are not told.
+    levels
+        Levels of p values that the policy decides by; which side of them a p value lies on follows from the verdict.
+    """
+
+    threshold: int = THRESHOLD
+    levels: tuple[float, ...] = ()
+
+    # -- figures of people ---------------------------------------------------------------------------------------------
+
+    def step(self, n: float | None, linear: bool = True) -> float | None:
+        """The step of the grid for a figure with ``n`` people behind it; None where nothing may be told.
+
+        A figure that is not linear in the people (a distance of square roots, an interval that shrinks with the root of
+        n) moves by up to the root of k / n with k of them, and so has a wider grid.
+        """
+        if n is None or not isfinite(n) or n < 2 * self.threshold:
+            return None
+        part = self.threshold / n
+        return raised(max(part if linear else sqrt(part), FINEST))
+
+    def bounded(
+        self,
+        value: float | None,
+        n: float | None,
+        low: float = 0.0,
+        high: float = 1.0,
+        write: Callable[[float], str] = percent,
+        linear: bool = True,
+    ) -> Told:
+        """A share, or another figure between two known ends, with ``n`` people behind it."""
+        step = self.step(n, linear)
+        if value is None or step is None or 2 * step >= high - low:
+            return NOTHING
+        if value < low + step * (1 - _FUZZ):
+            return Told(None, f"< {write(digits(low + step, 6))}", low)
+        if value > high - step * (1 - _FUZZ):
+            return Told(None, f"> {write(digits(high - step, 6))}", high)
+        rounded = digits(low + step * round((value - low) / step), 6)
+        return Told(rounded, None, rounded)
+
+    def count(self, count: float | None) -> Told:
+        """A number of people or records: multiples of the threshold, and "<5" below it."""
+        if count is None:
+            return NOTHING
+        if count < self.threshold:
+            return Told(None, f"<{self.threshold}", 0.0)
+        rounded = self.threshold * round(count / self.threshold)
+        return Told(rounded, f"about {rounded:,}", float(rounded))
+
+    def unbounded(self, value: float | None, n: float | None, linear: bool = True) -> Told:
+        """A ratio, a distance, bits: two significant digits, or the nearest of 1, 2, 5 times a power of ten for a
+        figure that a few people can move far."""
+        if value is None or self.step(n) is None:
+            return NOTHING
+        rounded = digits(value) if linear else nearest(value)
+        return Told(rounded, None, rounded)
+
+    def gap(self, difference: float, n: float | None) -> float | None:
+        """A difference of two shares that are not told themselves, cut to the grid towards 0."""
+        step = self.step(n)
+        return None if step is None else digits(step * int(difference / step * (1 + _FUZZ)), 6)
+
+    # -- figures beside them -------------------------------------------------------------------------------------------
+
+    def interval(
+        self,
+        told: float | None,
+        exact: Sequence[float | None] | None,
+        low: float | None = None,
+        high: float | None = None,
+    ) -> tuple[float, float] | None:
+        """The told figure -/+ half the width of its interval, raised: the ends themselves would be further roundings of
+        the same count."""
+        if told is None or exact is None or exact[0] is None or exact[1] is None:
+            return None
+        half = raised((exact[1] - exact[0]) / 2)
+        ends = told - half, told + half
+        lower = ends[0] if low is None else max(low, ends[0])
+        upper = ends[1] if high is None else min(high, ends[1])
+        return digits(lower, 6), digits(upper, 6)
+
+    @property
+    def _bounds(self) -> tuple[float, ...]:
+        return tuple(sorted({*P_BOUNDS, *self.levels}))
+
+    def p(self, p: float | None) -> float | None:
+        """The level a p value lies below: an exact one gives the counts behind it back."""
+        return None if p is None else p_bound(p, self._bounds)
+
+    def p_words(self, p: float) -> str:
+        """The same in words."""
+        return p_below(p, self._bounds)
+
+    @staticmethod
+    def limit(share: float) -> float:
+        """A detection limit, raised: it follows from the share of strangers exposed."""
+        return min(raised(share), 1.0)
+
+
+def told_options(given: Mapping[str, object], measure: Measure[Any]) -> dict[str, object]:
+    """Options as they are told: booleans, numbers, defaults and words among the declared choices by their value, any
+    other by its name only.
+
+    Parameters
+    ----------
+    given
+        Options by name.
+    measure
+        The measure that declares them.
+
+    Returns
+    -------
+    dict
+        By name the value, or that one was given.
+    """
+    return {
+        name: value if _harmless(name, value, measure) else WITHHELD
+        for name, value in given.items()
+        if name in measure.options
+    }
+
+
+def _harmless(name: str, value: object, measure: Measure[Any]) -> bool:
+    if value is None or isinstance(value, (bool, int, float)):
+        return True
+    default, words = measure.options[name], measure.choices.get(name, ())
+    if isinstance(value, (list, tuple)):
+        same = isinstance(default, (list, tuple)) and list(value) == list(default)
+        return same or (len(value) > 0 and all(isinstance(one, str) and one in words for one in value))
+    return isinstance(value, str) and (value == default or value in words)

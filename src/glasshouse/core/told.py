@@ -1,0 +1,236 @@
+"""A result as it is told outside: typed figures through the gate, and sentences of our own around them.
+
+What a measure says in its own words, its details, warnings, records and replicates stay in the house: they may name a
+person's value or count a few people, and no search of a text finds every way of doing so.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from math import isclose
+from typing import TYPE_CHECKING
+
+from glasshouse.core.evidence import Exposure
+from glasshouse.core.intervals import Interval
+from glasshouse.core.outside import NOTHING, Gate, Told, digits, lowered, size, told_options
+from glasshouse.core.plain import Content, number, percent
+from glasshouse.core.words import NEEDS
+
+if TYPE_CHECKING:
+    from glasshouse.core.result import Result
+
+COUNTED = ("records", "values")  # units of figures that are counts
+SAID_INSIDE = "the internal report says why"
+
+
+@dataclass(frozen=True)
+class ToldResult:
+    """The figures of one result as an external reader sees them."""
+
+    result: Result
+    value: Told
+    baseline: Told
+    holdout: Told
+    excess: float | None
+    interval: Interval | None
+    difference: float | None
+    difference_interval: Interval | None
+    p_value: float | None
+    exposure: Exposure | None
+    utility: float | None
+    columns: dict[str, Content]
+
+    @property
+    def write(self) -> Callable[[float], str]:
+        """How a figure of this measure is written."""
+        return writer(self.result)
+
+    @property
+    def reason(self) -> str | None:
+        """Why there is no figure: the input that was missing, or that the internal report says it."""
+        result = self.result
+        if result.status == "ok":
+            return None
+        if result.needs in NEEDS:
+            return f"{result.name} {NEEDS[str(result.needs)]}"
+        return f"{result.name} {'stopped' if result.status == 'failed' else 'does not apply here'}; {SAID_INSIDE}"
+
+    @property
+    def sentence(self) -> str:
+        """What the measure counts and what it found, around told figures only."""
+        if self.result.status != "ok":
+            return "Not assessed."
+        summary = "" if self.result.measure is None else self.result.measure.summary.rstrip(".")
+        if self.value is NOTHING:
+            return f"{summary}. The figure is not told: too few people may stand behind it."
+        beside = [
+            f" {label}: {told.text(self.write)}."
+            for label, told in (("Without the release", self.baseline), ("People never in the data", self.holdout))
+            if told is not NOTHING
+        ]
+        found = "" if summary.endswith("?") else ":"
+        return f"{summary}{found} {self.value.text(self.write)}.{''.join(beside)}"
+
+    @property
+    def options(self) -> Content:
+        """The options it ran with, as they are told."""
+        measure = self.result.measure
+        return {} if measure is None else told_options(self.result.settings.get("options", {}), measure)
+
+    def to_dict(self) -> Content:
+        """The told figures as plain data, under the names the content of a report has for them."""
+        seen = self.exposure
+        return {
+            "value": self.value.value,
+            "shown": self.value.shown if self.result.status == "ok" else None,
+            "baseline": self.baseline.value,
+            "baseline_shown": None if self.baseline is NOTHING else self.baseline.shown,
+            "excess": self.excess,
+            "holdout": self.holdout.value,
+            "holdout_shown": None if self.holdout is NOTHING else self.holdout.shown,
+            "interval": None if self.interval is None else list(self.interval),
+            "difference": self.difference,
+            "difference_interval": None if self.difference_interval is None else list(self.difference_interval),
+            "p_value": self.p_value,
+            "exposure": None
+            if seen is None
+            else {
+                "share": seen.share,
+                "interval": list(seen.interval),
+                "strangers": seen.strangers,
+                "people": digits(seen.people),
+            },
+            "utility": self.utility,
+            "columns": self.columns,
+            "sentence": self.sentence,
+            "reason": self.reason,
+        }
+
+
+def writer(result: Result) -> Callable[[float], str]:
+    """How figures of a result are written: a share of people as a percentage, anything else as a number."""
+    share = result.measure is not None and result.measure.is_share
+    return percent if share else number
+
+
+def tell(result: Result, gate: Gate) -> ToldResult:
+    """A result through the gate.
+
+    Parameters
+    ----------
+    result
+        Of any measure.
+    gate
+        What the policy lets out.
+
+    Returns
+    -------
+    ToldResult
+        Figures that no count below the threshold can be made of.
+    """
+    n = result.of if result.status == "ok" else None
+    beside = None if n is None else min(n, n if result.of_holdout is None else result.of_holdout)
+    value = figure(result, result.value, n, gate)
+    baseline = figure(result, result.baseline, beside, gate)
+    holdout = figure(result, result.holdout, beside, gate)
+    low, high = (None, None) if result.measure is None else result.measure.range
+    exposure = told_exposure(result.exposure, gate)
+    difference = _difference(result, value, holdout, exposure, beside, gate)
+    return ToldResult(
+        result,
+        value,
+        baseline,
+        holdout,
+        _excess(result, value, baseline),
+        gate.interval(value.value, result.interval, low, high),
+        difference,
+        gate.interval(difference, result.difference_interval, -1.0, 1.0),
+        gate.p(result.p_value) if result.status == "ok" else None,
+        exposure,
+        gate.bounded(result.utility, n, linear=result.measure is None or result.measure.linear).near,
+        _columns(result, gate, n),
+    )
+
+
+def figure(result: Result, value: float | None, n: float | None, gate: Gate) -> Told:
+    """One figure on the scale of a measure, with ``n`` people behind it."""
+    measure = result.measure
+    if measure is None or value is None or n is None:
+        return NOTHING
+    if measure.unit in COUNTED:
+        return gate.count(value)
+    low, high = measure.range
+    if low is None or high is None:
+        return gate.unbounded(value, n, measure.linear)
+    return gate.bounded(value, n, low, high, writer(result), measure.linear)
+
+
+def told_exposure(seen: Exposure | None, gate: Gate) -> Exposure | None:
+    """Members exposed beyond strangers, of rounded shares; None where few members are exposed at all."""
+    if seen is None:
+        return None
+    members = gate.bounded(min(max(seen.share + seen.strangers, 0.0), 1.0), seen.members)
+    strangers = gate.bounded(seen.strangers, seen.controls)
+    if members.near is None or strangers.near is None or members.near == 0:
+        return None
+    share = digits(members.near - strangers.near, 6)
+    ends = gate.interval(share, seen.interval, -1.0, 1.0)
+    return replace(
+        seen,
+        share=share,
+        interval=(share, share) if ends is None else ends,
+        strangers=strangers.near,
+        members=size(seen.members),
+        controls=size(seen.controls),
+    )
+
+
+def _difference(
+    result: Result, value: Told, holdout: Told, exposure: Exposure | None, n: float | None, gate: Gate
+) -> float | None:
+    """Members minus strangers, made of what is told of them; by itself, cut to the grid, where it is another figure."""
+    exact = result.difference
+    if exact is None or n is None:
+        return None
+    counts, seen = result.counts, result.exposure
+    if result.value is not None and result.holdout is not None and isclose(exact, result.value - result.holdout):
+        known = value.near is not None and holdout.near is not None and value.value is not None
+        return digits(float(value.near or 0) - float(holdout.near or 0), 6) if known else None
+    if seen is not None and isclose(exact, seen.share):
+        return None if exposure is None else exposure.share
+    if counts is not None and counts.control_rate is not None and isclose(exact, counts.rate - counts.control_rate):
+        members = gate.bounded(counts.rate, counts.attempts)
+        strangers = gate.bounded(counts.control_rate, counts.control_attempts)
+        if members.value is None or strangers.near is None:
+            return None
+        return digits(members.value - strangers.near, 6)
+    return gate.gap(exact, n)
+
+
+def _excess(result: Result, value: Told, baseline: Told) -> float | None:
+    """The excess of the told figures; None where the measure means another one."""
+    if result.excess is None or result.value is None or result.baseline is None or result.baseline >= 1:
+        return None
+    own = isclose(result.excess, (result.value - result.baseline) / (1 - result.baseline), abs_tol=1e-9)
+    if not own or value.value is None or baseline.near is None or baseline.near >= 1:
+        return None
+    return digits((value.value - baseline.near) / (1 - baseline.near))
+
+
+def _columns(result: Result, gate: Gate, n: float | None) -> dict[str, Content]:
+    """Per column whether more than a few people's worth was lost, and how many times sampling noise, lowered."""
+    step = None if result.measure is None else gate.step(n, result.measure.linear)
+    if step is None or result.measure is None:
+        return {}
+    told: dict[str, Content] = {}
+    for name, reading in result.columns.items():
+        best = result.measure.range[1] if result.measure.better == "higher" else 0.0
+        lost = reading.lost and abs(reading.figure - (best or 0.0)) >= step
+        ratio = reading.of_tolerable if lost else None
+        told[name] = {
+            "figure": None,
+            "lost": lost,
+            "of_tolerable": None if ratio is None or ratio < 1 else lowered(ratio),
+        }
+    return told

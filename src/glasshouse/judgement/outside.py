@@ -1,0 +1,348 @@
+"""What leaves the house, built of typed figures and of sentences of our own.
+
+Nothing here is a text that was searched for labels. Static text (what a measure declares, our templates), the names of
+columns, and figures through :class:`glasshouse.core.outside.Gate` are all there is; whatever has no typed field (a
+measure's own sentence, details, warnings, notes, drivers, findings, file names, remarks, options that hold values, the
+free text of a policy) has no way out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from glasshouse.catalogue import all_measures
+from glasshouse.core.limits import Limit, Outcome
+from glasshouse.core.outside import NOTHING, Gate, size, told_options
+from glasshouse.core.plain import Content, percent
+from glasshouse.core.told import SAID_INSIDE, ToldResult, tell, told_exposure
+from glasshouse.core.words import QUESTIONS
+from glasshouse.judgement.overview import call
+from glasshouse.judgement.parts import declaration, limit_of
+from glasshouse.judgement.policy.policy import DECLARED, PRESETS, Policy
+from glasshouse.judgement.verdict.advice import recommend
+from glasshouse.judgement.verdict.headline import headline
+from glasshouse.judgement.verdict.leak import ThreatLeak
+from glasshouse.judgement.verdict.leak import sentence as leak_sentence
+from glasshouse.judgement.verdict.threats import (
+    NOT_ASKED_OF_PAIRED,
+    WAYS_OUT,
+    blind_sentence,
+    limit_sentence,
+    too_little,
+)
+from glasshouse.judgement.wide import narrowed, note
+
+if TYPE_CHECKING:
+    from glasshouse.judgement.verdict.assessment import Assessment
+    from glasshouse.judgement.verdict.judged import Judged
+    from glasshouse.judgement.verdict.threats import Threat
+
+OWN_POLICY = "the custodian's own policy"
+
+
+def gate_of(policy: Policy) -> Gate:
+    """What a policy lets out: its threshold, and the levels its verdict gives away anyhow."""
+    levels = policy.leak
+    return Gate(policy.min_count, () if levels is None else (levels.fail, levels.copy_warn, levels.warn))
+
+
+def content(assessment: Assessment) -> Content:
+    """The fields of the content that differ by audience, for readers outside."""
+    gate = gate_of(assessment.policy)
+    told = {j.name: tell(j.result, gate) for j in assessment.judged}
+    leak = assessment.leak
+    return {
+        "headline": headline(assessment, gate.p_words, gate.limit),
+        "p_value": None if leak is None else gate.p(leak.p_value),
+        "threats": {name: _threat(t, assessment, told, gate) for name, t in assessment.threats.items()},
+        "policy": {**policy(assessment.policy), "explicit": assessment.explicit},
+        "outcomes": [_outcome(o, told.get(o.limit.measure), gate) for o in assessment.outcomes.outcomes],
+        "results": {j.name: _result(j, told[j.name], gate) for j in assessment.judged},
+        "recommendations": _advice(assessment, told),
+        "drivers": None,
+        "people": _people(assessment, told, gate),
+        "distributions": [],
+        "notes": _notes(assessment),
+        "data": _data(assessment.overview, gate),
+        "run": _run(assessment),
+    }
+
+
+# -- threats -----------------------------------------------------------------------------------------------------------
+
+
+def _threat(threat: Threat, assessment: Assessment, told: Mapping[str, ToldResult], gate: Gate) -> Content:
+    leak = None if threat.leak is None else told_leak(threat.leak, gate)
+    return {
+        "status": threat.status,
+        "question": QUESTIONS[threat.name],
+        "worst": threat.worst,
+        "sentence": _sentence(threat, leak, assessment, told, gate),
+        "p_value": gate.p(threat.p_value),
+        "p_shown": None if threat.p_value is None else gate.p_words(threat.p_value),
+        "effect": None if leak is None else leak.effect,
+        "interval": None if leak is None or leak.interval is None else list(leak.interval),
+        "detection_limit": None if threat.detection_limit is None else gate.limit(threat.detection_limit),
+        "decided_by": list(threat.decided_by),
+        "limit": limit_of(threat, assessment),
+        "comparison": _comparison(threat, assessment, told, gate),
+        "required": threat.required,
+        "deciding": list(threat.deciding),
+        "findings": list(threat.findings),
+        "missing": _missing(threat, assessment),
+    }
+
+
+def told_leak(leak: ThreatLeak, gate: Gate) -> ThreatLeak:
+    """The leak of a threat with its figures rounded, so that the sentences about it are those of the house."""
+    test = leak.shown_by
+    seen = None if test is None else told_exposure(test.exposure, gate)
+    tolerated = leak.tolerated if leak.tolerated is None or seen is None else 1000 * seen.interval[1]
+    return replace(leak, shown_by=None if test is None else replace(test, exposure=seen), tolerated=tolerated)
+
+
+def _sentence(
+    threat: Threat, leak: ThreatLeak | None, assessment: Assessment, told: Mapping[str, ToldResult], gate: Gate
+) -> str:
+    """The rule that fired and the figure of the measure that speaks for the threat."""
+    if threat.worst is None:
+        return _open(threat, assessment)
+    own = told[threat.worst].sentence
+    if leak is not None and threat.by_leak:
+        said = leak_sentence(leak, leak.seen is not None, gate.p_words, gate.limit)
+        return said if threat.status == "pass" else f"{said} {own}"
+    return f"{limit_sentence(_judged(assessment.judgement_of(threat.worst), told, gate))} {own}"
+
+
+def _open(threat: Threat, assessment: Assessment) -> str:
+    """Why a threat has no answer, from what is known by type: it does not apply, sees too little, lacks an input."""
+    if threat.status == "not_applicable":
+        return NOT_ASKED_OF_PAIRED[threat.name]
+    blind = None if threat.leak is None else too_little(threat.leak, assessment.policy)
+    if blind is not None and threat.leak is not None:
+        return blind_sentence(blind, threat.leak)
+    return f"Not assessed: {' '.join(_missing(threat, assessment)) or f'{SAID_INSIDE}.'}"
+
+
+def _missing(threat: Threat, assessment: Assessment) -> list[str]:
+    members = [j for j in assessment.judged if j.measure.threat == threat.name and j.decides]
+    lacking = {j.missing for j in members if j.status in ("not_assessed", "failed")}
+    return [text for need, text in WAYS_OUT.items() if need in lacking]
+
+
+def _comparison(threat: Threat, assessment: Assessment, told: Mapping[str, ToldResult], gate: Gate) -> str:
+    if threat.worst is None:
+        return ""
+    if threat.by_leak and threat.leak is not None:
+        return threat.leak.rule_in(gate.p_words)
+    return _seen(_judged(assessment.judgement_of(threat.worst), told, gate), gate)
+
+
+# -- limits ------------------------------------------------------------------------------------------------------------
+
+
+def _judged(judged: Judged, told: Mapping[str, ToldResult], gate: Gate) -> Judged:
+    return replace(judged, outcomes=tuple(_told_outcome(o, told.get(judged.name), gate) for o in judged.outcomes))
+
+
+def _seen(judged: Judged, gate: Gate) -> str:
+    """What decided about one result, in words."""
+    if judged.test is not None and not judged.ruled:
+        return gate.p_words(judged.test.p)
+    return "" if judged.decided_by is None else judged.decided_by.comparison
+
+
+def _outcome(outcome: Outcome, told: ToldResult | None, gate: Gate) -> Content:
+    shown = _told_outcome(outcome, told, gate)
+    return {**shown.to_dict(), "warn": outcome.limit.warn, "fail": outcome.limit.fail}
+
+
+def _told_outcome(outcome: Outcome, told: ToldResult | None, gate: Gate) -> Outcome:
+    """The same outcome with the figure as it is told, and words of our own about it."""
+    figure = None if told is None else _figure(outcome, told, gate)
+    side = {"pass": "within the limit", "warn": "beyond the limit that warns", "fail": "beyond the limit that fails"}
+    if outcome.status == "not_assessed":
+        said = f"not assessed; {SAID_INSIDE}"
+    else:
+        said = side[outcome.status] if figure is None else f"about {figure:g}, {side[outcome.status]}"
+    return Outcome(told_limit(outcome.limit), figure, outcome.statistic, outcome.status, said)
+
+
+def _figure(outcome: Outcome, told: ToldResult, gate: Gate) -> float | None:
+    """The figure a limit looked at, where it is one of those that are told."""
+    interval, difference = told.interval, told.difference_interval
+    known = {
+        "value": told.value.value,
+        "lower": None if interval is None else interval[0],
+        "upper": None if interval is None else interval[1],
+        "excess": told.excess,
+        "difference": told.difference,
+        "difference_lower": None if difference is None else difference[0],
+        "difference_upper": None if difference is None else difference[1],
+        "p_value": told.p_value,
+    }
+    if outcome.statistic in ("lost", "copied"):
+        return outcome.figure
+    return known.get(outcome.statistic)
+
+
+def told_limit(limit: Limit) -> Limit:
+    """A limit without free text that is not ours, and without options that may hold values."""
+    measure = all_measures().get(limit.measure)
+    given = {} if measure is None else told_options(limit.options, measure)
+    return replace(limit, why=limit.why if limit.why in _own_texts() else "", options=given)
+
+
+def _own_texts() -> set[str]:
+    """Free text that the house itself wrote: that of the presets, and of the limits measures declare."""
+    presets = [DECLARED, *(Policy.preset(name) for name in (*PRESETS, "riskutility"))]
+    limits = [limit for one in presets for limit in one.limits]
+    limits += [limit for measure in all_measures().values() for limit in measure.limits]
+    limits += [limit.without_holdout for limit in limits if limit.without_holdout is not None]
+    levels = [one.leak.why for one in presets if one.leak is not None]
+    return {*(text for one in presets for text in (one.name, one.title, one.why)), *(o.why for o in limits), *levels}
+
+
+def policy(chosen: Policy) -> Content:
+    """A policy as it is told: its numbers, and text only where it is that of a preset."""
+    ours = _own_texts()
+    own = chosen.name in ours and chosen.title in ours and chosen.why in ours
+    shown = chosen.to_dict()
+    leak = shown["leak"]
+    return {
+        **shown,
+        "name": chosen.name if own else OWN_POLICY,
+        "title": chosen.title if own else "",
+        "why": chosen.why if own else "",
+        "run": {},
+        "leak": None if leak is None else {**leak, "why": leak["why"] if leak["why"] in ours else ""},
+        "population": [told_limit(limit).to_dict() for limit in chosen.population],
+        "rules": [told_limit(limit).to_dict() for limit in chosen.rules],
+    }
+
+
+# -- results, people, advice -------------------------------------------------------------------------------------------
+
+
+def _result(judged: Judged, told: ToldResult, gate: Gate) -> Content:
+    return {
+        **declaration(judged),
+        **told.to_dict(),
+        "comparison": _seen(_judged(judged, {judged.name: told}, gate), gate),
+        "details": {},
+        "warnings": [],
+        "settings": {"options": dict(told.options)},
+        "replicates": [],
+    }
+
+
+def _advice(assessment: Assessment, told: Mapping[str, ToldResult]) -> list[Content]:
+    """The advice the measures declare, around told figures; which key matters most is not told."""
+    limits = assessment.policy.population
+    broken = {o.limit.measure: o.status for o in assessment.outcomes.outcomes if o.limit in limits}
+
+    def figures(judged: Judged) -> dict[str, str]:
+        return _spoken(told[judged.name])
+
+    found = recommend(assessment.pair, assessment.judged, None, broken, figures)
+    return [{**r.to_dict(), "text": f"{r.text[:1].upper()}{r.text[1:]}"} for r in found]
+
+
+def _spoken(told: ToldResult) -> dict[str, str]:
+    measure = told.result.measure
+    value = told.value.text(told.write)
+    share = "a part" if told.value is NOTHING else value
+
+    def phrase(words: str, figure: Any) -> str:
+        return "" if figure is NOTHING else words.format(figure.text(told.write))
+
+    return {
+        "title": "" if measure is None else measure.title,
+        "value": share,
+        "figure": value,
+        "excess": value if told.excess is None else percent(told.excess),
+        "guessing": phrase(" (guessing: {})", told.baseline),
+        "expected": phrase(", where {} is expected", told.baseline),
+        "strangers": phrase(" ({} for people the synthesiser never saw)", told.holdout),
+        "rate": "",
+    }
+
+
+def _people(assessment: Assessment, told: Mapping[str, ToldResult], gate: Gate) -> Content | None:
+    """The share of people the leading measure flags: its own figure, so that no second rounding narrows it."""
+    found = assessment.people
+    if found is None:
+        return None
+    result = told[found.measure]
+    seen = result.exposure
+    return {
+        "measure": found.measure,
+        "flagged": None,
+        "share": result.value.value,
+        "shown": result.value.text(percent),
+        "of": size(found.of),
+        "beyond": None if seen is None else float(size(seen.people)),
+        "strangers": None if seen is None else seen.strangers,
+    }
+
+
+# -- data and run ------------------------------------------------------------------------------------------------------
+
+
+def _data(overview: Mapping[str, Any], gate: Gate) -> Content:
+    """Tables, roles and columns. What is in the release anybody can count; of the others sizes are rounded."""
+    sizes = {t["table"]: t["records"] for t in overview["tables"]}
+    tables = [
+        {
+            "table": name,
+            "source": None,
+            "records": n if public(name) else size(n),
+            "fingerprint": t["fingerprint"] if public(name) else None,
+        }
+        for t in overview["tables"]
+        for name, n in [(t["table"], t["records"])]
+    ]
+    columns = [
+        {
+            **{k: c[k] for k in ("name", "kind", "role")},
+            "missing": {
+                t: n if public(t) else gate.bounded(n / sizes[t] if sizes[t] else None, sizes[t]).text(percent)
+                for t, n in c["missing"].items()
+            },
+        }
+        for c in overview["columns"]
+    ]
+    roles = ("keys", "target", "weights", "cluster", "missing", "row_paired", "releases", "holdout")
+    return {**{k: overview[k] for k in roles}, "tables": tables, "columns": columns, "remarks": {}, "findings": []}
+
+
+def public(table: str) -> bool:
+    """Whether a table is (one of) the released."""
+    return table not in ("original", "holdout")
+
+
+def _notes(assessment: Assessment) -> list[str]:
+    """Which measures looked at some of the columns only; what else was noted stays in the house."""
+    policy, options = assessment.policy, assessment.options
+    limited = [
+        j.name
+        for j in assessment.judged
+        if narrowed(j.measure, assessment.pair, {**policy.options_for(j.name), **options.get(j.name, {})}) is not None
+    ]
+    return [note(limited, named=False)] if limited else []
+
+
+def _run(assessment: Assessment) -> Content:
+    measures = all_measures()
+    options = {
+        name: told_options(given, measures[name]) for name, given in assessment.options.items() if name in measures
+    }
+    chosen = policy(assessment.policy)["name"] if assessment.explicit else None
+    return {
+        "seed": assessment.seed,
+        "measures": assessment.measures if isinstance(assessment.measures, str) else list(assessment.measures),
+        "call": call(assessment.pair, chosen, assessment.measures, assessment.seed, options),
+        "versions": assessment.pair.describe()["versions"],
+    }
