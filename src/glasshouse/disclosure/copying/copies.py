@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from glasshouse.data.pair import Pair
 
 COARSE = 0.2
+MOST_LOWERED = 4  # chance matches may make an exchange of labels this much surer
 NO_STRANGERS = f"there is no holdout: {HOLDOUT}. {HOLDOUT_ADVICE}"
 CITE = f"after Raab, Nowok & Dibben (2025), replicated uniques; {DELUSION}"
 
@@ -116,9 +117,10 @@ def exact_copies(
     somebody with rare values, far from everybody, weighs most. Labels of members and strangers (of whole clusters,
     where the pair has them) are exchanged; the p value is the share of assignments whose difference of mean scores is
     at least the one seen.
-    Released records that equal an original are also compared with originals that equal another one, weighed alike, as
-    long as at most one original in five does. Without a holdout that test stands alone; beside one, the p value is the
-    smaller of the exchange test's and ten times this one, because a holdout of a few people cannot tell much.
+    Released records that equal an original are also compared with real people who equal another one, weighed alike, as
+    long as at most one in five does. Without a holdout that test stands alone. Beside one it lowers the p value of the
+    exchange, at most fourfold and never below its own; where no stranger is found, ten times its own p value counts,
+    because a holdout of a few people cannot tell much.
 
     References
     ----------
@@ -249,9 +251,7 @@ def _result(
         pair, (members, strangers), people.split(scores), reachable, confidence, random_state, name
     )
     if tested is not None and alone is not None:
-        # few strangers cannot tell that equal records are no chance, and originals equal to each other can; a tenth of
-        # the level is set aside for that
-        tested = tested._replace(p=min(tested.p, 10 * (1 - alone)))
+        tested = tested._replace(p=_with_twins(tested.p, 1 - alone, bool(strangers.any())))
         shown["p_value"] = tested.p
     n, hits = len(members), int(members.sum())
     share = hits / n
@@ -294,31 +294,46 @@ def _result(
     )
 
 
+def _with_twins(exchanged: float, by_chance: float, strangers_found: bool) -> float:
+    """The p value of exact copies: that of exchanged labels, lowered by what real people say about chance.
+
+    Where real people never equal each other, a few equal records are no luck, whoever they are of. That holds for a
+    release made like the population; one that piles up common records equals members and strangers alike, so the
+    exchange must point the same way, and counts at most four times as much. Few strangers cannot point anywhere: where
+    none of them is found, a tenth of the level is set aside for chance alone.
+    """
+    together = max(exchanged / MOST_LOWERED, by_chance)
+    return min(exchanged, together, 1.0 if strangers_found else 10 * by_chance)
+
+
 def _chance_of_equals(
     pair: Pair, columns: Sequence[str] | None, missing: str, random_state: RandomState
 ) -> float | None:
-    """1 - p of the test that needs no holdout: do released records equal an original more often than originals equal
-    each other? None where missing values are no values, and where more than one original in five has a twin: there
-    equal records are no sign of copying, and only people never in the data could tell.
+    """1 - p of the test that needs no holdout: do released records equal an original more often than real people equal
+    each other? None where missing values are no values, and where more than one person in five has a twin: there equal
+    records are no sign of copying, and only people never in the data could tell.
 
-    A match weighs what it surprises, counted among the other originals on either side. Rows that equal each other are
-    one unit, because they are matched or not together.
+    A match weighs what it surprises, counted among the other people on either side. Rows that equal each other are one
+    unit, because they are matched or not together.
     """
     if missing != "level":
         return None
     chosen = tuple(chosen_columns(pair, columns))
     ids = pair.memo(("row_ids", chosen, None), lambda: row_ids(pair, chosen, None))
-    own, released = ids["original"], ids["released"]
-    size = 1 + int(max(own.max(initial=0), released.max(initial=0)))
-    tally = np.bincount(own, minlength=size)
-    twins = tally[own] > 1
+    members, released = ids["original"], ids["released"]
+    real = np.concatenate([members, ids["holdout"]]) if pair.has_holdout else members
+    size = 1 + int(max(real.max(initial=0), released.max(initial=0)))
+    twins = np.bincount(real, minlength=size)[real] > 1
     if twins.mean() > COARSE:
         return None
+    copied = np.zeros(size, bool)
+    copied[members] = True
     surprise = np.zeros(size)
-    surprise[own] = information(pair, chosen)[: len(own)]
-    matched = np.where(tally[released] > 0, weight_of(surprise[released], len(own)), 0.0)
-    met = np.where(twins, weight_of(information(pair, chosen, others=True)[: len(own)], len(own)), 0.0)
+    surprise[real] = information(pair, chosen)
+    n = len(members)
+    matched = np.where(copied[released], weight_of(surprise[released], n), 0.0)
+    met = np.where(twins, weight_of(information(pair, chosen, others=True), n), 0.0)
     tested = exchange_scores(
-        matched, met, clusters=(released, own + size), random_state=random_state, name="exact_copies without holdout"
+        matched, met, clusters=(released, real + size), random_state=random_state, name="exact_copies without holdout"
     )
     return 1 - tested.p
