@@ -243,6 +243,7 @@ def _listening(outcome: Outcome, given: Nasty) -> Iterator[None]:
     for warning in caught:
         if issubclass(warning.category, RuntimeWarning) and "/glasshouse/" in warning.filename:
             where = f"{warning.filename.split('/glasshouse/')[-1]}:{warning.lineno}"
-            outcome.wrong.append(f"RuntimeWarning at {where} [{given.story()}]")
+            told = f"RuntimeWarning at {where} [{given.story()}]"
+            outcome.wrong += [told] if told not in outcome.wrong else []
     _words(outcome, given, "log", [record.getMessage() for record in records])
     _words(outcome, given, "stderr", [stream.getvalue()])

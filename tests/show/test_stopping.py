@@ -313,6 +313,18 @@ def test_no_name_is_obeyed_by_a_terminal(tmp_path: Path, capsys: pytest.CaptureF
         assert said and not any(mark in said for mark in ("\x1b", "\x07", "\x9b", "\u202e")), arguments
 
 
+def test_a_name_that_no_picture_can_hold_does_not_end_the_process(tmp_path: Path) -> None:
+    script = (
+        "import glasshouse as gh, polars as pl\n"
+        "names = ['v\\x1b[2Jx', 'n\\x00ul', 'u\\uffff']\n"
+        "t = pl.DataFrame({n: ['a\\x1b', 'b', 'c', 'c'] * 20 for n in names} | {'x': [1.5, 2.5, 3.5, 4.5] * 20})\n"
+        "found = gh.assess(t, t, keys=names[:2], target=names[2], measures='fast')\n"
+        "print('<svg' in found.to_html(), '\\x1b' in found.to_html())\n"
+    )
+    found = _python(script)
+    assert found.returncode == 0 and found.stdout.split() == ["True", "False"], found.stderr[-600:]
+
+
 def test_nothing_printed_in_python_is_obeyed_either() -> None:
     table = TABLE.rename({"sex": ESCAPES[0], "region": ESCAPES[1], "income": ESCAPES[3]})
     pair = gh.Pair(table, table, keys=[ESCAPES[0]], target=ESCAPES[1])

@@ -87,7 +87,8 @@ class Pool:
             order, cut = place, self.n
         else:
             order = np.argsort(place[self.unit], kind="stable")
-            ends = np.append(np.flatnonzero(np.diff(self.unit[order])) + 1, len(order))
+            ends = np.flatnonzero(np.diff(self.unit[order])) + 1  # a cut after the last one would leave nobody
+            ends = ends if ends.size else np.array([len(order)])
             cut = int(ends[np.argmin(np.abs(ends - self.n))])
         return Deal(self.rows[order[:cut]], self.rows[order[cut:]], _whole(mine, of, self.m, rng))
 

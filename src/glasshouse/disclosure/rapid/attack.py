@@ -235,10 +235,11 @@ def _truth(
         if settings.missing_target == "drop" and pair.codes(target).missing:
             known = truth != len(classes) - 1
         return truth, known
-    endless = int(np.isinf(truth).sum())
+    endless = int((np.abs(truth) > 1e150).sum())  # the square of a larger error is no longer a number
     if endless:
         raise InputError(
-            f"target {target!r} has {endless:,} infinite values in the {table} table; mend them or make them missing"
+            f"target {target!r} has {endless:,} infinite values (or beyond 1e150) in the {table} table; mend them "
+            "or make them missing"
         )
     known = ~np.isnan(truth)
     if settings.missing_target in (None, "drop") or known.all() or not known.any():

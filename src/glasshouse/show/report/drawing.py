@@ -9,7 +9,7 @@ from typing import Any
 from glasshouse.core.charts import kinds
 from glasshouse.core.plain import Content
 from glasshouse.core.result import Result
-from glasshouse.core.words import SEVERITY
+from glasshouse.core.words import SEVERITY, visible
 from glasshouse.judgement.rumap.map import RUMap
 from glasshouse.judgement.run import safely
 
@@ -118,13 +118,22 @@ def svg_of(chart: Any) -> str:
         "header": {"labelColor": _INK, "titleColor": _INK},
         "text": {"color": _INK},
     }
-    svg: str = vl_convert.vegalite_to_svg(chart.to_dict(), config=config)
+    svg: str = vl_convert.vegalite_to_svg(_drawable(chart.to_dict()), config=config)
     svg = svg.replace(_INK, "currentColor").replace(_FAINT, "var(--line)")
     svg = re.sub(r'fill="#(000000|000|333333|333|111)"', 'fill="currentColor"', svg)
     svg = re.sub(r'font-family="[^"]*"', f'font-family="{FONT}"', svg)
     # numbers with seventeen digits make a page large and say nothing
     svg = re.sub(r"(\d+\.\d{2})\d+", r"\1", svg)
     return _own_identifiers(svg)
+
+
+def _drawable(part: Any) -> Any:
+    """A chart without the characters that XML forbids: one of them in a label ends the whole process."""
+    if isinstance(part, str):
+        return re.sub("[\ud800-\udfff\ufffe\uffff]", "\N{REPLACEMENT CHARACTER}", visible(part))
+    if isinstance(part, dict):
+        return {_drawable(key): _drawable(value) for key, value in part.items()}
+    return [_drawable(value) for value in part] if isinstance(part, list) else part
 
 
 def _own_identifiers(svg: str) -> str:

@@ -7,6 +7,7 @@ from functools import cache
 from typing import Any
 
 from glasshouse.core.plain import number
+from glasshouse.core.words import visible
 
 
 def code(text: str) -> Any:
@@ -27,6 +28,7 @@ def environment() -> Any:
         lstrip_blocks=True,
         undefined=StrictUndefined,
         keep_trailing_newline=False,
+        finalize=lambda value: visible(value) if type(value) is str else value,
     )
     made.filters["number"] = number
     made.filters["code"] = code

@@ -9,9 +9,12 @@ import numpy as np
 
 
 def shares(counts: np.ndarray) -> np.ndarray:
-    """Counts as shares of their total."""
-    made: np.ndarray = counts / counts.sum(axis=-1, keepdims=True)
-    return made
+    """Counts as shares of their total; NaN where there is none, as in a deal that gives one side only weights of zero:
+    a band leaves such a deal out.
+    """
+    total = counts.sum(axis=-1, keepdims=True)
+    made: np.ndarray = np.full(counts.shape, np.nan)
+    return np.divide(counts, total, out=made, where=total > 0)
 
 
 def hellinger(x: np.ndarray, y: np.ndarray) -> np.ndarray:

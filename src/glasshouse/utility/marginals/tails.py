@@ -249,6 +249,8 @@ def outliers(
     >>> found.value, found.details["columns"]["v"]["share_x"]
     (0.1, 0.1)
     """
+    if not (0 <= fence < np.inf and 0 <= z < np.inf):
+        raise InputError("fence and z are multiples of a spread: give numbers of 0 or more")
     notes: list[str] = []
     names = chosen(pair, columns, pair.numeric, "numeric", notes=notes, valued="both")
     require_numeric(pair, names)
