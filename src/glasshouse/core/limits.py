@@ -399,9 +399,9 @@ def _with_alternatives(limits: Sequence[Limit]) -> list[Limit]:
 
 
 def _beyond_chance(result: Result) -> bool:
-    if result.p_chance is not None:
-        return result.p_chance < 0.05
-    return result.excess_interval is None or result.excess_interval[0] > 0
+    """Beyond luck by its p value and by the interval that is shown: one of the two is not enough."""
+    luck = result.p_chance is not None and result.p_chance >= 0.05
+    return not luck and (result.excess_interval is None or result.excess_interval[0] > 0)
 
 
 _OPPOSITE: Mapping[str, str] = {"<=": ">", "<": ">=", ">=": "<", ">": "<="}

@@ -157,9 +157,9 @@ def test_interactions_are_named_by_key() -> None:
 
 
 def test_missing_keys_are_wildcards_unless_said_otherwise() -> None:
-    table = pl.DataFrame({"a": [1, 2, None]})
+    table = pl.DataFrame({"a": [1, 2, None], "home": [1, 2, None]})
     assert disclosure.individual_risk(table, keys=["a"]).records["risk"].to_list() == pytest.approx([0.5, 0.5, 1 / 3])
-    dropped = disclosure.individual_risk(table, keys=["a"], missing="drop", cluster="a")
+    dropped = disclosure.individual_risk(table, keys=["a"], missing="drop", cluster="home")
     assert dropped.records["risk"].to_list() == [1, 1, None] and dropped.records["cluster_risk"].to_list() == [
         1,
         1,

@@ -49,15 +49,15 @@ CITE = f"after Raab, Nowok & Dibben (2025), replicated uniques; {DELUSION}"
     limit=replace(
         LEAK_LIMIT,
         without_holdout=Limit(
-            "chance_p_below",
-            warn=0.95,
-            fail=0.99,
-            operator="<=",
+            "chance_p",
+            warn=0.05,
+            fail=0.01,
+            operator=">=",
             evidence=Evidence(),
             why="equal records beyond those the original has with itself",
         ),
     ),
-    figures=("chance_p_below",),
+    figures=("chance_p",),
     cite=CITE,
     attacker="every column of some people",
     caveats=SIMILARITY,
@@ -251,7 +251,7 @@ def _result(
         pair, (members, strangers), people.split(scores), reachable, confidence, random_state, name
     )
     if tested is not None and alone is not None:
-        tested = tested._replace(p=_with_twins(tested.p, 1 - alone, bool(strangers.any())))
+        tested = tested._replace(p=_with_twins(tested.p, alone, bool(strangers.any())))
         shown["p_value"] = tested.p
     n, hits = len(members), int(members.sum())
     share = hits / n
@@ -275,7 +275,7 @@ def _result(
         interval=wilson(hits, n, confidence),
         **shown,
         exposure=exposed,
-        figures={"chance_p_below": alone if tested is None else None},
+        figures={"chance_p": alone if tested is None else None},
         of=n,
         details={
             "n_copied": hits,
@@ -309,7 +309,7 @@ def _with_twins(exchanged: float, by_chance: float, strangers_found: bool) -> fl
 def _chance_of_equals(
     pair: Pair, columns: Sequence[str] | None, missing: str, random_state: RandomState
 ) -> float | None:
-    """1 - p of the test that needs no holdout: do released records equal an original more often than real people equal
+    """p value of the test that needs no holdout: do released records equal an original more often than real people equal
     each other? None where missing values are no values, and where more than one person in five has a twin: there equal
     records are no sign of copying, and only people never in the data could tell.
 
@@ -336,4 +336,4 @@ def _chance_of_equals(
     tested = exchange_scores(
         matched, met, clusters=(released, real + size), random_state=random_state, name="exact_copies without holdout"
     )
-    return 1 - tested.p
+    return tested.p

@@ -37,10 +37,10 @@ if TYPE_CHECKING:
     limit=replace(
         LEAK_LIMIT,
         without_holdout=Limit(
-            "repeated_p_below", warn=0.95, fail=0.99, operator="<=", why="one person's record far too often"
+            "repeated_p", warn=0.05, fail=0.01, operator=">=", why="one person's record far too often"
         ),
     ),
-    figures=("repeated_p_below",),
+    figures=("repeated_p",),
     cite="hypergeometric test of a record's frequency; Westfall & Young (1993) on testing many records",
     attacker="every column of one person",
     caveats=SIMILARITY,
@@ -69,7 +69,7 @@ def repeated_records(pair: Pair, *, columns: Sequence[str] | None = None, round_
     -------
     Result
         ``value`` is the largest number of released records that equal one unique original record; ``p_value`` (without
-        a holdout ``figures["repeated_p_below"]`` = 1 - p) says how surprising that is; ``counts`` and ``exposure`` are
+        a holdout ``figures["repeated_p"]``) says how surprising that is; ``counts`` and ``exposure`` are
         people repeated. ``records`` gives each original the number of its released copies and the first of them.
 
     Notes
@@ -129,7 +129,7 @@ def repeated_records(pair: Pair, *, columns: Sequence[str] | None = None, round_
 
     return Result(
         value=most,
-        figures={"repeated_p_below": None if held else 1 - p},
+        figures={"repeated_p": None if held else p},
         p_value=p if held else None,
         p_chance=p,
         counts=Counts(int(flags[:n].sum()), n, int(flags[n:].sum()), len(own) - n)

@@ -67,7 +67,7 @@ def linked(
         lists.append((every.offsets, every.row, close.offsets, close.row))
         references.append((reference.inverse, reference.starts, reference.counts, reference.members))
         queries.append(query)
-        equal.append((radius <= TOL)[query.inverse])
+        equal.append(radius <= TOL)
     pairs = queries[0].inverse * np.int64(queries[1].size) + queries[1].inverse
     distinct, back = np.unique(pairs, return_inverse=True)
     first, second = np.divmod(distinct, queries[1].size)

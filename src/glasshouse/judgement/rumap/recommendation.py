@@ -68,6 +68,9 @@ def barred(ru: RUMap) -> dict[str, str]:
             made[release] = "is not fully measured"
         elif assessment is not None and not threats_with(assessment, *ASSESSED):
             made[release] = "may leak: nothing that was run could tell"
+        elif assessment is not None and assessment.verdict == "incomplete" and threats_with(assessment, "warn"):
+            # what is likely in one threat and was not asked in another is no better than what nobody could tell
+            made[release] = "is warned about, and not every threat was assessed"
     return made
 
 
