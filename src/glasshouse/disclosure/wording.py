@@ -9,23 +9,28 @@ SHOWN = LEAK_LIMIT.warn or 0.05  # a difference is called one where the limit se
 POPULATION = "what anybody can infer about anybody"
 
 
-def against(p: float) -> str:
+def against(p: float, members: float | None = None, strangers: float | None = None) -> str:
     """What the exchange test says about a figure just told beside that of people never in the data.
 
     Parameters
     ----------
     p : float
         Of the test.
+    members, strangers : float, optional
+        The two figures, where the test weighs people or measures them on a scale of its own: they may then say less
+        than the test does.
 
     Returns
     -------
     str
         "more than chance explains (p = 0.002)"; "no more than ..." where the limit sees no difference.
     """
+    if p < SHOWN and members is not None and strangers is not None and members <= strangers:
+        return f"not more of them, but nearer or rarer ones, more than chance explains ({p_value(p)})"
     return f"{'more' if p < SHOWN else 'no more'} than chance explains ({p_value(p)})"
 
 
-def beside_strangers(strangers: float | None, p: float | None) -> str:
+def beside_strangers(strangers: float | None, p: float | None, members: float | None = None) -> str:
     """The rest of a sentence that has just told the share of members.
 
     Parameters
@@ -34,6 +39,8 @@ def beside_strangers(strangers: float | None, p: float | None) -> str:
         The same share of people never in the data; None where there is none.
     p : float or None
         Of the exchange test.
+    members : float, optional
+        The share just told, where the test weighs people.
 
     Returns
     -------
@@ -46,7 +53,7 @@ def beside_strangers(strangers: float | None, p: float | None) -> str:
             f". Without people never in the data this is a fact about the population ({POPULATION}): a leak cannot be "
             "told from it"
         )
-    return f", {percent(strangers)} of people never in the data: {against(p)}"
+    return f", {percent(strangers)} of people never in the data: {against(p, members, strangers)}"
 
 
 def population_fact(words: str) -> str:

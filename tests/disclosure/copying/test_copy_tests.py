@@ -7,7 +7,9 @@ import polars as pl
 import pytest
 
 import glasshouse as gh
+from glasshouse.disclosure.copying.copies import _with_twins
 from glasshouse.disclosure.copying.pooled import exact_scores, near_scores, pooled
+from glasshouse.disclosure.wording import against
 
 exact_copies, near_copies = gh.disclosure.exact_copies, gh.disclosure.near_copies
 rare_agreement, repeated_records = gh.disclosure.rare_agreement, gh.disclosure.repeated_records
@@ -212,3 +214,34 @@ def test_noise_in_a_category_does_not_hide_copies_either() -> None:
     rng = np.random.default_rng(1)
     noisy = {t: pair.local(t).with_columns(noise=pl.Series(rng.choice(list("uvwxyz"), pair.n(t)))) for t in pair.tables}
     assert rare_agreement(noisy["original"], noisy["released"], holdout=noisy["holdout"]).verdict == "fail"
+
+
+def test_five_copies_of_five_hundred_fail_and_a_release_that_piles_up_does_not() -> None:
+    """Real people who never equal each other make five equal records surer; people never in the data who are found as
+    often take that back."""
+    assert exact_copies(with_leak("verbatim", 0.01, 5)).verdict == "fail"
+    original, holdout = people(400, 1), people(400, 2)
+    # a release that took part of its records from both alike
+    alike = pl.concat([original[:20], holdout[:20], people(360, 3)])
+    found = exact_copies(gh.Pair(original, alike, holdout=holdout))
+    assert found.value == found.holdout and found.verdict == "pass"
+
+
+@pytest.mark.parametrize(
+    ("exchanged", "by_chance", "strangers", "p"),
+    [
+        (2**-5, 3**-5, False, 2**-5 / 4),  # five copies, nobody else: fails
+        (2**-3, 3**-3, False, 3**-3),  # three: warns
+        (0.5, 1e-6, True, 0.125),  # as many strangers: chance alone says nothing
+        (0.8, 1e-6, False, 1e-5),  # too few strangers to be found
+        (0.03, 0.5, False, 0.03),  # real people equal each other: the exchange alone
+    ],
+)
+def test_what_chance_adds_to_the_exchange(exchanged: float, by_chance: float, strangers: bool, p: float) -> None:
+    assert _with_twins(exchanged, by_chance, strangers) == pytest.approx(p)
+
+
+def test_a_sentence_does_not_say_more_where_there_are_not_more() -> None:
+    assert against(0.01, 0.05, 0.02).startswith("more than chance explains")
+    assert against(0.01, 0.02, 0.05).startswith("not more of them")
+    assert against(0.2, 0.02, 0.05) == against(0.2) and "no more than chance" in against(0.2)

@@ -216,6 +216,28 @@ def test_without_any_evidence_of_leaks_nothing_is_recommended(monkeypatch: pytes
     assert ru.recommended is None and "nothing that was run could tell" in ru.recommend()["reason"]
 
 
+def test_a_release_is_not_recommended_because_it_leaks() -> None:
+    """Without a holdout a copied release has something assessed, a warning, and a clean one nothing."""
+    rng = np.random.default_rng(21)
+
+    def people(n: int) -> pl.DataFrame:
+        z = rng.normal(size=n)
+        near = rng.normal(size=(n, 2)) / 4
+        return pl.DataFrame({"a": z, "b": z + near[:, 0], "c": z - near[:, 1], "k": rng.choice(list("abc"), n)})
+
+    original, clean = people(500), people(500)
+    leaky = pl.concat([clean[5:], original[:5]])
+    ru = gh.compare(
+        original,
+        {"clean": clean, "leaky": leaky},
+        keys=["k"],
+        target="a",
+        measures=["cap", "copula_fidelity", "exact_copies"],
+    )
+    assert ru.assessments["leaky"].threats["copying"].status in ("warn", "fail")
+    assert ru.recommended != "leaky"
+
+
 def test_a_pair_carries_the_roles_and_its_releases() -> None:
     example = gh.data.load("case_study")
     pair = example.pair()

@@ -83,6 +83,19 @@ def test_levels_hold_for_all_threats_together(only_fakes: object, p: float, verd
         assert "membership" in found.headline
 
 
+def test_a_warning_below_the_level_of_a_fail_says_why_it_is_one(only_fakes: object) -> None:
+    _four({"membership": 0.004}, {"membership": (60, 20)})
+    found = gh.assess(*tables())
+    assert found.verdict == "warn" and "all threats together" in found.threats["membership"].sentence
+
+
+def test_a_pass_says_which_tests_could_not_be_run(only_fakes: object) -> None:
+    _four({})
+    fake("broken", "copying", 0.1, limit=LEAK_LIMIT, error=ValueError("it broke"))
+    found = gh.assess(*tables())
+    assert found.verdict == "pass" and "1 test could not be run: broken" in found.headline
+
+
 def test_a_copy_test_decides_alone(only_fakes: object) -> None:
     _four({"copying": 0.009}, copying={"alone": "fail"})
     found = gh.assess(*tables())

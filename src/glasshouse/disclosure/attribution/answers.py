@@ -104,7 +104,7 @@ def copied_answers(pair: Pair, *, confidence: float = 0.95, random_state: Random
         of=n,
         details={"n_copied": int(flags[:n].sum()), "n_alone": int(found.single[:n].sum()), "n": n},
         sentence=f"{percent(rate)} of people have their own {names}, which nobody else has, together in one released "
-        f"record{beside_strangers(strangers, p)}.",
+        f"record{beside_strangers(strangers, p, rate)}.",
         records=records,
         flag="copied",
     )

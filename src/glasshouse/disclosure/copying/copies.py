@@ -256,7 +256,7 @@ def _result(
     n, hits = len(members), int(members.sum())
     share = hits / n
     reference = "" if tested is None else f", {percent(float(strangers.mean()))} of people never in the data"
-    verdict = "" if tested is None else f": {against(tested.p)}"
+    verdict = "" if tested is None else f": {against(tested.p, share, float(strangers.mean()))}"
     notes = [] if tested is not None else [f"members cannot be compared with strangers, because {NO_STRANGERS}"]
     released = np.where(members > 0, people.row[: people.n], -1)
 
@@ -309,9 +309,9 @@ def _with_twins(exchanged: float, by_chance: float, strangers_found: bool) -> fl
 def _chance_of_equals(
     pair: Pair, columns: Sequence[str] | None, missing: str, random_state: RandomState
 ) -> float | None:
-    """p value of the test that needs no holdout: do released records equal an original more often than real people equal
-    each other? None where missing values are no values, and where more than one person in five has a twin: there equal
-    records are no sign of copying, and only people never in the data could tell.
+    """p value of the test that needs no holdout: do released records equal an original more often than real people
+    equal each other? None where missing values are no values, and where more than one person in five has a twin: there
+    equal records are no sign of copying, and only people never in the data could tell.
 
     A match weighs what it surprises, counted among the other people on either side. Rows that equal each other are one
     unit, because they are matched or not together.

@@ -169,7 +169,8 @@ def dcr(
         of=len(near),
         sentence=(
             f"{percent(share)} of release records lie closer to an original than to a holdout record; "
-            f"{percent(test.expected)} would if the release favoured nobody: {against(tested.p)}. {CAVEAT}"
+            f"{percent(test.expected)} would if the release favoured nobody: "
+            f"{against(tested.p, share, test.expected)}. {CAVEAT}"
         ),
         warnings=notes,
         plot_data={"curves": curves},

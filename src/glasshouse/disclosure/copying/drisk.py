@@ -157,7 +157,9 @@ def drisk(
         holdout = float(strangers.mean())
         tested = _exchanged(pair, tables, (at_risk, strangers), outlier_par, missing, confidence, random_state)
         details |= tested.figures()
-        compared = f"; {percent(holdout)} of holdout people have one: {against(tested.p)}"
+        compared = (
+            f"; {percent(holdout)} of holdout people have one: {against(tested.p, float(at_risk.mean()), holdout)}"
+        )
     else:
         notes.append(f"there is no reference for people outside the data, because there is {NO_HOLDOUT}")
         own = own_share(original, half, len(tables["released"]))

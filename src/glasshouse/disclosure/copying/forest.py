@@ -151,7 +151,8 @@ def forest_proximity(
         of=len(near),
         sentence=(
             f"{percent(value)} of release records are most similar to an original in the eyes of a forest; "
-            f"{percent(test.expected)} would be if the release favoured nobody: {against(tested.p)}. {CAVEAT}"
+            f"{percent(test.expected)} would be if the release favoured nobody: "
+            f"{against(tested.p, value, test.expected)}. {CAVEAT}"
         ),
         warnings=notes,
         records=lambda: _records(leaves, n_jobs),

@@ -153,7 +153,7 @@ def hitting_rate(
             "difference": difference,
             "p_label_swap": p,
         }
-        reference = f"{percent(baseline)} are that near to a holdout record: {against(p)}"
+        reference = f"{percent(baseline)} are that near to a holdout record: {against(p, adjusted, baseline)}"
     else:
         own = found.space.nearest("original", "original", 1, n_jobs).distance[:, 0] if pair.n("original") > 1 else None
         baseline = 0.0 if own is None else float((own <= threshold + TOL).mean())

@@ -178,7 +178,7 @@ def identical(
             "holdout_in_original": float((found.holdout.holdout_in_original > 0).mean()),
             "difference_interval": list(limits),
         }
-        compared = f"{percent(reference, 2)} equal a holdout record: {against(p)}"
+        compared = f"{percent(reference, 2)} equal a holdout record: {against(p, adjusted, reference)}"
     else:
         reference = float((~unique).mean())
         notes.append(f"the reference is twins inside the original, because there is {NO_HOLDOUT}")

@@ -134,7 +134,7 @@ def epsilon_identifiability(
         nearer = reach < people - TOL
         holdout = float(nearer.mean())
         tested, exposed = _exchanged(pair, chosen, missing, bins, confidence, n_jobs)
-        compared = f"{percent(holdout)} of holdout people do: {against(tested.p)}"
+        compared = f"{percent(holdout)} of holdout people do: {against(tested.p, share, holdout)}"
     else:
         notes.append(f"there is no reference for people outside the data, because there is {NO_HOLDOUT}")
         compared = "without a holdout there is nothing to compare this with"

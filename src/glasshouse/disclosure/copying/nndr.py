@@ -168,7 +168,7 @@ def nndr(
             "difference_at_equal_size": difference,
             "p_difference": p,
         }
-        reference = f"{percent(baseline)} are to holdout records: {against(p)}"
+        reference = f"{percent(baseline)} are to holdout records: {against(p, baseline + difference, baseline)}"
     else:
         own = distance_ratio(found.space.nearest("original", "original", 2, n_jobs).distance)
         baseline = float((own < threshold).mean())

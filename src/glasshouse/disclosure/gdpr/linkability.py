@@ -198,7 +198,7 @@ def linkability(
     return report(
         whole,
         confidence=confidence,
-        guess="people looked up by two halves of their data"
+        guess=f"{'people' if pair.cluster is None else 'records'} looked up by two halves of their data"
         if direction == "bridge"
         else "released records looked up by two halves",
         success="lead to the same released record" if direction == "bridge" else "lead to the same original",

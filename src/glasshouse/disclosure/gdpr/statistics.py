@@ -289,10 +289,11 @@ def report(
         low, high = gap[1]
         meaning = "more than chance explains" if low > 0 else "less, not more" if high < 0 else "no clear difference"
         if exchanged is not None and p is not None:
-            meaning = against(p)
-        limits = f"{percent(confidence, 0)} interval {100 * low:+.1f} to {points(high)}"
-        held = percent(control.rate)
-        compared = f", {held} for {compared_with}: {meaning} (difference {points(gap[0])}, {limits})"
+            meaning = against(p, rate, control.rate)
+        # the interval is that of two shares, the test that of the people: only one of them is told
+        limits = f" ({percent(confidence, 0)} interval {100 * low:+.1f} to {points(high)})"
+        gained = f"{meaning}, difference {points(gap[0])}{'' if exchanged else limits}"
+        compared = f", {percent(control.rate)} for {compared_with}: {gained}"
         if naive is not None and rate <= naive and attack.attack.guesses > 1:
             said.append(
                 "the attack is no better than naive guesses, so it says little about the release: a stronger attacker "

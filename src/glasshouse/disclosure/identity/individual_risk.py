@@ -332,8 +332,8 @@ def _result(
         value=mean,
         details=figures,
         sentence=(
-            f"An attacker with a register of the population would identify {number(expected, 3)} of the {n:,} "
-            f"records of {spoken(pair, table)} by their keys ({percent(mean, 2)}); {above:,} records have a risk "
+            f"An attacker with a register of the population in which the keys stand as in {spoken(pair, table)} would "
+            f"identify {number(expected, 3)} of its {n:,} records ({percent(mean, 2)}); {above:,} records have a risk "
             f"above {number(threshold)}."
         ),
         warnings=warnings,

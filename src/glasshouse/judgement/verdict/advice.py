@@ -49,7 +49,7 @@ def recommend(
     found = [j for j in judged if j.status in ("warn", "fail") and j.decides and _speaks(j)]
     found.sort(key=lambda j: (_first(j), -SEVERITY[j.status], 1.0 if j.test is None else j.test.p, j.name))
     said: dict[str, Recommendation] = {}
-    for j in found:
+    for j in [j for j in found if not _below_reference(j)] or found:
         template = j.measure.advice or BY_THREAT.get(j.measure.threat or "", "")
         if template and template not in said:
             said[template] = Recommendation(j.name, j.status, template.format_map({**names, **written(j)}))
@@ -67,6 +67,12 @@ def recommend(
 def _speaks(j: Judged) -> bool:
     """A risk, or a utility measure whose copy alarm rings; a loss of utility asks for no protection."""
     return j.measure.side == "disclosure" or (j.test is not None and j.result.null is not None and j.result.null.copied)
+
+
+def _below_reference(j: Judged) -> bool:
+    """Whether the figure its advice would quote is no worse than its reference: the test saw who, not how many."""
+    value, baseline = j.result.value, j.result.baseline
+    return j.measure.better == "lower" and value is not None and baseline is not None and value <= baseline
 
 
 def _first(j: Judged) -> int:

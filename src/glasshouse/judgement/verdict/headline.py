@@ -32,6 +32,9 @@ def headline(found: Assessment, say: Spoken = spoken_p, size: Callable[[float], 
         text += f" {_why(found, say)}"
     if found.verdict == "pass":
         text += _would_have_been_seen([t for t in found.threats.values() if t.status == "pass"], size)
+    stopped = [j.name for j in found.judged if j.decides and j.status == "failed"]
+    if stopped and found.verdict in ("pass", "warn"):
+        text += f" {len(stopped)} {plural(len(stopped), 'test')} could not be run: {spoken(stopped)}."
     if found.verdict == "incomplete" and found.at_least:
         text += " What was assessed already calls for review."
     left = [t for t in found.threats.values() if t.status == "not_applicable"]
@@ -48,7 +51,7 @@ def _would_have_been_seen(threats: Sequence[Threat], size: Callable[[float], flo
     limits = [t.detection_limit for t in threats if t.detection_limit is not None and t.detection_limit <= BLIND]
     few = [t.name for t in threats if t.leak is not None and (t.detection_limit is None or t.detection_limit > BLIND)]
     text = (
-        f" A leak of the kinds tested about {percent(size(max(limits)))} of the people would have been seen."
+        f" Of the kinds tested, a leak about {percent(size(max(limits)))} of the people would have been seen."
         if limits
         else ""
     )

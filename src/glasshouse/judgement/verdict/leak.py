@@ -247,7 +247,9 @@ def _threat(
     beyond = levels.fail if status == "fail" else levels.warn
 
     def shown(say: Spoken) -> str:
-        return f"{say(p)} over {count}, below {beyond:g}"
+        # what one threat alone would fail for may be chance among several
+        together = f"; all threats together {say(overall)}" if status == "warn" and p < levels.fail else ""
+        return f"{say(p)} over {count}, below {beyond:g}{together}"
 
     decided = tuple(t.name for t in ordered if t.p < beyond)
     shown_by = _effect(ordered, decided)
