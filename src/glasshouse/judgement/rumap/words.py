@@ -157,7 +157,8 @@ def _release(ru: RUMap, i: int, write: Callable[[RUMap, str, int], str], tells_l
         remarks.append("not fully measured, so it cannot be on the front")
     for j in ru._dominated[i][:1]:
         why = responsible(ru, i, j)
-        remarks.append(f"dominated by {ru.releases[j]}" + (f" ({', '.join(why)})" if why else ""))
+        failed = ", which fails" if ru.verdicts.get(ru.releases[j]) == "fail" else ""
+        remarks.append(f"dominated by {ru.releases[j]}{failed}" + (f" ({', '.join(why)})" if why else ""))
     if ru._ties[i]:
         remarks.append(f"tied with {', '.join(ru.releases[j] for j in ru._ties[i])}: their intervals overlap")
     if ru.alarms.get(name):

@@ -57,7 +57,9 @@ def _rows(content: Content) -> list[dict[str, str]]:
     shown = []
     for row in content["releases"]:
         beaten, tied = row.get("dominated_by"), row.get("tied_with")
-        place = "on the front" if row.get("pareto") else f"dominated by {beaten}" if beaten else "not on the front"
+        failed = ", which fails" if content["verdicts"].get(beaten) == "fail" else ""
+        behind = f"dominated by {beaten}{failed}" if beaten else "not on the front"
+        place = "on the front" if row.get("pareto") else behind
         alarms = row.get("copy_alarms") or 0
         shown.append(
             {
