@@ -5,15 +5,15 @@ percent, where n is the number of people behind the figure and t the threshold o
 of an end of its range is told as a bound, so that nobody, one person and t - 1 people look alike, and so do everybody
 and all but a few: whatever is divided or subtracted, no count below t comes out, however many figures there are.
 A utility figure that a few people can move further than their share has steps of at least the root of t / n. Figures
-without a range are told with one or two significant digits, counts in multiples of t, p values as the level they lie
-below. With fewer than 2 t people, or where nobody knows how many there are, nothing is told.
+without a range are told with two significant digits, unless one person's value can move them as far as the value goes:
+those are not told. Counts are told in multiples of t, p values as the level they lie below. With fewer than 2 t people, or where nobody knows how many there are, nothing is told.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from math import copysign, floor, isfinite, log10, sqrt
+from math import floor, isfinite, log10, sqrt
 from typing import TYPE_CHECKING, Any
 
 from glasshouse.core.errors import InputError
@@ -77,12 +77,6 @@ def raised(value: float) -> float:
 def lowered(value: float) -> float:
     """The largest of 1, 2, 5 times a power of ten that is not above ``value``; 0 for 0."""
     return 0.0 if value <= 0 else [step for step in _decades(value) if step <= value * (1 + _FUZZ)][-1]
-
-
-def nearest(value: float) -> float:
-    """The nearest of 1, 2, 5 times a power of ten, by ratio."""
-    below, above = lowered(abs(value)), raised(abs(value))
-    return 0.0 if value == 0 else copysign(below if value**2 < below * above else above, value)
 
 
 def digits(value: float, significant: int = 2) -> float:
@@ -153,11 +147,11 @@ class Gate:
         return Told(rounded, f"about {rounded:,}", float(rounded))
 
     def unbounded(self, value: float | None, n: float | None, linear: bool = True) -> Told:
-        """A ratio, a distance, bits: two significant digits, or the nearest of 1, 2, 5 times a power of ten for a
-        figure that a few people can move far."""
-        if value is None or self.step(n) is None:
+        """A ratio, a distance, bits: two significant digits. A figure that one person's value can move as far as the
+        value goes is not told: it would give the value back."""
+        if value is None or self.step(n) is None or not linear:
             return NOTHING
-        rounded = digits(value) if linear else nearest(value)
+        rounded = digits(value)
         return Told(rounded, None, rounded)
 
     def gap(self, difference: float, n: float | None) -> float | None:

@@ -135,8 +135,8 @@ def tell(result: Result, gate: Gate) -> ToldResult:
     baseline = figure(result, result.baseline, beside, gate)
     holdout = figure(result, result.holdout, beside, gate)
     low, high = (None, None) if result.measure is None else result.measure.range
-    exposure = told_exposure(result.exposure, gate)
-    difference = _difference(result, value, holdout, exposure, beside, gate)
+    exposure = told_exposure(result.exposure, gate, n, beside)
+    difference = _difference(result, value, holdout, exposure)
     return ToldResult(
         result,
         value,
@@ -148,7 +148,7 @@ def tell(result: Result, gate: Gate) -> ToldResult:
         gate.interval(difference, result.difference_interval, -1.0, 1.0),
         gate.p(result.p_value) if result.status == "ok" else None,
         exposure,
-        gate.bounded(result.utility, n, linear=result.measure is None or result.measure.linear).near,
+        None if _by_value(result) else gate.bounded(result.utility, n, linear=_linear(result)).near,
         _columns(result, gate, n),
     )
 
@@ -166,12 +166,25 @@ def figure(result: Result, value: float | None, n: float | None, gate: Gate) -> 
     return gate.bounded(value, n, low, high, writer(result), measure.linear)
 
 
-def told_exposure(seen: Exposure | None, gate: Gate) -> Exposure | None:
-    """Members exposed beyond strangers, of rounded shares; None where few members are exposed at all."""
+def _linear(result: Result) -> bool:
+    return result.measure is None or result.measure.linear
+
+
+def _by_value(result: Result) -> bool:
+    """Whether one person's value can move the figure as far as the value goes; then nothing made of it is told."""
+    return result.measure is not None and None in result.measure.range and not result.measure.linear
+
+
+def told_exposure(
+    seen: Exposure | None, gate: Gate, people: float | None = None, controls: float | None = None
+) -> Exposure | None:
+    """Members exposed beyond strangers, of shares rounded to the coarser of their grids; None where few members are
+    exposed at all. ``people`` and ``controls``: how many the figure is worth, where some count for more than others."""
     if seen is None:
         return None
-    members = gate.bounded(min(max(seen.share + seen.strangers, 0.0), 1.0), seen.members)
-    strangers = gate.bounded(seen.strangers, seen.controls)
+    known = [float(n) for n in (seen.members, seen.controls, people, controls) if n is not None]
+    members = gate.bounded(min(max(seen.share + seen.strangers, 0.0), 1.0), min(known))
+    strangers = gate.bounded(seen.strangers, min(known))
     if members.near is None or strangers.near is None or members.near == 0:
         return None
     share = digits(members.near - strangers.near, 6)
@@ -186,26 +199,17 @@ def told_exposure(seen: Exposure | None, gate: Gate) -> Exposure | None:
     )
 
 
-def _difference(
-    result: Result, value: Told, holdout: Told, exposure: Exposure | None, n: float | None, gate: Gate
-) -> float | None:
-    """Members minus strangers, made of what is told of them; by itself, cut to the grid, where it is another figure."""
-    exact = result.difference
-    if exact is None or n is None:
+def _difference(result: Result, value: Told, holdout: Told, exposure: Exposure | None) -> float | None:
+    """Members minus strangers, made of what is told of them."""
+    if result.difference is None:
         return None
-    counts, seen = result.counts, result.exposure
-    if result.value is not None and result.holdout is not None and isclose(exact, result.value - result.holdout):
-        known = value.near is not None and holdout.near is not None and value.value is not None
-        return digits(float(value.near or 0) - float(holdout.near or 0), 6) if known else None
-    if seen is not None and isclose(exact, seen.share):
+    # which figure is told follows from what the measure has, never from the numbers: a rule that looked at them would
+    # tell nobody from one person
+    if result.exposure is not None:
         return None if exposure is None else exposure.share
-    if counts is not None and counts.control_rate is not None and isclose(exact, counts.rate - counts.control_rate):
-        members = gate.bounded(counts.rate, counts.attempts)
-        strangers = gate.bounded(counts.control_rate, counts.control_attempts)
-        if members.value is None or strangers.near is None:
-            return None
-        return digits(members.value - strangers.near, 6)
-    return gate.gap(exact, n)
+    if result.holdout is None or value.value is None or holdout.near is None:
+        return None
+    return digits(value.value - holdout.near, 6)
 
 
 def _excess(result: Result, value: Told, baseline: Told) -> float | None:
@@ -227,7 +231,7 @@ def _columns(result: Result, gate: Gate, n: float | None) -> dict[str, Content]:
     for name, reading in result.columns.items():
         best = result.measure.range[1] if result.measure.better == "higher" else 0.0
         lost = reading.lost and abs(reading.figure - (best or 0.0)) >= step
-        ratio = reading.of_tolerable if lost else None
+        ratio = reading.of_tolerable if lost and not _by_value(result) else None
         told[name] = {
             "figure": None,
             "lost": lost,

@@ -285,6 +285,29 @@ class Reading:
             return None
         return self._tables.codes(self.cluster).of(table)
 
+    def people(self, table: str = "original") -> float:
+        """How many people of equal standing a table is worth.
+
+        Parameters
+        ----------
+        table : str, default "original"
+            One of ``tables``.
+
+        Returns
+        -------
+        float
+            The number of records; with clusters or weights Kish's (sum w)^2 / sum w^2 over people, w the records or the
+            weight of each, so that somebody who has many of either counts for the share of the table that is theirs.
+        """
+        if self.cluster is None and self.weights is None:
+            return float(self.n(table))
+        weights, own = self.weight_values(table), self.cluster_codes(table)
+        each = np.ones(self.n(table)) if weights is None else np.nan_to_num(weights)
+        if own is not None:
+            each = np.concatenate([np.bincount(own[own >= 0], weights=each[own >= 0]), each[own < 0]])
+        total = float((each**2).sum())
+        return float(each.sum()) ** 2 / total if total > 0 else 0.0
+
     def group_labels(self, column: str, table: str = "original") -> tuple[list[Label], Ints]:
         """Levels of a column and the position of every record's level.
 

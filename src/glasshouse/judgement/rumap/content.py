@@ -6,15 +6,20 @@ behind any of its measures, and the words of the map are said with it.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from copy import copy
 from math import isfinite
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from glasshouse.core.errors import InputError
-from glasshouse.core.outside import AUDIENCES, NOTHING, Gate, Told, digits
+from glasshouse.core.outside import AUDIENCES, NOTHING, Gate, Told
 from glasshouse.core.plain import Content, number, plain
 from glasshouse.core.told import SAID_INSIDE, figure, tell
 from glasshouse.core.words import NEEDS
 from glasshouse.judgement.outside import gate_of
+from glasshouse.judgement.rumap import order
 from glasshouse.judgement.rumap.recommendation import recommend, written
 from glasshouse.judgement.rumap.words import score_columns, text
 
@@ -25,6 +30,7 @@ if TYPE_CHECKING:
 SCHEMA = "glasshouse.map"
 SCHEMA_VERSION = 3
 SIDES = ("risk", "utility")
+ORDERED = ("pareto", "dominated_by", "tied_with", "best_on", "worst_on")
 FINEST = 0.01  # composites are written with two decimals
 
 
@@ -122,20 +128,45 @@ class Outside:
     def content(self) -> Content:
         """What differs from the content inside."""
         ru = self.ru
+        measures = {n: self._measure(s, n) for s in ru._sides for n in ru._sides[s]}
+        columns = self._columns()
+        told = self._placed_as_told(columns, measures)
+        # who is ahead of whom is read off told figures only: an order of exact ones tells nobody from one person
+        placed = {k: v for k, v in score_columns(told).items() if k in ORDERED}
         found = recommend(ru, write=self.write)
         reasons = {name: self._why(name) for name in ru.left_out}
-        said = text(ru, write=self.write, left_out=reasons, tells_leak=False)
+        said = text(told, write=self.write, left_out=reasons, tells_leak=False, advice=found)
         return {
             "recommended": found["release"],
             "recommendation": found["reason"],
-            "releases": _rows(self._columns(), len(ru.releases)),
-            "measures": {n: self._measure(s, n) for s in ru._sides for n in ru._sides[s]},
+            "pareto": told.pareto,
+            "pareto_all_measures": told.pareto_all_measures,
+            "releases": _rows({**columns, **placed}, len(ru.releases)),
+            "measures": measures,
             "ghosts": self._ghosts(),
-            "alpha": {side: None if a is None else digits(a) for side, a in ru.alpha.items()},
-            "omega": {side: None if a is None else digits(a) for side, a in ru.omega.items()},
+            "alpha": dict.fromkeys(ru.alpha),
+            "omega": dict.fromkeys(ru.omega),
             "left_out": reasons,
             "text": said.splitlines(),
         }
+
+    def _placed_as_told(self, columns: Content, measures: Content) -> RUMap:
+        """The same map with every figure as it is told, so that its order and its words follow from those."""
+        ru = copy(self.ru)
+        ru._composites = {side: _numbers(columns[side]) for side in SIDES}
+        ru._intervals = {
+            end: np.where(np.isnan(given := _numbers(columns[end])), ru._composites[side], given)
+            for side in SIDES
+            for end in (f"{side}_low", f"{side}_high")
+        }
+        ru._scaled = {
+            side: np.column_stack([_numbers(measures[name]["scaled"]) for name in ru._sides[side]]) for side in SIDES
+        }
+        known = ru._complete & np.isfinite(ru._composites["risk"]) & np.isfinite(ru._composites["utility"])
+        ru.front = order.front(ru._composites["risk"], ru._composites["utility"], known)
+        ru._dominated = order.dominated_by(ru._composites["risk"], ru._composites["utility"], known)
+        ru._ties = order.ties(ru._intervals, ru.front, known)
+        return ru
 
     def write(self, ru: RUMap, side: str, i: int) -> str:
         """Risk or utility of a release as text."""
@@ -222,6 +253,10 @@ class Outside:
         found = (self._result(release, name) for release in self.ru.releases)
         need = next((r.needs for r in found if r is not None and r.needs in NEEDS), None)
         return f"says nothing on these data; {SAID_INSIDE}" if need is None else NEEDS[need]
+
+
+def _numbers(values: Sequence[float | None]) -> np.ndarray:
+    return np.array([np.nan if v is None else v for v in values], float)
 
 
 def _ends(anchor: object) -> tuple[float | None, float | None]:

@@ -94,10 +94,12 @@ def text(
     write: Callable[[RUMap, str, int], str] = written,
     left_out: Mapping[str, str] | None = None,
     tells_leak: bool = True,
+    advice: Content | None = None,
 ) -> str:
     """The map in lines; ``write``, ``left_out`` and ``tells_leak`` are what the reader may know of a figure, of the
-    reasons why measures are left out, and of the people exposed."""
-    lines = [_recommended(ru, min_utility, max_risk, write)]
+    reasons why measures are left out, and of the people exposed. ``advice``: what is recommended, where ``ru`` holds
+    rounded figures."""
+    lines = [_recommended(recommend(ru, min_utility, max_risk, write) if advice is None else advice)]
     together = _unseparated(ru)
     if together:
         lines.append(together)
@@ -109,6 +111,8 @@ def text(
     if ru.left_out:
         lines.append(f"Left out: {_left_out(ru.left_out if left_out is None else left_out)}.")
     lines.append(f"Weights: {_weights(ru)}. Scale: {_scale(ru)}.")
+    if advice is not None:
+        return "\n".join(lines)  # agreement between measures is that of exact figures
     if len(ru.releases) < rumap_consistency.FEWEST:
         lines.append(
             f"Agreement between measures (alpha, omega) is not shown for fewer than {rumap_consistency.FEWEST} "
@@ -128,8 +132,7 @@ def _left_out(reasons: Mapping[str, str]) -> str:
     return "; ".join(f"{spoken(names)} ({why})" for why, names in by_reason.items())
 
 
-def _recommended(ru: RUMap, min_utility: float, max_risk: float | None, write: Callable[[RUMap, str, int], str]) -> str:
-    found = recommend(ru, min_utility, max_risk, write)
+def _recommended(found: Content) -> str:
     head = "No recommendation" if found["release"] is None else f"Recommended: {found['release']}"
     return f"{head}: {found['reason']}." if found["release"] is None else f"{head}. {found['reason']}."
 

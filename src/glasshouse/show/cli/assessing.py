@@ -74,7 +74,7 @@ def assess(
 
     check_format(format)
     check_audience(audience)
-    check_outputs(output)
+    check_outputs(output, original, *released, holdout)
     permissions = o.permissions(mode)
     chosen = None if policy is None else Policy.of(policy)
     wanted = {} if chosen is None else {k: v for k, v in chosen.run.items() if k not in ("measures", "seed")}
@@ -156,7 +156,7 @@ def measure(
             f"a single measure is written as text or json, not {format}; `glasshouse assess --measures {name}` "
             "makes a report"
         )
-    check_outputs([*(output or ()), *([] if records is None else [records])])
+    check_outputs([*(output or ()), *([] if records is None else [records])], original, *(released or ()), holdout)
     permissions = o.permissions(mode)
     known = all_measures()
     if name not in known:

@@ -52,7 +52,7 @@ def compare(
 
     check_format(format)
     check_audience(audience)
-    check_outputs(output)
+    check_outputs(output, original, *(Path(path) for path in _names(releases).values()), holdout)
     permissions = o.permissions(mode)
     if format == "junit":
         raise InputError("a comparison is written as text, json, md or html, not junit")

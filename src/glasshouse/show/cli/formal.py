@@ -132,7 +132,7 @@ def synthesise(
         raise InputError(f"there is no synthesiser {method!r}; choose cart, mst or aim")
     if output.suffix.lower() != ".csv":
         raise InputError(f"{output}: synthesise writes .csv")
-    check_outputs([output])
+    check_outputs([output], original)
     permissions = o.permissions(mode)
     table = read(original)
     made = getattr(gh.synthesis, synthesisers[method])
@@ -183,7 +183,7 @@ def audit(
     check_format(format)
     if format in ("junit", "html", "md"):
         raise InputError(f"an audit is written as text or json, not {format}")
-    check_outputs(output)
+    check_outputs(output, original, *released, holdout)
     permissions = o.permissions(mode)
     pair = o.make_pair(original, released, keys=keys, key=key, target=target, holdout=holdout, header=header)
     risk = _risk(advantage, success, baseline, rho, mu, epsilon, delta)

@@ -155,12 +155,16 @@ def put(path: Path, text: str, quiet: bool, mode: int | None = None, remark: str
     return None
 
 
-def check_outputs(outputs: Sequence[Path] | None) -> None:
-    """Refuse, before anything is computed, files that could not be written in the end."""
+def check_outputs(outputs: Sequence[Path] | None, *inputs: Path | None) -> None:
+    """Refuse, before anything is computed, files that could not be written in the end, and those that are read: a
+    report in the place of the original is a loss nobody can undo."""
     from glasshouse.core.writing import check_writable
 
+    read = [Path(str(given)) for given in inputs if given is not None]
     for path in files_among(outputs):
         check_writable(path)
+        if any(path.exists() and one.exists() and path.samefile(one) for one in read):
+            raise InputError(f"{path} is one of the tables; name another file to write to")
 
 
 def text_of(assessment: Assessment, audience: str = "internal") -> str:
