@@ -6,7 +6,8 @@ of an end of its range is told as a bound, so that nobody, one person and t - 1 
 and all but a few: whatever is divided or subtracted, no count below t comes out, however many figures there are.
 A utility figure that a few people can move further than their share has steps of at least the root of t / n. Figures
 without a range are told with two significant digits, unless one person's value can move them as far as the value goes:
-those are not told. Counts are told in multiples of t, p values as the level they lie below. With fewer than 2 t people, or where nobody knows how many there are, nothing is told.
+those are not told. Counts are told in multiples of t, p values as the level they lie below. With fewer than 2 t people,
+or where nobody knows how many there are, nothing is told.
 """
 
 from __future__ import annotations
