@@ -143,16 +143,19 @@ def recommended(case: Case) -> dict[str, Any]:
         return {**line, "skipped": str(why)}
     clean = worlds["clean"]
     started = time.perf_counter()
-    found = gh.compare(
-        clean.original,
-        {name: world.released for name, world in worlds.items()},
-        keys=list(clean.kind.keys),
-        target=clean.kind.target,
-        holdout=clean.holdout,
-        cluster=clean.kind.cluster,
-        random_state=case.seed,
-        n_jobs=1,
-    )
+    try:
+        found = gh.compare(
+            clean.original,
+            {name: world.released for name, world in worlds.items()},
+            keys=list(clean.kind.keys),
+            target=clean.kind.target,
+            holdout=clean.holdout,
+            cluster=clean.kind.cluster,
+            random_state=case.seed,
+            n_jobs=1,
+        )
+    except gh.InputError as why:  # no measure tells a copy from other people here, so there is no map
+        return {**line, "choice": None, "refused": str(why)}
     return {**line, "choice": found.recommend()["release"], "seconds": round(time.perf_counter() - started, 2)}
 
 

@@ -317,7 +317,9 @@ def maps(found: Sequence[Line]) -> list[str]:
     rows = []
     for kind in present(done, "kind", KINDS):
         mine = [d["choice"] for d in done if d["kind"] == kind]
-        rows.append([kind, str(len(mine)), *(str(mine.count(c)) for c in ("clean", "verbatim_2", "noisy_5", None))])
+        refused = sum("refused" in d for d in done if d["kind"] == kind)
+        chosen = [mine.count(c) for c in ("clean", "verbatim_2", "noisy_5", None)]
+        rows.append([kind, str(len(mine)), *map(str, chosen[:3]), str(chosen[3] - refused), str(refused)])
     leaky = share(d["choice"] in ("verbatim_2", "noisy_5") for d in done)
     return [
         "## The map: which release is recommended",
@@ -325,7 +327,9 @@ def maps(found: Sequence[Line]) -> list[str]:
         f"`gh.compare` is given a clean release, 2 % verbatim copies and 5 % noisy copies. A leaking release was "
         f"recommended in {cell(leaky)} % of {len(done)} runs.",
         "",
-        *table(["data", "runs", "clean", "2 % verbatim", "5 % noisy", "none"], rows),
+        "No map is drawn where no measure tells a copy of everybody from other people.",
+        "",
+        *table(["data", "runs", "clean", "2 % verbatim", "5 % noisy", "none", "no map"], rows),
     ]
 
 
