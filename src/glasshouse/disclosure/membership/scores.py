@@ -275,6 +275,8 @@ def attack_result(
             )
     few = found.at[0.01]
     at_low = "" if few is None else f", and finds {percent(few.tpr)} of members at 1 % false alarms"
+    least = percent(min(1.0, 2 * (found.detectable_auc - 0.5)))
+    unseen = "" if found.p < LEVEL else f"; a leak exposing less than {least} of members could have gone unseen"
     return Result(
         value=found.auc,
         baseline=0.5,
@@ -284,9 +286,7 @@ def attack_result(
         **leak(found, confidence),
         sentence=(
             f"{attacker} tells a member from a non-member in {percent(found.auc)} of comparisons (chance 50 %)"
-            f"{at_low}; {suspected(found.p)}; a leak exposing less than "
-            f"{percent(min(1.0, 2 * (found.detectable_auc - 0.5)))} of members "
-            "could have gone unseen."
+            f"{at_low}; {suspected(found.p)}{unseen}."
         ),
         warnings=warnings,
         plot_data=drawn(found, n_others),
