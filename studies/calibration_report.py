@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from studies.calibration_words import LEVELS, WHY_UNSEEN
+from studies.calibration_words import CART, LEVELS, WHY_UNSEEN
 from studies.kinds import KINDS
 from studies.leaks import LEAKS
 
@@ -172,6 +172,7 @@ def leaks(lines: Sequence[Line]) -> list[str]:
         "## Verdicts: warn or FAIL / FAIL, % of runs",
         "",
         *table(["release", "runs", *POLICIES.values()], rows),
+        *(CART if of(lines, "cart") else []),
         "## Threats, no policy: warn or FAIL / FAIL, % of runs",
         "",
         *table(["release", "runs", *THREATS], threat_rows),
@@ -324,7 +325,8 @@ def maps(found: Sequence[Line]) -> list[str]:
     return [
         "## The map: which release is recommended",
         "",
-        f"`gh.compare` is given a clean release, 2 % verbatim copies and 5 % noisy copies. A leaking release was "
+        f"`gh.compare` is given a clean release, 2 % verbatim copies and 5 % noisy copies, of about "
+        f"{' and '.join(f'{n:,}' for n in sorted({d['n'] for d in done}))} records each. A leaking release was "
         f"recommended in {cell(leaky)} % of {len(done)} runs.",
         "",
         "No map is drawn where no measure tells a copy of everybody from other people.",

@@ -13,6 +13,13 @@ LEVELS = [
     "and hardly a planted leak more was seen, because leaks that are seen at all have p values far below.",
     "",
 ]
+CART = [
+    "Trees with small leaves fail although nobody planted anything: they draw each value from the leaf a record falls "
+    "into, so real values of real people are put together again, and records of people unlike anybody else come back "
+    "far more often than strangers' do. That is a leak, and the verdict says so; larger leaves, smoothing or noise are "
+    "the way out.",
+    "",
+]
 WHY_UNSEEN = [
     "Why nothing better is to be had there: where several people have the same record, a copy of one is a record "
     "that the others explain as well. With 48 possible records and 1,000 people each record belongs to about "

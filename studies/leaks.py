@@ -291,6 +291,6 @@ LEAKS: dict[str, Leak] = {
         Leak("no_holdout_5", "5 % copied, no holdout", without_holdout(verbatim(0.05))),
         Leak("names_invented", "clean, a column of invented names", names(False), clean=True, where=_one_row_each),
         Leak("names", "every real name published", names(True), where=_one_row_each),
-        Leak("cart", "trees with leaves of at least 5 (an honest synthesis)", cart),
+        Leak("cart", "trees with leaves of at least 5 (CART, values drawn from the leaves)", cart),
     )
 }  # fmt: skip
