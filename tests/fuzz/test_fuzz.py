@@ -18,6 +18,15 @@ def test_every_outcome_is_a_value_a_reason_or_an_error_of_our_own(first: int) ->
     assert not wrong, "\n".join(wrong)
 
 
+# pairs of longer runs that once ended in an exception of somebody else's
+ONCE = (50365, 50400, 51067, 51458, 51586)
+
+
+@pytest.mark.parametrize("seed", ONCE)
+def test_pairs_that_once_went_wrong(seed: int) -> None:
+    assert not run_pair(seed, 6).wrong
+
+
 def test_every_measure_has_its_turn_many_times() -> None:
     names = list(all_measures())
     turns = [names[(seed * PER_PAIR + turn) % len(names)] for seed in range(PAIRS) for turn in range(PER_PAIR)]

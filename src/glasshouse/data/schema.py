@@ -223,7 +223,9 @@ def override(column: Column, wish: Wish) -> Column:
     elif isinstance(wish, Sequence) and not isinstance(wish, str):
         kind, levels, ordered = "ordinal", tuple(str(v) for v in wish), True
     else:
-        kind, levels, ordered = str(wish), column.levels, str(wish) == "ordinal"
+        kind, ordered = str(wish), str(wish) == "ordinal"
+        # a category that is declared a number is read as one, whatever its levels were called
+        levels = column.levels if kind in ("categorical", "ordinal") else None
     if kind not in KINDS:
         raise InputError(
             f"schema of {column.name!r}: {kind!r} is no kind{closest(kind, KINDS)}; the kinds are {listed(KINDS)}"

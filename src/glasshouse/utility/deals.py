@@ -23,6 +23,7 @@ from typing import TypeAlias
 
 import numpy as np
 
+from glasshouse.core.errors import InputError
 from glasshouse.core.streams import RandomState, generator
 from glasshouse.core.threads import one_blas_thread
 from glasshouse.data.pair import Pair
@@ -143,6 +144,8 @@ def labels(pair: Pair, replicates: int, random_state: RandomState, keep: np.ndar
     """Labels 0 (original) and 1 (release) of the usable rows of the pool, [rows, 1 + replicates]: the true ones first,
     then those of the deals.
     """
+    if replicates < 0:
+        raise InputError(f"the number of deals is {replicates}; it is 0 (no band) or more")
     total = pair.n("original") + pair.n("released")
     made = np.zeros((total, 1 + replicates), np.int8)
     made[pair.n("original") :, 0] = 1

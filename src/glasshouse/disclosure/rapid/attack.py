@@ -79,7 +79,7 @@ def attack_settings(
 ) -> AttackSettings:
     """Checked settings; ``tau`` None takes the usual value of the score."""
     # some estimators can be iterated over, too: an ensemble gives its members
-    chosen = (attackers,) if isinstance(attackers, (str, Estimator)) else tuple(attackers)
+    chosen = (attackers,) if isinstance(attackers, (str, Estimator)) else tuple(attackers or ())
     if not chosen:
         raise InputError("attackers is empty; name at least one, e.g. attackers=('rf',)")
     names = [as_attacker(attacker).name for attacker in chosen]

@@ -7,7 +7,7 @@ from itertools import combinations
 
 import numpy as np
 
-from glasshouse.core.errors import NotApplicable
+from glasshouse.core.errors import InputError, NotApplicable
 from glasshouse.core.measure import measure
 from glasshouse.core.plain import number
 from glasshouse.core.result import Result
@@ -107,6 +107,8 @@ def copula_fidelity(
         raise NotApplicable(
             "fewer than two records are complete in the numeric columns; choose fewer with columns=[...]"
         )
+    if grid < 2:
+        raise InputError(f"grid={grid}: the copulas are compared on at least 2 points a side")
     points = np.linspace(0, 1, grid)
     pairs = list(combinations(range(len(names)), 2))
 

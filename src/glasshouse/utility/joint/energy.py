@@ -276,7 +276,10 @@ def _kernel(distance: np.ndarray, sigma: float, kind: str) -> np.ndarray:
 def _sizes(dealt: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Records of original and release in every labelling; with clusters they differ a little from deal to deal."""
     m = dealt.sum(axis=0, dtype=np.int64)
-    return len(dealt) - m, m
+    n = len(dealt) - m
+    if min(n.min(), m.min()) < 2:
+        raise NotApplicable("fewer than two records are left on a side when whole clusters are dealt")
+    return n, m
 
 
 def _permutation_null(
