@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from studies.calibration_words import CART, LEVELS, WHY_UNSEEN
+from studies.calibration_words import CART, LEVELS, PROVENANCE, WHY_UNSEEN
 from studies.kinds import KINDS
 from studies.leaks import LEAKS
 
@@ -385,7 +385,7 @@ def page(lines: Sequence[Line], compared: Sequence[Line], best: Sequence[Line] =
         "![verdicts by data and leak](calibration.svg)",
         "",
     ]
-    text += goals(lines) + LEVELS
+    text += PROVENANCE + goals(lines) + LEVELS
     for section in (clean_by_kind, leaks, sizes, limits, advice, utility):
         text += section(lines)
     text += maps(compared)
