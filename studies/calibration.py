@@ -223,6 +223,7 @@ def arguments() -> argparse.ArgumentParser:
     report.add_argument("file", type=Path)
     report.add_argument("--maps", type=Path)
     report.add_argument("--best", type=Path)
+    report.add_argument("--remarks", type=Path, help="what a reader must know about how these runs came about")
     return parser
 
 
@@ -231,7 +232,8 @@ def main() -> None:
     if asked.step == "report":
         from studies.calibration_report import write
 
-        write(lines(asked.file), *(lines(path) if path else [] for path in (asked.maps, asked.best)))
+        remarks = asked.remarks.read_text(encoding="utf-8") if asked.remarks else ""
+        write(lines(asked.file), *(lines(path) if path else [] for path in (asked.maps, asked.best)), remarks)
     elif asked.step == "best":
         wanted = cases(dict.fromkeys(SHARES, asked.seeds), asked.kinds, asked.n, asked.first_seed)
         study(asked.file, best, wanted, asked.jobs)

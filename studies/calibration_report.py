@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from studies.calibration_words import CART, LEVELS, PROVENANCE, WHY_UNSEEN
+from studies.calibration_words import CART, LEVELS, WHY_UNSEEN
 from studies.kinds import KINDS
 from studies.leaks import LEAKS
 
@@ -363,8 +363,8 @@ def unseen(lines: Sequence[Line]) -> list[str]:
     ]
 
 
-def page(lines: Sequence[Line], compared: Sequence[Line], best: Sequence[Line] = ()) -> str:
-    """The whole page."""
+def page(lines: Sequence[Line], compared: Sequence[Line], best: Sequence[Line] = (), remarks: str = "") -> str:
+    """The whole page; ``remarks`` say how these runs came about."""
     skipped = sorted({(d["kind"], d["skipped"]) for d in (*lines, *compared, *best) if "skipped" in d})
     lines = [d for d in lines if "skipped" not in d]
     n = sorted({d["n"] for d in lines})
@@ -385,7 +385,7 @@ def page(lines: Sequence[Line], compared: Sequence[Line], best: Sequence[Line] =
         "![verdicts by data and leak](calibration.svg)",
         "",
     ]
-    text += PROVENANCE + goals(lines) + LEVELS
+    text += ([remarks.strip(), ""] if remarks else []) + goals(lines) + LEVELS
     for section in (clean_by_kind, leaks, sizes, limits, advice, utility):
         text += section(lines)
     text += maps(compared)
@@ -396,14 +396,14 @@ def page(lines: Sequence[Line], compared: Sequence[Line], best: Sequence[Line] =
     return "\n".join(text)
 
 
-def write(lines: Sequence[Line], compared: Sequence[Line], best: Sequence[Line] = ()) -> None:
+def write(lines: Sequence[Line], compared: Sequence[Line], best: Sequence[Line] = (), remarks: str = "") -> None:
     """Both files, each into place in one step, so that an interrupted run leaves the last good ones."""
     from studies.calibration_chart import draw
     from vl_convert import vegalite_to_svg
 
     for name, text in (
         ("calibration.svg", vegalite_to_svg(draw(lines).to_dict())),
-        ("calibration.md", page(lines, compared, best)),
+        ("calibration.md", page(lines, compared, best, remarks)),
     ):
         temporary = DOCS / f"{name}.part"
         temporary.write_text(text, encoding="utf-8")

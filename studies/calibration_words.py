@@ -2,16 +2,6 @@
 
 from __future__ import annotations
 
-PROVENANCE = [
-    "How the runs on this page came about: 744 were made first (seeds from 5000). Of their 120 clean ones 3 failed and "
-    "13 were warned about (2.5±1.4 and 10.8±2.8 %), and 2 panels were incomplete under `public`, which then asked "
-    "identity for 0.15. It was set to 0.2 because of them, and the runs it touches (panels, small holdouts) were made "
-    "again with the same seeds, so that 0 incomplete there is no test of it; of 13 panels with other seeds none was "
-    "incomplete. 156 more clean runs were added because the first 120 were too few to tell (seeds from 6000 and 7000): "
-    "2 failed and 11 were warned about (1.3±0.9 and 7.1±2.1 %). The tables hold all of them. The test for exact copies "
-    "was sharpened before these runs, on other seeds of the same twelve kinds.",
-    "",
-]
 LEVELS = [
     "## The levels",
     "",

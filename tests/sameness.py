@@ -37,7 +37,7 @@ def changed(one: Mapping[str, float | None], other: Mapping[str, float | None]) 
 def _equal(a: Any, b: Any) -> bool:
     if a is None or b is None or isinstance(a, str) or isinstance(b, str):
         return a is b
-    return bool(a == pytest.approx(b, rel=1e-7, abs=1e-9)) or (math.isnan(a) and math.isnan(b))
+    return bool(a == pytest.approx(b, rel=1e-8, abs=1e-9)) or (math.isnan(a) and math.isnan(b))
 
 
 def _leaves(what: Any, at: str) -> Iterator[tuple[str, float | None]]:

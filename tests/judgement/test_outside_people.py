@@ -61,6 +61,21 @@ def test_people_of_several_records_count_once() -> None:
     assert gh.Pair(panel(1, 0), panel(2, 0), cluster="pid").people("original") == pytest.approx(60)
 
 
+def test_missing_values_of_a_person_are_those_of_one_person() -> None:
+    """Ten gaps of 300 records are two people of 60."""
+    ids = pl.Series("pid", np.repeat(np.arange(60), 5))
+
+    def told(k: int) -> Any:
+        gaps = pl.Series(np.arange(N) < 5 * k)
+        original = people(2).with_columns(ids, income=pl.when(gaps).then(None).otherwise(pl.col("income")))
+        holdout = people(3).with_columns(ids + 1000)
+        pair = gh.Pair(original, people(1).with_columns(ids), holdout=holdout, cluster="pid")
+        columns = gh.assess(pair, measures=["identical"]).content("external")["data"]["columns"]
+        return next(c["missing"]["original"] for c in columns if c["name"] == "income")
+
+    assert told(0) == told(1) == told(4) and told(30) != told(0)
+
+
 def test_somebody_who_weighs_a_third_is_not_told() -> None:
     weights = pl.Series("w", [100.0, *[1.0] * (N - 1)])
 

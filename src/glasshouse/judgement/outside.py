@@ -65,7 +65,7 @@ def content(assessment: Assessment) -> Content:
         "people": _people(assessment, told, gate),
         "distributions": [],
         "notes": _notes(assessment),
-        "data": _data(assessment.overview, gate),
+        "data": _data(assessment, gate),
         "run": _run(assessment),
     }
 
@@ -291,8 +291,9 @@ def _people(assessment: Assessment, told: Mapping[str, ToldResult], gate: Gate) 
 # -- data and run ------------------------------------------------------------------------------------------------------
 
 
-def _data(overview: Mapping[str, Any], gate: Gate) -> Content:
+def _data(assessment: Assessment, gate: Gate) -> Content:
     """Tables, roles and columns. What is in the release anybody can count; of the others sizes are rounded."""
+    overview, pair = assessment.overview, assessment.pair
     sizes = {t["table"]: t["records"] for t in overview["tables"]}
     tables = [
         {
@@ -308,7 +309,7 @@ def _data(overview: Mapping[str, Any], gate: Gate) -> Content:
         {
             **{k: c[k] for k in ("name", "kind", "role")},
             "missing": {
-                t: n if public(t) else gate.bounded(n / sizes[t] if sizes[t] else None, sizes[t]).text(percent)
+                t: n if public(t) else gate.bounded(n / sizes[t] if sizes[t] else None, pair.people(t)).text(percent)
                 for t, n in c["missing"].items()
             },
         }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
@@ -48,7 +49,7 @@ def singling_out(
     n_attacks: int = 2000,
     n_cols: int = 3,
     columns: Sequence[str] | None = None,
-    predicates: Sequence[Description] | None = None,
+    predicates: Sequence[Description] | Any = None,  # Any: their form is explained where they are read
     max_attempts: int = 2_000_000,
     confidence: float = 0.95,
     random_state: RandomState = 0,
