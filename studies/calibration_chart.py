@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from studies.calibration_report import ALARMS, Line, of, present, verdict
+from studies.calibration_tables import ALARMS, Line, of, present, verdict
 from studies.kinds import KINDS
 from studies.leaks import LEAKS
 

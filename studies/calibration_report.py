@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from studies.calibration_small import indifferent, small
+from studies.calibration_tables import ALARMS, Line, cell, of, present, share, table, verdict
 from studies.calibration_words import CART, LEVELS, WHY_UNSEEN
 from studies.kinds import KINDS
 from studies.leaks import LEAKS
@@ -14,10 +16,8 @@ from studies.leaks import LEAKS
 from studies import oracle
 
 DOCS = Path(__file__).resolve().parents[1] / "docs"
-Line = dict[str, Any]
 POLICIES = {"declared": "no policy", "public": "public", "research": "research", "secure": "secure"}
 THREATS = ("copying", "identity", "attribute", "membership")
-ALARMS = ("warn", "fail")
 SHOWN = ("verbatim_1", "verbatim_2", "verbatim_5", "noisy_5", "rounded_5", "cell_2", "keys_5", "outlier_50")
 
 
@@ -68,42 +68,6 @@ GOALS = (
     Goal("5 % of the clusters copied whole: FAIL", "clusters_5", ("fail",), 0.99, False, _clustered),
     Goal("no holdout, 1 % verbatim, distinctive: FAIL", "no_holdout_1", ("fail",), 0.80, False, _distinctive),
 )
-
-
-# -- figures ---------------------------------------------------------------------------------------------------------
-
-
-def share(flags: Iterable[bool]) -> tuple[float, float, int] | None:
-    """Share, standard error and number of runs. At 0 and 100 % the error is that of one run more either way."""
-    flags = list(flags)
-    n = len(flags)
-    if not n:
-        return None
-    p = sum(flags) / n
-    q = p if 0 < p < 1 else (sum(flags) + 0.5) / (n + 1)
-    return p, (q * (1 - q) / n) ** 0.5, n
-
-
-def cell(found: tuple[float, float, int] | None) -> str:
-    return "–" if found is None else f"{100 * found[0]:.0f}±{100 * found[1]:.0f}"
-
-
-def verdict(line: Line, policy: str) -> str:
-    return line["verdicts"][policy]["verdict"]
-
-
-def of(lines: Sequence[Line], leak: str, kinds: Callable[[Any], bool] = lambda kind: True) -> list[Line]:
-    return [d for d in lines if d["leak"] == leak and kinds(KINDS[d["kind"]])]
-
-
-def present(lines: Sequence[Line], key: str, order: Iterable[str]) -> list[str]:
-    found = {d[key] for d in lines}
-    return [name for name in order if name in found]
-
-
-def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
-    made = ["| " + " | ".join(head) + " |", "| --- |" + " ---: |" * (len(head) - 1)]
-    return [*made, *("| " + " | ".join(row) + " |" for row in rows), ""]
 
 
 # -- sections --------------------------------------------------------------------------------------------------------
@@ -363,17 +327,24 @@ def unseen(lines: Sequence[Line]) -> list[str]:
     ]
 
 
+def _main(lines: Sequence[Line]) -> list[Line]:
+    """The runs of the main study: the largest tables."""
+    largest = max((d["n"] for d in lines if "skipped" not in d), default=0)
+    return [d for d in lines if d["n"] == largest]
+
+
 def page(lines: Sequence[Line], compared: Sequence[Line], best: Sequence[Line] = (), remarks: str = "") -> str:
     """The whole page; ``remarks`` say how these runs came about."""
     skipped = sorted({(d["kind"], d["skipped"]) for d in (*lines, *compared, *best) if "skipped" in d})
-    lines = [d for d in lines if "skipped" not in d]
-    n = sorted({d["n"] for d in lines})
+    every = [d for d in lines if "skipped" not in d]
+    lines = _main(every)
+    n = max((d["n"] for d in lines), default=0)
     seconds = sum(d["seconds"] for d in lines)
     text = [
         "# Can the verdict be trusted?",
         "",
         "Made by `make calibration` (`studies/calibration.py`). "
-        f"{len(lines):,} assessments with `gh.assess` of releases of about {' and '.join(f'{x:,}' for x in n)} "
+        f"{len(lines):,} assessments with `gh.assess` of releases of about {n:,} "
         f"records, {seconds / max(1, len(lines)):.1f} seconds each.",
         "",
         "A clean release is drawn from the same population as original and holdout and shares nobody with them, so "
@@ -386,7 +357,10 @@ def page(lines: Sequence[Line], compared: Sequence[Line], best: Sequence[Line] =
         "",
     ]
     text += ([remarks.strip(), ""] if remarks else []) + goals(lines) + LEVELS
-    for section in (clean_by_kind, leaks, sizes, limits, advice, utility):
+    for section in (clean_by_kind, leaks):
+        text += section(lines)
+    text += small([d for d in every if d["n"] < n]) + indifferent(every)
+    for section in (sizes, limits, advice, utility):
         text += section(lines)
     text += maps(compared)
     text += unseen(lines)
@@ -402,7 +376,7 @@ def write(lines: Sequence[Line], compared: Sequence[Line], best: Sequence[Line] 
     from vl_convert import vegalite_to_svg
 
     for name, text in (
-        ("calibration.svg", vegalite_to_svg(draw(lines).to_dict())),
+        ("calibration.svg", vegalite_to_svg(draw(_main(lines)).to_dict())),
         ("calibration.md", page(lines, compared, best, remarks)),
     ):
         temporary = DOCS / f"{name}.part"

@@ -5,12 +5,14 @@ from __future__ import annotations
 LEVELS = [
     "## The levels",
     "",
-    "All tests of a threat are combined (Cauchy, measures of one group counting once), then the threats. FAIL "
-    "below 0.01, warn below 0.05. Tests made for few copies warn on their own below 0.025, because a combination "
-    "of twenty tests drowns ten people; verbatim copies of people unlike anybody else, and published identifiers,"
-    " warn on their own below 0.05 and fail below 0.01. The first proposal was 0.10 for the combination and 0.05 "
-    "for a copy test: on 389 clean releases of other seeds that warned about 14 %, the present levels about 8 %, "
-    "and hardly a planted leak more was seen, because leaks that are seen at all have p values far below.",
+    "All tests of a threat are combined (Cauchy, measures of one group counting once), then the threats. FAIL below "
+    "0.01, warn below 0.05. Tests made for few near copies warn on their own below 0.01, because a combination of "
+    "twenty tests drowns ten people; verbatim copies of people unlike anybody else (but for one column at most), and "
+    "published identifiers, warn on their own below 0.05 and fail below 0.01. The first proposal was 0.10 for the "
+    "combination and 0.05 for a copy test alone: on 389 clean releases of other seeds that warned about 14 %. With "
+    "0.05 and 0.025 it was 9 % of 276; with 0.01 in place of 0.025 the same runs give 6 % and not one planted leak "
+    "less, because leaks that are seen at all have p values far below. The runs on this page were made after that "
+    "choice, with other seeds.",
     "",
 ]
 CART = [

@@ -165,16 +165,20 @@ def outliers(world: World, rng: Rng) -> World:
     return placed(world, world.original[order], rng.permutation(world.released.height)[:count])
 
 
-def beside_noise(world: World, rng: Rng) -> World:
-    """2 % copied as they are, beside a column of pure noise that says nothing about anybody."""
-    planted = verbatim(0.02)(world, rng)
-    tables = {"original": planted.original, "released": planted.released, "holdout": planted.holdout}
-    return planted.but(
-        **{
-            name: None if table is None else table.with_columns(noise=pl.Series(rng.normal(size=table.height)))
-            for name, table in tables.items()
-        }
-    )
+def beside_noise(plant: Callable[[World, Rng], World]) -> Callable[[World, Rng], World]:
+    """The same beside a column of pure noise, which says nothing about anybody."""
+
+    def planted(world: World, rng: Rng) -> World:
+        made = plant(world, rng)
+        tables = {"original": made.original, "released": made.released, "holdout": made.holdout}
+        return made.but(
+            **{
+                name: None if table is None else table.with_columns(noise=pl.Series(rng.normal(size=table.height)))
+                for name, table in tables.items()
+            }
+        )
+
+    return planted
 
 
 def of_holdout(world: World, rng: Rng) -> World:
@@ -277,7 +281,8 @@ LEAKS: dict[str, Leak] = {
         Leak("keys_5", "keys and target of 5 %, the rest redrawn", keys_target),
         Leak("outlier_50", "one outlier is a twentieth of the release", one_outlier),
         Leak("outlying_1", "the 1 % most outlying copied as they are", outliers),
-        Leak("beside_noise_2", "2 % copied beside a noise column", beside_noise),
+        Leak("beside_noise", "clean, beside a noise column", beside_noise(clean), clean=True),
+        Leak("beside_noise_2", "2 % copied beside a noise column", beside_noise(verbatim(0.02))),
         Leak("minority", "one small group copied as it is", minority),
         Leak("clusters_1", "1 % of the clusters copied whole", whole_clusters(0.01), where=_has_clusters),
         Leak("clusters_2", "2 % of the clusters copied whole", whole_clusters(0.02), where=_has_clusters),

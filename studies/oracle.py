@@ -93,7 +93,7 @@ def section(found: Sequence[dict[str, Any]], seen: Callable[[str, str], tuple[fl
     seen
         Share of assessments that warned or failed, its standard error and the runs, by leak and kind.
     """
-    from studies.calibration_report import cell, share, table
+    from studies.calibration_tables import cell, share, table
     from studies.leaks import LEAKS
 
     done = [d for d in found if "p" in d]

@@ -8,11 +8,11 @@ import pytest
 
 import glasshouse as gh
 from glasshouse.engines.canonical import canonical, canonical_designs
-from glasshouse.engines.exchange import exchange_scores, exposed_people, people_clusters
+from glasshouse.engines.exchange import exposed_people, people_clusters
 from glasshouse.engines.neighbours.others import KIN, nearest_others
 from glasshouse.engines.neighbours.search import gower_space
-from glasshouse.engines.pairs.equality import equals, weight_of
-from glasshouse.engines.standing import exchange_best, few_alarms, rank_sum
+from glasshouse.engines.pairs.equality import by_chance, equals, weight_of
+from glasshouse.engines.standing import few_alarms, rank_sum
 
 
 def test_the_next_person_is_of_another_cluster() -> None:
@@ -62,6 +62,22 @@ def test_equal_but_for_one_column() -> None:
     assert weight_of(np.array([0.0, np.log(300.0)]), 3) == pytest.approx([0, np.log(2)])
 
 
+def test_how_often_records_meet_by_chance() -> None:
+    original = pl.DataFrame({"a": list("ppqr"), "b": list("xyzw"), "c": list("mmno")})
+    released = pl.DataFrame({"a": list("qsp"), "b": list("zzy"), "c": list("nnm")})
+    pair = gh.Pair(original, released)
+    whole = by_chance(pair, ("a", "b", "c"))
+    assert whole.met.tolist() == [0, 0, 0, 0]
+    third, second = 3 * np.log(4), np.log(2) + np.log(4) + np.log(2)
+    assert whole.matched == pytest.approx([third, 0, second])
+    but_one = by_chance(pair, ("a", "b", "c"), but_one=True)
+    # the first two agree in a and c, which one of the three others has; the second released record agrees in b and c
+    assert but_one.met == pytest.approx([2 * np.log(3), 2 * np.log(3), 0, 0])
+    assert but_one.matched == pytest.approx([third, 2 * np.log(4), second])
+    units, people = but_one.units
+    assert people[0] == people[1] and len(set(people.tolist())) == 3 and len(set(units.tolist())) == 3
+
+
 def test_records_of_one_person_do_not_hide_each_other() -> None:
     original = pl.DataFrame({"a": list("ppq"), "b": list("xxy"), "hh": [1, 1, 2]})
     holdout = pl.DataFrame({"a": ["r"], "b": ["z"], "hh": [3]})
@@ -90,20 +106,6 @@ def test_one_order_whatever_rows_columns_and_labels() -> None:
     first, second = (canonical_designs(pair, pair.columns, ("original",))["original"] for pair in pairs)
     assert np.array_equal(first.codes[moved], second.codes) and first.names == second.names
     assert [names[str(v)] for v in first.levels[0]] == list(second.levels[0])
-
-
-def test_the_best_of_several_scores_keeps_its_level() -> None:
-    rng = np.random.default_rng(1)
-    ps = []
-    for _ in range(200):
-        scores = [rng.exponential(size=80) * (rng.random(80) < 0.3) for _ in range(3)]
-        ps.append(exchange_best([s[:40] for s in scores], [s[40:] for s in scores])[0])
-    assert 0.01 <= np.mean(np.array(ps) <= 0.05) <= 0.10 and 0.35 < np.mean(ps) < 0.65
-    strong, weak = np.append(np.ones(12), np.zeros(28)), rng.random(40)
-    p, each = exchange_best([strong, weak], [np.zeros(40), rng.random(40)])
-    assert each[0] < p < 0.01 and p < each[1]
-    single = exchange_best([strong], [np.zeros(40)])
-    assert single[0] == pytest.approx(single[1][0]) == pytest.approx(exchange_scores(strong, np.zeros(40)).p, abs=1e-3)
 
 
 def test_rank_sum_with_and_without_clusters() -> None:

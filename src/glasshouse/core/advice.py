@@ -34,7 +34,7 @@ COPIES = (
     "memorisation."
 )
 PEOPLE_COPIED = (
-    "{value} of people who are unlike anybody else have their exact record in the release{strangers}. Remove or "
+    "{title}: {value} of people who are unlike anybody else have their record in the release{strangers}. Remove or "
     "re-draw those records (result.records names them), and check the synthesiser for memorisation."
 )
 PEOPLE_NEARLY_COPIED = (

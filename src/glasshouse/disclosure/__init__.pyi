@@ -5,14 +5,15 @@ from .attribution.cap import tcap as tcap
 from .attribution.disco import disco as disco
 from .attribution.table import attribution as attribution
 from .attribution.weap import weap as weap
+from .copying.copies import copies_but_one as copies_but_one
 from .copying.copies import exact_copies as exact_copies
-from .copying.copies import near_copies as near_copies
 from .copying.distance import dcr as dcr
 from .copying.drisk import drisk as drisk
 from .copying.forest import forest_proximity as forest_proximity
 from .copying.hitting import hitting_rate as hitting_rate
 from .copying.identical import identical as identical
 from .copying.identifiability import epsilon_identifiability as epsilon_identifiability
+from .copying.near import near_copies as near_copies
 from .copying.nndr import nndr as nndr
 from .copying.rarity import rare_agreement as rare_agreement
 from .copying.repeated import repeated_records as repeated_records

@@ -1,68 +1,13 @@
-"""Where members stand among strangers: by the best of several scores, by rank, and at few false alarms."""
+"""Where members stand among strangers: by rank, and at few false alarms."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import numpy as np
 
-from glasshouse.core.streams import RandomState, integer_seed
-from glasshouse.engines.exchange import DEALS, FEWEST, WORK, exchange_scores, upper_tail
+from glasshouse.core.streams import RandomState
+from glasshouse.engines.exchange import exchange_scores, upper_tail
 
 FALSE_ALARMS = 0.01  # the rate at which members count as found; one alarm where so few strangers allow no such rate
-
-
-def exchange_best(
-    members: Sequence[np.ndarray],
-    strangers: Sequence[np.ndarray],
-    *,
-    clusters: tuple[np.ndarray, np.ndarray] | None = None,
-    random_state: RandomState = 0,
-    name: str = "exchange",
-) -> tuple[float, tuple[float, ...]]:
-    """Several scores of the same people, each made for another leak: one p value for the best of them.
-
-    Parameters
-    ----------
-    members, strangers
-        Per score, its values for every original and every holdout record (as :func:`exchange_scores` takes them).
-    clusters, random_state, name
-        As for :func:`exchange_scores`.
-
-    Returns
-    -------
-    tuple
-        The p value of the smallest p value, and the p value of each score.
-
-    Notes
-    -----
-    All scores see the same deals. The smallest p value over the scores is compared with what it is in every deal, which
-    allows exactly for having looked more than once, however the scores hang together (Westfall & Young 1993).
-    """
-    from glasshouse.engines.exchange_kernel import dealt_differences
-
-    n, m = len(members[0]), len(strangers[0])
-    scores = [np.concatenate(parts).astype(float) for parts in zip(members, strangers, strict=True)]
-    own = np.arange(n + m) if clusters is None else np.unique(np.concatenate(clusters), return_inverse=True)[1]
-    sums = np.stack([np.bincount(own.reshape(-1), weights=score) for score in scores])
-    sizes = np.bincount(own.reshape(-1)).astype(float)
-    units, labelled = len(sizes), len(np.unique(own[:n]))
-    order = np.lexsort((sizes, *sums))
-    if clusters is None:
-        order = order[(sums[:, order] != 0).any(axis=0)]
-    deals = int(np.clip(WORK // max(len(order) * len(scores), 1), FEWEST, DEALS))
-    seed = integer_seed(random_state, name, "labels")
-    tails = []
-    for score, summed in zip(scores, sums, strict=True):
-        dealt = dealt_differences(
-            summed[order], sizes[order], units, labelled, float(score.sum()), float(n + m), seed, deals
-        )
-        seen = float(score[:n].mean() - score[n:].mean())
-        # the assignment seen is one of those that could have been dealt
-        every = np.round(np.append(dealt, seen) / (1e-9 + float(np.abs(score).max(initial=0.0))), 10)
-        tails.append(1 - np.searchsorted(np.sort(every), every, side="left") / len(every))
-    smallest = np.min(tails, axis=0)
-    return float((smallest <= smallest[-1]).mean()), tuple(float(tail[-1]) for tail in tails)
 
 
 def few_alarms(members: np.ndarray, strangers: np.ndarray) -> tuple[np.ndarray, np.ndarray, float]:

@@ -1,43 +1,41 @@
-"""Copies of people who are unlike anybody else: verbatim, and nearly so."""
+"""Records of people unlike anybody else in the release: exactly, and in all columns but one."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from glasshouse.core.advice import PEOPLE_COPIED, PEOPLE_NEARLY_COPIED
-from glasshouse.core.intervals import wilson
+from glasshouse.core.advice import PEOPLE_COPIED
 from glasshouse.core.limits import LEAK_LIMIT, Evidence, Limit
 from glasshouse.core.measure import measure
-from glasshouse.core.plain import percent
 from glasshouse.core.result import Result
 from glasshouse.core.streams import RandomState
-from glasshouse.core.words import HOLDOUT, HOLDOUT_ADVICE, SIMILARITY, plural
-from glasshouse.disclosure.copying.closeness import DELUSION
-from glasshouse.disclosure.copying.pooled import (
-    Pooled,
-    against_strangers,
-    exact_scores,
-    near_scores,
-    pooled,
-)
-from glasshouse.disclosure.wording import against
+from glasshouse.core.words import SIMILARITY
+from glasshouse.disclosure.copying.found import CITE, copied_people
+from glasshouse.disclosure.copying.pooled import exact_scores, pooled
 from glasshouse.engines.exchange import exchange_scores
-from glasshouse.engines.neighbours.encoding import row_ids
 from glasshouse.engines.neighbours.search import TOL, chosen_columns
-from glasshouse.engines.pairs.equality import information, weight_of
+from glasshouse.engines.pairs.equality import by_chance, equals, weight_of
 
 if TYPE_CHECKING:
-    from glasshouse.data.arrays import Bools, Floats
     from glasshouse.data.pair import Pair
 
 COARSE = 0.2
-MOST_LOWERED = 4  # chance matches may make an exchange of labels this much surer
-NO_STRANGERS = f"there is no holdout: {HOLDOUT}. {HOLDOUT_ADVICE}"
-CITE = f"after Raab, Nowok & Dibben (2025), replicated uniques; {DELUSION}"
+COMMON = 4.0  # so many times surer must an exchange be where people often equal each other but for one column
+COPY_LIMIT = replace(
+    LEAK_LIMIT,
+    without_holdout=Limit(
+        "chance_p",
+        warn=0.05,
+        fail=0.01,
+        operator=">=",
+        evidence=Evidence(),
+        why="equal records beyond those the original has with itself",
+    ),
+)
 
 
 @measure(
@@ -46,17 +44,7 @@ CITE = f"after Raab, Nowok & Dibben (2025), replicated uniques; {DELUSION}"
     threat="copying",
     title="Exact copies",
     better="lower",
-    limit=replace(
-        LEAK_LIMIT,
-        without_holdout=Limit(
-            "chance_p",
-            warn=0.05,
-            fail=0.01,
-            operator=">=",
-            evidence=Evidence(),
-            why="equal records beyond those the original has with itself",
-        ),
-    ),
+    limit=COPY_LIMIT,
     figures=("chance_p",),
     cite=CITE,
     attacker="every column of some people",
@@ -135,16 +123,18 @@ def exact_copies(
     """
     people = pooled(pair, columns, missing, n_jobs)
     copied = (people.reach <= TOL) & (people.isolation > TOL)
-    return _result(
+    return copied_people(
         pair,
-        people,
         copied,
         exact_scores(people),
+        alone=people.isolation > TOL,
+        row=people.row,
         said="have their exact record in the release",
         confidence=confidence,
         random_state=random_state,
         name="exact_copies",
-        alone=_chance_of_equals(pair, columns, missing, random_state),
+        chance=_equals_by_chance(pair, columns, False, random_state) if missing == "level" else None,
+        columns=people.distances,
     )
 
 
@@ -152,188 +142,108 @@ def exact_copies(
     side="disclosure",
     family="copying",
     threat="copying",
-    title="Near copies",
+    title="Copies but for one column",
     better="lower",
-    limit=LEAK_LIMIT,
+    limit=COPY_LIMIT,
+    figures=("chance_p",),
     cite=CITE,
-    attacker="every column of some people, roughly",
+    attacker="every column of some people, one of them wrong",
     caveats=SIMILARITY,
     cost="neighbours",
     tier="fast",
-    group="near copies",
-    alone="warn",
-    advice=PEOPLE_NEARLY_COPIED,
+    group="exact copies",
+    alone="fail",
+    advice=PEOPLE_COPIED,
     audited=True,
-    on_map=True,
 )
-def near_copies(
+def copies_but_one(
     pair: Pair,
     *,
     columns: Sequence[str] | None = None,
-    missing: str = "level",
     confidence: float = 0.95,
     random_state: RandomState = 0,
-    n_jobs: int | None = None,
 ) -> Result:
-    """Share of people with a released record nearer than half-way to the next real person.
+    """Share of people whose record is in the release in all columns but at most one, where it fits nobody else.
 
-    Such a record can be about nobody else. Noise, rounding or a changed cell do not hide it as long as the person
-    stands apart.
+    One redrawn cell, or one column of pure noise, hides a copy from a test of whole records. It does not hide it here.
 
     Parameters
     ----------
     pair : Pair
-        Original, release and holdout.
+        Original, release and, if there is one, holdout.
     columns : sequence of str, optional
-        The columns compared; all shared ones by default.
-    missing : {"level", "ignore", "match", "mismatch"}
-        How missing values compare: as a value of their own by default.
+        The columns compared; all shared ones by default. Missing is a value of its own.
     confidence : float
         Of the intervals.
     random_state : int, Generator or None
         Seed of the exchange of labels; None draws.
-    n_jobs : int, optional
-        Threads; they never change a figure.
 
     Returns
     -------
     Result
-        ``value`` is the share of original people with a near copy, ``holdout`` the same of holdout people,
-        ``difference`` the leak and ``p_value`` the exchange test. ``records`` flags each original with the released
-        row that comes nearest.
+        ``value`` is the share of original people copied, ``holdout`` the same of holdout people, ``difference`` the
+        leak and ``p_value`` the exchange test. ``records`` flags each original with the released row that fits.
 
     Notes
     -----
-    With iso_j the distance of a real person to the nearest other one (original and holdout together, records of one's
-    own cluster not counted) and d_j that to the release, a person counts when
-    2 d_j < iso_j, and the score exchanged is (1 - 2 d_j / iso_j)+^2 sqrt(iso_j).
+    Person j is copied when, with some column left out or with none, a released record equals j and no other real person
+    does; with clusters, another person is one of another cluster. The score exchanged is
+
+        log(1 + 0.01 e^(I_j) / m),   m released records,
+
+    with I_j the sum of -log(share of real people with j's value) over the columns that agree, the largest where several
+    columns can be left out. As for ``exact_copies``, real people who equal each other but for one column say what
+    chance does, as long as at most one in five is met so: without a holdout they stand alone, beside one they lower the
+    p value at most fourfold, and where no stranger is found ten times their own p value counts. Where more people are
+    met so, a match is no surprise, and the exchange must be four times as sure.
 
     References
     ----------
-    Yao, Krco, Ganev & de Montjoye (2025), The DCR Delusion, on why averages of distances miss copies.
+    Raab, Nowok & Dibben (2025), Practical privacy metrics for synthetic data.
 
     Examples
     --------
     >>> import glasshouse as gh
-    >>> found = gh.disclosure.near_copies(gh.data.load("health").pair())
-    >>> found.value > found.holdout
-    True
+    >>> gh.disclosure.copies_but_one(gh.data.load("health").pair()).verdict
+    'fail'
     """
-    people = pooled(pair, columns, missing, n_jobs)
-    near = (2 * people.reach < people.isolation - TOL) & (people.isolation > TOL)
-    return _result(
+    alike = equals(pair, chosen_columns(pair, columns))
+    chance = _equals_by_chance(pair, columns, True, random_state)
+    return copied_people(
         pair,
-        people,
-        near,
-        near_scores(people),
-        said="have a released record nearer than half-way to the next real person",
+        alike.partial > 0,
+        weight_of(alike.partial, pair.n("released")),
+        alone=alike.alone,
+        row=alike.row,
+        said="have their record in the release, in all columns but at most one",
         confidence=confidence,
         random_state=random_state,
-        name="near_copies",
+        name="copies_but_one",
+        chance=chance,
+        surer=COMMON if chance is None else 1.0,
     )
 
 
-def _result(
-    pair: Pair,
-    people: Pooled,
-    flags: Bools,
-    scores: Floats,
-    *,
-    said: str,
-    confidence: float,
-    random_state: RandomState,
-    name: str,
-    alone: float | None = None,
-) -> Result:
-    members, strangers = people.split(flags)
-    reachable = people.split(people.isolation > TOL)[0]
-    shown, exposed, tested = against_strangers(
-        pair, (members, strangers), people.split(scores), reachable, confidence, random_state, name
-    )
-    if tested is not None and alone is not None:
-        tested = tested._replace(p=_with_twins(tested.p, alone, bool(strangers.any())))
-        shown["p_value"] = tested.p
-    n, hits = len(members), int(members.sum())
-    share = hits / n
-    reference = "" if tested is None else f", {percent(float(strangers.mean()))} of people never in the data"
-    verdict = "" if tested is None else f": {against(tested.p, share, float(strangers.mean()))}"
-    notes = [] if tested is not None else [f"members cannot be compared with strangers, because {NO_STRANGERS}"]
-    released = np.where(members > 0, people.row[: people.n], -1)
-
-    def records() -> Mapping[str, np.ndarray]:
-        return {
-            "copied": members.astype(bool),
-            "score": scores[: people.n],
-            "released_row": np.ma.MaskedArray(released, released < 0),
-            "isolation": people.isolation[: people.n],
-            "distance": people.reach[: people.n],
-        }
-
-    return Result(
-        value=share,
-        baseline=shown["holdout"],
-        interval=wilson(hits, n, confidence),
-        **shown,
-        exposure=exposed,
-        figures={"chance_p": alone if tested is None else None},
-        of=n,
-        details={
-            "n_copied": hits,
-            "n_released_copies": len(np.unique(released[released >= 0])),
-            "n_holdout_copied": int(strangers.sum()) if tested is not None else None,
-            "n_alone": int((people.isolation[: people.n] > TOL).sum()),
-            "null_sd": None if tested is None else tested.null_sd,
-            "deals": None if tested is None else tested.deals,
-        },
-        sentence=f"{hits:,} of {n:,} original {plural(n, 'record')} ({percent(share, 2)}) {said}{reference}{verdict}. "
-        f"{SIMILARITY}",
-        warnings=notes,
-        records=records,
-        flag="copied",
-        rank="score",
-    )
-
-
-def _with_twins(exchanged: float, by_chance: float, strangers_found: bool) -> float:
-    """The p value of exact copies: that of exchanged labels, lowered by what real people say about chance.
-
-    Where real people never equal each other, a few equal records are no luck, whoever they are of. That holds for a
-    release made like the population; one that piles up common records equals members and strangers alike, so the
-    exchange must point the same way, and counts at most four times as much. Few strangers cannot point anywhere: where
-    none of them is found, a tenth of the level is set aside for chance alone.
-    """
-    together = max(exchanged / MOST_LOWERED, by_chance)
-    return min(exchanged, together, 1.0 if strangers_found else 10 * by_chance)
-
-
-def _chance_of_equals(
-    pair: Pair, columns: Sequence[str] | None, missing: str, random_state: RandomState
+def _equals_by_chance(
+    pair: Pair, columns: Sequence[str] | None, but_one: bool, random_state: RandomState
 ) -> float | None:
     """p value of the test that needs no holdout: do released records equal an original more often than real people
-    equal each other? None where missing values are no values, and where more than one person in five has a twin: there
-    equal records are no sign of copying, and only people never in the data could tell.
+    equal each other? None where more than one person in five has a twin: there equal records are no sign of copying,
+    and only people never in the data could tell.
 
-    A match weighs what it surprises, counted among the other people on either side. Rows that equal each other are one
-    unit, because they are matched or not together.
+    A match weighs what it surprises. Rows that match alike are one unit, because they are matched or not together.
     """
-    if missing != "level":
+    found = by_chance(pair, chosen_columns(pair, columns), but_one)
+    if (found.met > 0).mean() > COARSE:
         return None
-    chosen = tuple(chosen_columns(pair, columns))
-    ids = pair.memo(("row_ids", chosen, None), lambda: row_ids(pair, chosen, None))
-    members, released = ids["original"], ids["released"]
-    real = np.concatenate([members, ids["holdout"]]) if pair.has_holdout else members
-    size = 1 + int(max(real.max(initial=0), released.max(initial=0)))
-    twins = np.bincount(real, minlength=size)[real] > 1
-    if twins.mean() > COARSE:
-        return None
-    copied = np.zeros(size, bool)
-    copied[members] = True
-    surprise = np.zeros(size)
-    surprise[real] = information(pair, chosen)
-    n = len(members)
-    matched = np.where(copied[released], weight_of(surprise[released], n), 0.0)
-    met = np.where(twins, weight_of(information(pair, chosen, others=True), n), 0.0)
-    tested = exchange_scores(
-        matched, met, clusters=(released, real + size), random_state=random_state, name="exact_copies without holdout"
-    )
-    return tested.p
+    n, released = pair.n("original"), len(found.matched)
+    units = np.unique(np.concatenate(found.units), return_inverse=True)[1].reshape(-1)
+    # the same record on both sides is two units
+    sides = 2 * units[:released], 2 * units[released:] + 1
+    return exchange_scores(
+        weight_of(found.matched, n),
+        weight_of(found.met, n),
+        clusters=sides,
+        random_state=random_state,
+        name="equal records by chance",
+    ).p

@@ -13,7 +13,7 @@ import numpy as np
 from glasshouse.core.errors import NotApplicable
 from glasshouse.core.evidence import Counts, Exposure, HeldLeak
 from glasshouse.core.streams import RandomState
-from glasshouse.data.arrays import Bools, Floats, Ints
+from glasshouse.data.arrays import Floats, Ints
 from glasshouse.data.pair import Pair
 from glasshouse.disclosure.copying.closeness import refuse_infinite
 from glasshouse.engines.exchange import Tested, exchange, exchange_scores, exposed_people, people_clusters
@@ -36,9 +36,10 @@ class Pooled:
     information: Floats
     released: int
 
-    def split(self, values: Floats | Bools) -> tuple[Floats, Floats]:
-        """Values of original people, and of holdout people."""
-        return np.asarray(values[: self.n], float), np.asarray(values[self.n :], float)
+    @property
+    def distances(self) -> dict[str, Floats]:
+        """Of original people, as records show them."""
+        return {"isolation": self.isolation[: self.n], "distance": self.reach[: self.n]}
 
 
 def pooled(pair: Pair, columns: Sequence[str] | None, missing: str, n_jobs: int | None) -> Pooled:

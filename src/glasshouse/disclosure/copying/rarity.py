@@ -18,11 +18,11 @@ from glasshouse.core.streams import RandomState, generator
 from glasshouse.core.words import SIMILARITY
 from glasshouse.disclosure.wording import against
 from glasshouse.engines.canonical import canonical
-from glasshouse.engines.exchange import exchange, exposed_people, people_clusters
+from glasshouse.engines.exchange import exchange, exchange_scores, exposed_people, people_clusters
 from glasshouse.engines.neighbours.search import chosen_columns
 from glasshouse.engines.pairs.agreement import rarity_agreement
-from glasshouse.engines.pairs.equality import CERTAIN, EXPECTED, equals, weight_of
-from glasshouse.engines.standing import exchange_best, few_alarms
+from glasshouse.engines.pairs.equality import CERTAIN, EXPECTED, information
+from glasshouse.engines.standing import few_alarms
 
 if TYPE_CHECKING:
     from glasshouse.data.arrays import Floats, Ints
@@ -87,16 +87,12 @@ def rare_agreement(
     Notes
     -----
     For a real person j and a released record i, agreement is the sum over columns of -log(share of real people who
-    agree with j at least as closely), and g_j the best agreement minus the second best over the release. Where a
-    released record equals j in all columns but at most one, and no other real person does, e_j is the agreement in
-    those columns; with clusters, another person is one of another cluster. Two scores are exchanged together,
+    agree with j at least as closely), and g_j the best agreement minus the second best over the release. Exchanged is
 
-        log(1 + 0.01 (e^(g_j) - 1))   and   log(1 + 0.01 e^(e_j) / m),   m released records,
+        log(1 + 0.01 (e^(g_j) - 1)),
 
-    both approximations of the log-likelihood ratio of "one person in a hundred was copied" against "nobody was", and
-    the p value is that of the smaller p value of the two. One redrawn cell, or a column of pure noise, costs e_j one
-    column; noise in many columns costs g_j little. A person's ``score`` is the share of people below, by the better of
-    the two.
+    an approximation of the log-likelihood ratio of "one person in a hundred was copied" against "nobody was". Noise in
+    many columns costs g_j little.
 
     References
     ----------
@@ -111,40 +107,31 @@ def rare_agreement(
     chosen = chosen_columns(pair, columns)
     n, m = pair.n("original"), pair.n("holdout")
     asked, notes = _asked(pair, people, chosen, random_state)
-    found, alike = rarity_agreement(pair, chosen, asked), equals(pair, chosen)
+    found = rarity_agreement(pair, chosen, asked)
     members = asked < n
-    fit = weight_of(alike.partial[asked], pair.n("released"))
-    parts = (_ratio(found.gap), fit)
-    score = np.max([_tail(part) for part in parts], axis=0)
+    score = _ratio(found.gap)
     clusters = people_clusters(pair)
     if clusters is not None:
         pooled = np.concatenate(clusters)[asked]
         clusters = pooled[members], pooled[~members]
-    p, each = exchange_best(
-        [part[members] for part in parts],
-        [part[~members] for part in parts],
-        clusters=clusters,
-        random_state=random_state,
-        name="rare_agreement",
+    tested = exchange_scores(
+        score[members], score[~members], clusters=clusters, random_state=random_state, name="rare_agreement"
     )
     flags, strangers, cut = few_alarms(score[members], score[~members])
     shown = exchange(
         flags, strangers, clusters=clusters, confidence=confidence, random_state=random_state, name="rare_agreement"
     )
     # the score a verbatim copy would have
-    information = alike.information[asked]
-    equal = np.where(alike.alone[asked], weight_of(information, pair.n("released")), 0.0)
-    possible = np.maximum(_tail(parts[0], _ratio(information - found.best)), _tail(fit, equal))
+    possible = _ratio(information(pair, chosen)[asked] - found.best)
     rate, control = shown.counts.rate, shown.counts.control_rate or 0.0
 
     def records() -> Mapping[str, np.ndarray]:
         own = asked[members]
-        row = np.where(fit > 0, alike.row[asked], found.row)
         made = {
             "stands_out": flags,
             "score": score[members],
             "gap": found.gap[members],
-            "released_row": np.ma.MaskedArray(row[members], ~flags),
+            "released_row": np.ma.MaskedArray(found.row[members], ~flags),
         }
         return {name: _full(values, own, n) for name, values in made.items()}
 
@@ -155,20 +142,17 @@ def rare_agreement(
         interval=wilson(shown.counts.successes, shown.counts.attempts, confidence),
         difference=shown.difference,
         difference_interval=shown.interval,
-        p_value=p,
+        p_value=tested.p,
         counts=shown.counts,
         exposure=exposed_people(flags, strangers, clusters, possible[members] >= cut, confidence),
         details={
             "n_asked": len(asked),
             "n_people": n + m,
             "n_stand_out": int(flags.sum()),
-            "n_equal_but_one_column": int((fit[members] > 0).sum()),
             "score_cut": cut,
-            "p_gap": each[0],
-            "p_equal_but_one_column": each[1],
         },
         sentence=f"{percent(rate)} of original people are fitted by one released record far better than by any other, "
-        f"{percent(control)} of people never in the data; how far they stand out is {against(p)}. {SIMILARITY}",
+        f"{percent(control)} of people never in the data; how far they stand out is {against(tested.p)}. {SIMILARITY}",
         warnings=notes,
         records=records,
         flag="stands_out",
@@ -179,13 +163,6 @@ def rare_agreement(
 def _ratio(gap: Floats) -> Floats:
     """log(1 + 0.01 (e^gap - 1)), 0 where nothing stands out."""
     return np.asarray(np.log1p(EXPECTED * np.expm1(np.clip(gap, 0.0, CERTAIN))))
-
-
-def _tail(scores: Floats, asked: Floats | None = None) -> Floats:
-    """Share of people with a lower score, 0 for no score: what two scores have in common."""
-    asked = scores if asked is None else asked
-    below = np.searchsorted(np.sort(np.round(scores, 9)), np.round(asked, 9), side="left") / len(scores)
-    return np.where(asked > 0, below, 0.0)
 
 
 def _asked(pair: Pair, people: int | None, columns: Sequence[str], random_state: RandomState) -> tuple[Ints, list[str]]:

@@ -63,7 +63,7 @@ def weight_of(information: Floats, released: int) -> Floats:
     return np.where(information > 0, np.log1p(EXPECTED * np.exp(surprise)), 0.0)
 
 
-def information(pair: Pair, columns: Sequence[str], others: bool = False) -> Floats:
+def information(pair: Pair, columns: Sequence[str]) -> Floats:
     """How surprising each real person's record is, if columns were independent.
 
     Parameters
@@ -72,15 +72,13 @@ def information(pair: Pair, columns: Sequence[str], others: bool = False) -> Flo
         The tables.
     columns : sequence of str
         The columns compared.
-    others : bool, default False
-        Count only the other people, which is for records that have a twin: alone in a value nobody has any.
 
     Returns
     -------
     array of float
         Original, then holdout people: the sum over columns of -log(share of real people with that value).
     """
-    return np.asarray(sum(_rarity(_codes(pair, name)[0], int(others)) for name in columns))
+    return np.asarray(sum(_rarity(_codes(pair, name)[0]) for name in columns))
 
 
 def equals(pair: Pair, columns: Sequence[str]) -> Equals:
@@ -105,6 +103,63 @@ def equals(pair: Pair, columns: Sequence[str]) -> Equals:
     """
     chosen = tuple(columns)
     return pair.memo(("equals", chosen), lambda: _equals(pair, chosen))
+
+
+@dataclass(frozen=True)
+class Chance:
+    """Released records that equal an original, and real people who equal another one: how surprising each is.
+
+    Attributes
+    ----------
+    matched, met : array of float
+        The information in the columns that agree, of released records and of real people; 0 where nothing does.
+    units : tuple of array
+        What is one unit on either side: records that are matched together, by the same columns.
+    """
+
+    matched: Floats
+    met: Floats
+    units: tuple[np.ndarray, np.ndarray]
+
+
+def by_chance(pair: Pair, columns: Sequence[str], but_one: bool = False) -> Chance:
+    """Do released records equal an original as real people equal each other? Every record's best match.
+
+    Parameters
+    ----------
+    pair : Pair
+        The tables.
+    columns : sequence of str
+        The columns compared; missing is a value of its own.
+    but_one : bool, default False
+        Whether one column may differ.
+
+    Returns
+    -------
+    Chance
+        The information of a match is counted among the other people, because it is asked about somebody else's record.
+    """
+    coded = [_codes(pair, name) for name in columns]
+    hashed = [_hashed(people, released, name) for name, (people, released) in zip(columns, coded, strict=True)]
+    rarity = [(_rarity(people), _rarity(people, 1)) for people, _ in coded]
+    total = [np.asarray(sum(parts[side] for parts in hashed)) for side in (0, 1)]
+    full = [np.asarray(sum(parts[side] for parts in rarity)) for side in (0, 1)]
+    n = pair.n("original")
+    matched, met = np.zeros(len(total[1])), np.zeros(len(total[0]))
+    units = total[1].copy(), total[0].copy()
+    left_out = [None, *range(len(columns))] if but_one and len(columns) > 1 else [None]
+    for at in left_out:
+        own, released = total if at is None else (total[0] - hashed[at][0], total[1] - hashed[at][1])
+        seen, other = full if at is None else (full[0] - rarity[at][0], full[1] - rarity[at][1])
+        _, back, counts = np.unique(own, return_inverse=True, return_counts=True)
+        twin = np.where(counts[back.reshape(-1)] > 1, other, 0.0)
+        values, first = np.unique(own[:n], return_index=True)
+        place = np.minimum(np.searchsorted(values, released), len(values) - 1)
+        equal = np.where(values[place] == released, seen[first[place]], 0.0)
+        for best, new, unit, key in ((matched, equal, units[0], released), (met, twin, units[1], own)):
+            better = new > best
+            best[better], unit[better] = new[better], key[better]
+    return Chance(matched, met, units)
 
 
 def _equals(pair: Pair, columns: tuple[str, ...]) -> Equals:

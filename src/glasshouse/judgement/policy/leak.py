@@ -1,7 +1,7 @@
 """The leak section of a policy: at which levels a leak counts as shown, how large one may be, what must be visible.
 
 A policy file writes it as a table, ``[leak]``, with ``fail = 0.01`` (combined p value below which the release fails),
-``warn = 0.05`` (... is warned about), ``copy_warn = 0.025`` (level of a copy test on its own), ``tolerance = 5``
+``warn = 0.05`` (... is warned about), ``copy_warn = 0.01`` (level of a copy test on its own), ``tolerance = 5``
 (members exposed beyond strangers, of 1,000, up to which a leak that is shown only warns) and ``detects = 0.10`` (share
 of members: a threat whose tests would have missed a leak of this size is not assessed).
 """
@@ -42,7 +42,7 @@ class LeakLevels:
 
     fail: float = 0.01
     warn: float = 0.05
-    copy_warn: float = 0.025
+    copy_warn: float = 0.01
     tolerance: float = 5.0
     detects: float | Mapping[str, float] | None = None
     why: str = ""
@@ -96,8 +96,8 @@ def parse_leak(entry: object, where: str) -> LeakLevels:
     for name in _LEVELS:
         if not 0 < getattr(levels, name) < 1:
             raise InputError(f"{where}: {name} is a level between 0 and 1, e.g. {name} = {getattr(LeakLevels, name)}")
-    if levels.warn < levels.fail or levels.copy_warn < levels.fail:
-        raise InputError(f"{where}: the levels to warn lie below the level to fail, so they could never warn")
+    if levels.warn < levels.fail:
+        raise InputError(f"{where}: the level to warn lies below the level to fail, so it could never warn")
     if not 0 <= levels.tolerance <= 1000:
         raise InputError(f"{where}: tolerance is a number of members of 1,000, e.g. tolerance = 5")
     return replace(levels, detects=_detects(entry.get("detects"), f"{where}: detects"))

@@ -233,5 +233,5 @@ def _check_sides(
             why = next((f" ({n}: {w})" for n, w in left_out.items() if chosen[n].side == side), "")
             raise InputError(
                 f"none of the {spoken} measures gives a figure for these releases{why}; choose others with "
-                f"{spoken}=[...]"
+                f"{spoken}=[...], or ask gh.assess() about one release at a time"
             )

@@ -58,9 +58,10 @@ class Judged:
     def limits(self) -> str:
         """What decides about it, as a phrase."""
         if self.test is not None and self.levels is not None and not self.ruled:
-            warn = self.levels.copy_warn if self.test.alone == "warn" else self.levels.warn
-            with_others = "" if self.test.alone else ", together with the other tests"
-            return f"p >= {warn:g} (warn), {self.levels.fail:g} (fail){with_others}"
+            together = f"p >= {self.levels.warn:g} (warn), {self.levels.fail:g} (fail)"
+            if self.test.alone == "warn":
+                return f"p >= {self.levels.copy_warn:g} alone (warn); together with the other tests {together}"
+            return together if self.test.alone else f"{together}, together with the other tests"
         found = self.decided_by
         limits = [o.limit for o in self.outcomes] if found is None else [found.limit]
         return "; ".join(limit.text() for limit in limits or self.result.limits)
