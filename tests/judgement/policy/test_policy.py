@@ -127,6 +127,15 @@ def test_round_trip_of_a_written_preset(tmp_path: Path) -> None:
         gh.Policy.preset("publik")
 
 
+def test_a_changed_preset_is_not_called_by_its_name() -> None:
+    text = preset_text("public")
+    assert gh.Policy.parse(text, "mine.toml").name == "public"
+    wider = gh.Policy.parse(text.replace("tolerance = 5", "tolerance = 500"), "mine.toml")
+    assert wider.name == "public, changed" and str(wider).endswith("changed")
+    own = gh.Policy.parse(text.replace('name = "public"', 'name = "ours"'), "mine.toml")
+    assert own.name == "ours"
+
+
 def test_two_rules_with_different_options_are_refused(only_fakes: object) -> None:
     fake("risk", random=True)
     policy = Policy.from_dict(

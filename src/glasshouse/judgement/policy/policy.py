@@ -258,7 +258,7 @@ class Policy:
             raise InputError(f"{where} has no rule, so nothing could be judged; add [leak] or a [[rule]]")
         min_count = content.get("min_count", THRESHOLD)
         check_min_count(min_count, where)
-        return cls(
+        made = cls(
             name=str(content.get("name") or Path(source).stem),
             rules=rules,
             leak=leak if judges_leak else None,
@@ -272,6 +272,15 @@ class Policy:
             run=run,
             source=source,
         )
+        return made._under_its_own_name()
+
+    def _under_its_own_name(self) -> Policy:
+        """A preset somebody changed is not called by the preset's name: a reader would take it for that one."""
+        if self.source == "built in" or self.name not in PRESETS:
+            return self
+        if replace(self, source="built in") == Policy.preset(self.name):
+            return self
+        return replace(self, name=f"{self.name}, changed", title=f"{self.title}, changed" if self.title else "")
 
     # -- use -----------------------------------------------------------------------------------------------------------
 
