@@ -287,3 +287,20 @@ def test_clusters_are_exchanged_whole_and_counted_as_people(measure):
     # clusters never sharpen what only repeats itself
     assert abs(whole.p_value - 0.5) <= abs(apart.p_value - 0.5) + 0.1
     assert whole.p_value > 0.001
+
+
+def test_the_order_of_rows_does_not_choose_between_records_equally_near() -> None:
+    """Somebody half-way between two released records is judged by the same one in any order of the rows."""
+    rng = np.random.default_rng(0)
+
+    def table(n: int) -> pl.DataFrame:
+        gaps = [pl.when(pl.Series(rng.random(n) < 0.2)).then(None).otherwise(pl.col(c)).alias(c) for c in "xy"]
+        made = pl.DataFrame(
+            {"x": rng.normal(size=n).round(1), "y": rng.normal(size=n), "c": rng.choice(list("abc"), n)}
+        )
+        return made.with_columns(gaps)
+
+    tables = [table(300) for _ in range(3)]
+    moved = [t[rng.permutation(300)] for t in tables]
+    one, other = (gh.disclosure.domias(a, b, holdout=c).interval for a, b, c in (tables, moved))
+    assert one == pytest.approx(other, rel=1e-10)

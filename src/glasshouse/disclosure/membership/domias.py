@@ -168,9 +168,9 @@ def domias(
         within = _radius(space, radius, n_jobs)
         scores = _count_scores(space, halves, within, n_jobs)
         asked = [np.log(ratio) for ratio in _count_ratios(space, within, n_jobs).values()]
-    judged_by = tuple(space.nearest(t, "released", 1, n_jobs).row[:, 0] for t in PEOPLE)
+    judged_by = _judges(space, pair, n_jobs)
     alike = Alike(asked[0], asked[1], people_clusters(pair))
-    found = _swapped(scores, halves, confidence, (judged_by[0], judged_by[1]), alike, random_state)
+    found = _swapped(scores, halves, confidence, judged_by, alike, random_state)
     if counts or (counts is None and pair.n("original") + pair.n("holdout") <= COUNTED_PEOPLE):
         chosen = _radius(space, radius, n_jobs)
         radii = sorted({*RADII, round(chosen, 6)}) if density == "count" else RADII
@@ -184,6 +184,14 @@ def domias(
         n_others=pair.n("holdout"),
         confidence=confidence,
     )
+
+
+def _judges(space: Space, pair: Pair, n_jobs: int | None) -> tuple[np.ndarray, np.ndarray]:
+    """The released record nearest to every member and non-member; of several, the same whatever the order of rows."""
+    released = space.rows("released", canonical(pair, space.columns).order("released"))
+    tree = space.grow(released)
+    original, holdout = (space.search(space.rows(t), released, 1, tree=tree, n_jobs=n_jobs).row[:, 0] for t in PEOPLE)
+    return original, holdout
 
 
 def holdout_halves(order: np.ndarray, random_state: RandomState) -> Halves:
