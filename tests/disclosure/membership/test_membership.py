@@ -302,5 +302,5 @@ def test_the_order_of_rows_does_not_choose_between_records_equally_near() -> Non
 
     tables = [table(300) for _ in range(3)]
     moved = [t[rng.permutation(300)] for t in tables]
-    one, other = (gh.disclosure.domias(a, b, holdout=c).interval for a, b, c in (tables, moved))
+    one, other = (domias(a, b, holdout=c).interval for a, b, c in (tables, moved))
     assert one == pytest.approx(other, rel=1e-10)
