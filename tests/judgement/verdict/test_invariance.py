@@ -90,7 +90,7 @@ SAME_FIGURES = ("row order", "column order", "labels", "units", "an identifier")
 SAME_THREATS = ("row order", "column order", "units", "an identifier")
 
 
-@pytest.fixture(scope="module", params=[0, 20], ids=["clean", "5 % copied"])
+@pytest.fixture(scope="module", params=[0, 8, 20], ids=["clean", "2 % copied", "5 % copied"])
 def base(request: pytest.FixtureRequest) -> tuple[Tables, Any]:
     tables = _tables(request.param)
     found = _assess(tables)
