@@ -63,7 +63,7 @@ def test_the_format_never_changes_the_exit_code(
     assert run("assess", files["original"], files["released"], "--format", form) == code
     out = capsys.readouterr().out
     if form == "json":
-        assert json.loads(out)["schema_version"] == 4
+        assert json.loads(out)["schema_version"] == 5
     if form == "junit":
         ET.fromstring(out.encode())
     if form == "html":

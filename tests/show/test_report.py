@@ -93,7 +93,7 @@ def test_markdown_and_junit_and_json_tell_the_same_story(assessed: Any, tmp_path
     expected = len(assessed.outcomes.violations) + sum(t.status == "fail" for t in assessed.threats.values())
     assert len(failed) == expected == int(suite.attrib["failures"])
     content = json.loads(assessed.to_json(tmp_path / "report.json"))
-    assert (content["schema"], content["schema_version"], content["verdict"]) == ("glasshouse.assessment", 4, "fail")
+    assert (content["schema"], content["schema_version"], content["verdict"]) == ("glasshouse.assessment", 5, "fail")
     assert {p.name for p in tmp_path.iterdir()} == {"report.md", "report.xml", "report.json"}
 
 

@@ -25,6 +25,7 @@ Side: TypeAlias = Literal["disclosure", "utility"]
 Tier: TypeAlias = Literal["fast", "default", "full"]
 Cost: TypeAlias = Literal["cells", "rows", "neighbours", "attackers", "pairs"]
 Alone: TypeAlias = Literal["", "warn", "fail"]
+Influence: TypeAlias = Literal["share", "root", "free"]
 Wide: TypeAlias = Literal["", "columns", "numeric", "categorical"]
 R = TypeVar("R", bound=Result)
 
@@ -55,9 +56,11 @@ class Measure(Generic[R]):
         Whether it is asked of every row-paired release, whatever the set of measures.
     table, replicates
         Whether it compares two tables or looks at a single one; whether several releases are run one by one.
-    linear
-        Of a utility measure: whether one person moves the figure by no more than 1 / n of its range, so that it may be
-        told outside on a fine grid (:mod:`glasshouse.core.outside`). Risk figures count people and are.
+    influence
+        How far one person can move the figure, which decides how it is told outside (:mod:`glasshouse.core.outside`):
+        "share" by 1 / n of its range, as a share of people (risk figures, unless they say otherwise); "root" by the
+        root of that (utility figures, unless they say otherwise); "free" as far as their value goes, or by as many
+        released records as resemble them, so that it is not told.
     group
         Measures of one group move together, so that a verdict counts them once.
     alone
@@ -97,7 +100,7 @@ class Measure(Generic[R]):
     paired: bool = False
     table: Literal["pair", "single"] = "pair"
     replicates: Literal["each", "own"] = "each"
-    linear: bool = False
+    influence: Influence = "share"
     group: str = ""
     alone: Alone = ""
     population: bool = False
@@ -215,7 +218,7 @@ def measure(
     paired: bool = False,
     table: Literal["pair", "single"] = "pair",
     replicates: Literal["each", "own"] = "each",
-    linear: bool = False,
+    influence: Influence | None = None,
     group: str = "",
     alone: Alone = "",
     population: bool = False,
@@ -254,7 +257,7 @@ def measure(
             paired=paired,
             table=table,
             replicates=replicates,
-            linear=linear or side == "disclosure",
+            influence=influence or ("share" if side == "disclosure" else "root"),
             group=group or family,
             alone=alone,
             population=population,

@@ -4,10 +4,11 @@ One grid per figure. Its step is the smallest of 1, 2, 5 times a power of ten th
 percent, where n is the number of people behind the figure and t the threshold of the policy. A figure within one step
 of an end of its range is told as a bound, so that nobody, one person and t - 1 people look alike, and so do everybody
 and all but a few: whatever is divided or subtracted, no count below t comes out, however many figures there are.
-A utility figure that a few people can move further than their share has steps of at least the root of t / n. Figures
-without a range are told with two significant digits, unless one person's value can move them as far as the value goes:
-those are not told. Counts are told in multiples of t, p values as the level they lie below. With fewer than 2 t people,
-or where nobody knows how many there are, nothing is told.
+A figure that a few people can move further than their share has steps of at least the root of t / n. Figures without a
+range are told with two significant digits. What one person's value can move as far as the value goes, or as far as
+released records resemble that person, is not told (:attr:`Measure.influence`). Counts are told in multiples of t, p
+values of threats as the level of the policy they lie below, those of single measures not at all. With fewer than 2 t
+people, or where nobody knows how many there are, nothing is told.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from glasshouse.core.errors import InputError
 from glasshouse.core.plain import P_BOUNDS, p_below, p_bound, percent
 
 if TYPE_CHECKING:
-    from glasshouse.core.measure import Measure
+    from glasshouse.core.measure import Influence, Measure
 
 AUDIENCES = ("internal", "external")
 THRESHOLD = 5  # counts below it are not told, where no policy says otherwise
@@ -86,8 +87,8 @@ def digits(value: float, significant: int = 2) -> float:
 
 
 def size(count: float) -> int:
-    """The number of records of a confidential table: two significant digits."""
-    return int(digits(count))
+    """The number of records of a confidential table: two significant digits, and tens below a hundred."""
+    return int(digits(count)) if count >= 100 or not count else max(10, 10 * round(count / 10))
 
 
 @dataclass(frozen=True)
@@ -99,24 +100,25 @@ class Gate:
     threshold
         Counts below it are not told.
     levels
-        Levels of p values that the policy decides by; which side of them a p value lies on follows from the verdict.
+        Levels of p values that the policy decides by; which side of them a p value lies on follows from the verdict,
+        and nothing finer is told.
     """
 
     threshold: int = THRESHOLD
-    levels: tuple[float, ...] = ()
+    levels: tuple[float, ...] = P_BOUNDS
 
     # -- figures of people ---------------------------------------------------------------------------------------------
 
-    def step(self, n: float | None, linear: bool = True) -> float | None:
+    def step(self, n: float | None, influence: Influence = "share") -> float | None:
         """The step of the grid for a figure with ``n`` people behind it; None where nothing may be told.
 
         A figure that is not linear in the people (a distance of square roots, an interval that shrinks with the root of
         n) moves by up to the root of k / n with k of them, and so has a wider grid.
         """
-        if n is None or not isfinite(n) or n < 2 * self.threshold:
+        if n is None or not isfinite(n) or n < 2 * self.threshold or influence == "free":
             return None
         part = self.threshold / n
-        return raised(max(part if linear else sqrt(part), FINEST))
+        return raised(max(part if influence == "share" else sqrt(part), FINEST))
 
     def bounded(
         self,
@@ -125,10 +127,10 @@ class Gate:
         low: float = 0.0,
         high: float = 1.0,
         write: Callable[[float], str] = percent,
-        linear: bool = True,
+        influence: Influence = "share",
     ) -> Told:
         """A share, or another figure between two known ends, with ``n`` people behind it."""
-        step = self.step(n, linear)
+        step = self.step(n, influence)
         if value is None or step is None or 2 * step >= high - low:
             return NOTHING
         if value < low + step * (1 - _FUZZ):
@@ -147,10 +149,9 @@ class Gate:
         rounded = self.threshold * round(count / self.threshold)
         return Told(rounded, f"about {rounded:,}", float(rounded))
 
-    def unbounded(self, value: float | None, n: float | None, linear: bool = True) -> Told:
-        """A ratio, a distance, bits: two significant digits. A figure that one person's value can move as far as the
-        value goes is not told: it would give the value back."""
-        if value is None or self.step(n) is None or not linear:
+    def unbounded(self, value: float | None, n: float | None, influence: Influence = "share") -> Told:
+        """A ratio, a distance, bits: two significant digits, where one person moves it by one person's share."""
+        if value is None or self.step(n) is None or influence != "share":
             return NOTHING
         rounded = digits(value)
         return Told(rounded, None, rounded)
@@ -179,17 +180,13 @@ class Gate:
         upper = ends[1] if high is None else min(high, ends[1])
         return digits(lower, 6), digits(upper, 6)
 
-    @property
-    def _bounds(self) -> tuple[float, ...]:
-        return tuple(sorted({*P_BOUNDS, *self.levels}))
-
     def p(self, p: float | None) -> float | None:
-        """The level a p value lies below: an exact one gives the counts behind it back."""
-        return None if p is None else p_bound(p, self._bounds)
+        """The level of the policy a p value lies below: an exact one gives the counts behind it back."""
+        return None if p is None else p_bound(p, tuple(sorted({*self.levels})))
 
     def p_words(self, p: float) -> str:
         """The same in words."""
-        return p_below(p, self._bounds)
+        return p_below(p, tuple(sorted({*self.levels})))
 
     @staticmethod
     def limit(share: float) -> float:

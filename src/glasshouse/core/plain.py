@@ -74,7 +74,7 @@ def p_value(p: float) -> str:
 
 # Few levels, and none above those a verdict uses: with more of them the level of a copy test tells how few copies
 # there are.
-P_BOUNDS = (0.0001, 0.001, 0.01, 0.05)
+P_BOUNDS = (0.01, 0.05)  # the levels of the leak tests, where no policy has others
 
 
 def p_bound(p: float, bounds: Sequence[float] = P_BOUNDS) -> float:

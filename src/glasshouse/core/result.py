@@ -10,9 +10,10 @@ import numpy as np
 from glasshouse.core import printing
 from glasshouse.core.errors import InputError, closest
 from glasshouse.core.evidence import ColumnReading, Counts, Exposure, Null, behind
+from glasshouse.core.forking import entering
 from glasshouse.core.intervals import Interval, finite_ends, on_excess_scale
 from glasshouse.core.limits import Limit, Outcome, judge, status_of
-from glasshouse.core.outside import Gate, check_audience
+from glasshouse.core.outside import THRESHOLD, Gate, check_audience
 from glasshouse.core.plain import Content, plain, to_json
 from glasshouse.core.records import Frame as Frame
 from glasshouse.core.records import Records, grouped
@@ -157,6 +158,7 @@ class Result:
             _judged=None,
             _source=None,
             _record_table="original",
+            _threshold=THRESHOLD,
         )
 
     name: str
@@ -200,6 +202,7 @@ class Result:
     _judged: str | None
     _source: RecordSource | None
     _record_table: str
+    _threshold: int
 
     def _set(self, **fields: Any) -> None:
         for key, field in fields.items():
@@ -247,6 +250,21 @@ class Result:
         better, declared = ("lower", ()) if self.measure is None else (self.measure.better, self.measure.limits)
         return self._copy(_limits=tuple(limit.resolved(better, declared) for limit in limits), _judged=None)
 
+    def guarded(self, threshold: int) -> Self:
+        """The same result that tells no count below ``threshold`` outside.
+
+        Parameters
+        ----------
+        threshold : int
+            The ``min_count`` of the policy it was assessed under.
+
+        Returns
+        -------
+        Result
+            A copy; a result does not change.
+        """
+        return self._copy(_threshold=threshold)
+
     def judged_together(self, status: str) -> Self:
         """The same result with the verdict it has among the other tests of an assessment.
 
@@ -289,6 +307,7 @@ class Result:
         """
         if self._records is None:
             raise InputError(f"{self.name} has no figures per record")
+        entering()
         if self._arrays is None:
             self._set(_arrays=dict(self._records()))
         return self._arrays or {}
@@ -404,8 +423,10 @@ class Result:
         if audience == "external":
             from glasshouse.core.told import tell
 
-            told = tell(self, Gate())
-            named = {"name": self.name, "status": self.status, "verdict": self.verdict}
+            told = tell(self, Gate(self._threshold))
+            # a few people decide whether there was a figure to judge, and a test's own verdict is a count of them
+            quiet = self.p_value is not None or (told.nothing and self.verdict == "pass")
+            named = {"name": self.name, "status": told.status, "verdict": None if quiet else self.verdict}
             return {**named, **told.to_dict(), "settings": {"options": told.options}}
         content: Content = {
             "name": self.name,

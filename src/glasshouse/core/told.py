@@ -18,10 +18,13 @@ from glasshouse.core.plain import Content, number, percent
 from glasshouse.core.words import NEEDS
 
 if TYPE_CHECKING:
+    from glasshouse.core.measure import Influence
     from glasshouse.core.result import Result
 
 COUNTED = ("records", "values")  # units of figures that are counts
-SAID_INSIDE = "the internal report says why"
+SAID_INSIDE = "the internal report says more"
+HIDDEN = "not_told"  # the status of a result whose figure is not told
+WHY_UNTOLD = "one person could move it far, or too few people may stand behind it"
 
 
 @dataclass(frozen=True)
@@ -36,7 +39,6 @@ class ToldResult:
     interval: Interval | None
     difference: float | None
     difference_interval: Interval | None
-    p_value: float | None
     exposure: Exposure | None
     utility: float | None
     columns: dict[str, Content]
@@ -50,20 +52,34 @@ class ToldResult:
     def reason(self) -> str | None:
         """Why there is no figure: the input that was missing, or that the internal report says it."""
         result = self.result
-        if result.status == "ok":
-            return None
-        if result.needs in NEEDS:
+        if result.needs in NEEDS and result.status != "ok":
             return f"{result.name} {NEEDS[str(result.needs)]}"
-        return f"{result.name} {'stopped' if result.status == 'failed' else 'does not apply here'}; {SAID_INSIDE}"
+        if self.status == HIDDEN:
+            return f"{result.name} is not told: {WHY_UNTOLD}; {SAID_INSIDE}"
+        return None
+
+    @property
+    def status(self) -> str:
+        """Whether there is a figure. One that does not apply, stopped or has too few people behind it is not told, and
+        which of these it is neither: that nobody can be asked about, or one person, would tell them apart."""
+        result = self.result
+        if result.needs in NEEDS and result.status != "ok":
+            return result.status
+        return HIDDEN if self.nothing else "ok"
+
+    @property
+    def nothing(self) -> bool:
+        """Whether no figure is told."""
+        return self.result.status != "ok" or self.value is NOTHING
 
     @property
     def sentence(self) -> str:
         """What the measure counts and what it found, around told figures only."""
-        if self.result.status != "ok":
+        if self.status not in ("ok", HIDDEN):
             return "Not assessed."
         summary = "" if self.result.measure is None else self.result.measure.summary.rstrip(".")
-        if self.value is NOTHING:
-            return f"{summary}. The figure is not told: too few people may stand behind it."
+        if self.nothing:
+            return f"{summary}. The figure is not told: {WHY_UNTOLD}."
         beside = [
             f" {label}: {told.text(self.write)}."
             for label, told in (("Without the release", self.baseline), ("People never in the data", self.holdout))
@@ -83,7 +99,7 @@ class ToldResult:
         seen = self.exposure
         return {
             "value": self.value.value,
-            "shown": self.value.shown if self.result.status == "ok" else None,
+            "shown": self.value.shown if self.status in ("ok", HIDDEN) else None,
             "baseline": self.baseline.value,
             "baseline_shown": None if self.baseline is NOTHING else self.baseline.shown,
             "excess": self.excess,
@@ -92,7 +108,7 @@ class ToldResult:
             "interval": None if self.interval is None else list(self.interval),
             "difference": self.difference,
             "difference_interval": None if self.difference_interval is None else list(self.difference_interval),
-            "p_value": self.p_value,
+            "p_value": None,
             "exposure": None
             if seen is None
             else {
@@ -135,7 +151,8 @@ def tell(result: Result, gate: Gate) -> ToldResult:
     baseline = figure(result, result.baseline, beside, gate)
     holdout = figure(result, result.holdout, beside, gate)
     low, high = (None, None) if result.measure is None else result.measure.range
-    exposure = told_exposure(result.exposure, gate, n, beside)
+    free = influence(result) == "free"
+    exposure = None if free else told_exposure(result.exposure, gate, n, beside)
     difference = _difference(result, value, holdout, exposure)
     return ToldResult(
         result,
@@ -146,9 +163,8 @@ def tell(result: Result, gate: Gate) -> ToldResult:
         gate.interval(value.value, result.interval, low, high),
         difference,
         gate.interval(difference, result.difference_interval, -1.0, 1.0),
-        gate.p(result.p_value) if result.status == "ok" else None,
         exposure,
-        None if _by_value(result) else gate.bounded(result.utility, n, linear=_linear(result)).near,
+        None if _without_end(result) else gate.bounded(result.utility, n, influence=influence(result)).near,
         _columns(result, gate, n),
     )
 
@@ -159,20 +175,21 @@ def figure(result: Result, value: float | None, n: float | None, gate: Gate) -> 
     if measure is None or value is None or n is None:
         return NOTHING
     if measure.unit in COUNTED:
-        return gate.count(value)
+        return NOTHING if measure.influence == "free" else gate.count(value)
     low, high = measure.range
     if low is None or high is None:
-        return gate.unbounded(value, n, measure.linear)
-    return gate.bounded(value, n, low, high, writer(result), measure.linear)
+        return gate.unbounded(value, n, measure.influence)
+    return gate.bounded(value, n, low, high, writer(result), measure.influence)
 
 
-def _linear(result: Result) -> bool:
-    return result.measure is None or result.measure.linear
+def influence(result: Result) -> Influence:
+    """How far one person moves the figure of a result."""
+    return "free" if result.measure is None else result.measure.influence
 
 
-def _by_value(result: Result) -> bool:
-    """Whether one person's value can move the figure as far as the value goes; then nothing made of it is told."""
-    return result.measure is not None and None in result.measure.range and not result.measure.linear
+def _without_end(result: Result) -> bool:
+    """Whether the figure has no range and one person moves it further than by a share; nothing made of it is told."""
+    return result.measure is not None and None in result.measure.range and result.measure.influence != "share"
 
 
 def told_exposure(
@@ -224,14 +241,14 @@ def _excess(result: Result, value: Told, baseline: Told) -> float | None:
 
 def _columns(result: Result, gate: Gate, n: float | None) -> dict[str, Content]:
     """Per column whether more than a few people's worth was lost, and how many times sampling noise, lowered."""
-    step = None if result.measure is None else gate.step(n, result.measure.linear)
+    step = None if result.measure is None else gate.step(n, result.measure.influence)
     if step is None or result.measure is None:
         return {}
     told: dict[str, Content] = {}
     for name, reading in result.columns.items():
         best = result.measure.range[1] if result.measure.better == "higher" else 0.0
         lost = reading.lost and abs(reading.figure - (best or 0.0)) >= step
-        ratio = reading.of_tolerable if lost and not _by_value(result) else None
+        ratio = reading.of_tolerable if lost and not _without_end(result) else None
         told[name] = {
             "figure": None,
             "lost": lost,

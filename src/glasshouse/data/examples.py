@@ -9,6 +9,7 @@ from importlib.resources import files
 import polars as pl
 
 from glasshouse.core.errors import InputError, closest, listed
+from glasshouse.core.forking import entering
 from glasshouse.data.frames import Frame
 from glasshouse.data.pair import Pair
 from glasshouse.data.roles import Argument
@@ -121,6 +122,7 @@ def load(name: str = "health", library: str = "polars") -> Example:
         raise InputError(f"there is no example {name!r}{closest(name, NAMES)}; choose one of {listed(NAMES)}")
     if library not in ("polars", "pandas"):
         raise InputError(f"library={library!r} is unknown; choose 'polars' or 'pandas'")
+    entering()
     example = {"health": _health, "case_study": _case_study, "appendix_b": _appendix_b}[name]()
     return example if library == "polars" else _as_pandas(example)
 

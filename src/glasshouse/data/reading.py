@@ -10,11 +10,12 @@ import numpy as np
 import polars as pl
 
 from glasshouse.core.errors import InputError
+from glasshouse.core.forking import entering
 from glasshouse.data.arrays import Bools, Floats, Ints
 from glasshouse.data.frames import Lazy
 from glasshouse.data.roles import require_column
 from glasshouse.data.schema import Column
-from glasshouse.data.tables import Codes, Label, Tables
+from glasshouse.data.tables import Codes, Label, Tables, plain_values
 
 T = TypeVar("T")
 
@@ -349,6 +350,7 @@ class Reading:
             What ``compute`` gave.
         """
         if key not in self._cache:
+            entering()
             self._cache[key] = compute()
         value: T = self._cache[key]
         return value
@@ -368,7 +370,8 @@ class Reading:
         """
 
         def compute() -> str:
-            frame = self.local(table)
+            # of the table alone: in the types the tables have in common, the release would tell of the original's
+            frame = plain_values(self._tables.adopted[table], table)
             digest = hashlib.sha256("\x1f".join(f"{c}:{t}" for c, t in frame.schema.items()).encode())
             for start in range(0, frame.height, 100_000):
                 digest.update(frame.slice(start, 100_000).write_csv(include_header=False).encode())

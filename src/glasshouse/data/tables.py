@@ -11,7 +11,7 @@ import numpy as np
 import polars as pl
 from narwhals.dtypes import DType
 
-from glasshouse.core.errors import InputError, closest, listed
+from glasshouse.core.errors import InputError, closest
 from glasshouse.data.arrays import Ints
 from glasshouse.data.conversion import (
     EXACT,
@@ -129,8 +129,8 @@ class Tables:
         shared = [c for c in original if c not in self.exclude and all(c in s for s in schemas.values())]
         if not shared:
             raise InputError(
-                f"original and released have no column in common; the original has {listed(original)}, the release has "
-                f"{listed(schemas[next(t for t in schemas if t != 'original')])}"
+                "original and released have no column in common: look at the first lines of both files, the names must "
+                "be the same"
             )
         own = [c for c in original if c not in shared and c not in self.exclude]
         storage: dict[str, str] = {}
@@ -309,6 +309,17 @@ class Tables:
                 position = np.searchsorted(keys.to_numpy(), raw.fill_null(0).to_numpy())
                 arrays[table] = np.where(part.is_null().to_numpy(), -1, position).astype(np.int32)
         return Codes(column, levels, arrays, spec.ordered or spec.is_numeric)
+
+
+def plain_values(adopted: Adopted, table: str) -> pl.DataFrame:
+    """The content of one table whatever library holds it and whatever stands beside it: numbers, and text."""
+    from polars import selectors as cs
+
+    frame = collected(adopted.lazy, _spoken(table))
+    numbers = cs.numeric().cast(pl.Float64).fill_nan(None)
+    return frame.with_columns(numbers, cs.temporal().dt.to_string("iso"), cs.boolean().cast(pl.String)).with_columns(
+        (~cs.by_dtype(pl.Float64)).cast(pl.String)
+    )
 
 
 def _spoken(table: str) -> str:

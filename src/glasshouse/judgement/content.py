@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from glasshouse.core.evidence import Exposure
+from glasshouse.core.forking import entering
 from glasshouse.core.limits import Outcome
 from glasshouse.core.outside import AUDIENCES as AUDIENCES
 from glasshouse.core.outside import check_audience
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
     from glasshouse.judgement.verdict.threats import Threat
 
 SCHEMA = "glasshouse.assessment"
-SCHEMA_VERSION = 4
+SCHEMA_VERSION = 5
 
 
 def content(assessment: Assessment, audience: str) -> Content:
@@ -47,6 +48,7 @@ def content(assessment: Assessment, audience: str) -> Content:
         Numbers, text, lists and mappings only; the same bytes as JSON for the same inputs and seed.
     """
     check_audience(audience)
+    entering()
     told = _inside(assessment) if audience == "internal" else outside.content(assessment)
     return {
         "schema": SCHEMA,

@@ -16,14 +16,15 @@ from glasshouse.catalogue import all_measures
 from glasshouse.core.limits import Limit, Outcome
 from glasshouse.core.outside import NOTHING, Gate, size, told_options
 from glasshouse.core.plain import Content, percent
-from glasshouse.core.told import SAID_INSIDE, ToldResult, tell, told_exposure
+from glasshouse.core.told import HIDDEN, SAID_INSIDE, ToldResult, tell, told_exposure
 from glasshouse.core.words import QUESTIONS
 from glasshouse.judgement.overview import call
 from glasshouse.judgement.parts import declaration, limit_of
+from glasshouse.judgement.policy.leak import LeakLevels
 from glasshouse.judgement.policy.policy import DECLARED, PRESETS, Policy
 from glasshouse.judgement.verdict.advice import recommend
 from glasshouse.judgement.verdict.headline import headline
-from glasshouse.judgement.verdict.leak import ThreatLeak
+from glasshouse.judgement.verdict.leak import ThreatLeak, limit_of_tests
 from glasshouse.judgement.verdict.leak import sentence as leak_sentence
 from glasshouse.judgement.verdict.threats import (
     NOT_ASKED_OF_PAIRED,
@@ -35,17 +36,20 @@ from glasshouse.judgement.verdict.threats import (
 from glasshouse.judgement.wide import narrowed, note
 
 if TYPE_CHECKING:
+    from glasshouse.core.evidence import Exposure
     from glasshouse.judgement.verdict.assessment import Assessment
     from glasshouse.judgement.verdict.judged import Judged
     from glasshouse.judgement.verdict.threats import Threat
 
 OWN_POLICY = "the custodian's own policy"
+TINY = 1e-9  # just below a level
+GIVEN_ROLES = ("key", "target", "weights", "cluster")
 
 
 def gate_of(policy: Policy) -> Gate:
     """What a policy lets out: its threshold, and the levels its verdict gives away anyhow."""
     levels = policy.leak
-    return Gate(policy.min_count, () if levels is None else (levels.fail, levels.copy_warn, levels.warn))
+    return Gate(policy.min_count) if levels is None else Gate(policy.min_count, (levels.fail, levels.warn))
 
 
 def content(assessment: Assessment) -> Content:
@@ -53,14 +57,16 @@ def content(assessment: Assessment) -> Content:
     gate = gate_of(assessment.policy)
     told = {j.name: tell(j.result, gate) for j in assessment.judged}
     leak = assessment.leak
+    threats = {name: _told_threat(t, assessment, gate) for name, t in assessment.threats.items()}
     return {
-        "headline": headline(assessment, gate.p_words, gate.limit),
-        "p_value": None if leak is None else gate.p(leak.p_value),
-        "threats": {name: _threat(t, assessment, told, gate) for name, t in assessment.threats.items()},
+        "headline": headline(replace(assessment, threats=threats), gate.p_words, gate.limit),
+        "p_value": None if leak is None else _level(leak.status, assessment),
+        "threats": {name: _threat(t, assessment, told, gate) for name, t in threats.items()},
         "policy": {**policy(assessment.policy), "explicit": assessment.explicit},
         "outcomes": [_outcome(o, told.get(o.limit.measure), gate) for o in assessment.outcomes.outcomes],
         "results": {j.name: _result(j, told[j.name], gate) for j in assessment.judged},
         "recommendations": _advice(assessment, told),
+        "counts": _counts(told),
         "drivers": None,
         "people": _people(assessment, told, gate),
         "distributions": [],
@@ -73,34 +79,76 @@ def content(assessment: Assessment) -> Content:
 # -- threats -----------------------------------------------------------------------------------------------------------
 
 
+def _told_threat(threat: Threat, assessment: Assessment, gate: Gate) -> Threat:
+    if threat.leak is None or assessment.leak is None:
+        return threat
+    levels = assessment.policy.leak or LeakLevels()
+    return replace(threat, leak=told_leak(threat.leak, gate, levels, len(assessment.leak.threats)))
+
+
 def _threat(threat: Threat, assessment: Assessment, told: Mapping[str, ToldResult], gate: Gate) -> Content:
-    leak = None if threat.leak is None else told_leak(threat.leak, gate)
+    leak = threat.leak
     return {
         "status": threat.status,
         "question": QUESTIONS[threat.name],
         "worst": threat.worst,
         "sentence": _sentence(threat, leak, assessment, told, gate),
-        "p_value": gate.p(threat.p_value),
-        "p_shown": None if threat.p_value is None else gate.p_words(threat.p_value),
+        "p_value": None if threat.leak is None else _level(threat.leak.status, assessment),
+        "p_shown": None if threat.leak is None else gate.p_words(_level(threat.leak.status, assessment) - TINY),
         "effect": None if leak is None else leak.effect,
         "interval": None if leak is None or leak.interval is None else list(leak.interval),
         "detection_limit": None if threat.detection_limit is None else gate.limit(threat.detection_limit),
-        "decided_by": list(threat.decided_by),
+        "decided_by": _speaks(threat),
         "limit": limit_of(threat, assessment),
         "comparison": _comparison(threat, assessment, told, gate),
         "required": threat.required,
         "deciding": list(threat.deciding),
-        "findings": list(threat.findings),
+        "findings": _speaks(threat),
         "missing": _missing(threat, assessment),
     }
 
 
-def told_leak(leak: ThreatLeak, gate: Gate) -> ThreatLeak:
-    """The leak of a threat with its figures rounded, so that the sentences about it are those of the house."""
+def _level(status: str, assessment: Assessment) -> float:
+    """The level a p value lies below by the status it led to; each test's own level would be a ladder of counts."""
+    levels = assessment.policy.leak or LeakLevels()
+    return {"fail": levels.fail, "warn": levels.warn}.get(status, 1.0)
+
+
+def _speaks(threat: Threat) -> list[str]:
+    """The measure that speaks for an alarm. Which others are beyond their levels as well tells how many people are."""
+    return [threat.worst] if threat.status in ("warn", "fail") and threat.worst is not None else []
+
+
+def told_leak(leak: ThreatLeak, gate: Gate, levels: LeakLevels, threats: int) -> ThreatLeak:
+    """The leak of a threat with its figures rounded, so that the sentences about it are those of the house.
+
+    What would have been seen is worked out anew from rounded shares: from exact ones it would follow few people.
+    """
     test = leak.shown_by
-    seen = None if test is None else told_exposure(test.exposure, gate)
+    free = test is None or test.measure.influence == "free"
+    seen = None if test is None or free else told_exposure(test.exposure, gate)
     tolerated = leak.tolerated if leak.tolerated is None or seen is None else 1000 * seen.interval[1]
-    return replace(leak, shown_by=None if test is None else replace(test, exposure=seen), tolerated=tolerated)
+    rounded = [replace(t, exposure=_rounded(t.exposure, gate)) for t in leak.tests]
+    level = levels.fail if leak.status == "fail" else levels.warn
+    rule = f"the tests of members against strangers lie {'not ' if leak.status == 'pass' else ''}below {level:g}"
+    return replace(
+        leak,
+        rule_in=lambda say: rule,
+        shown_by=None if test is None else replace(test, exposure=seen),
+        tolerated=tolerated,
+        detection_limit=limit_of_tests(rounded, levels, threats),
+    )
+
+
+def _rounded(seen: Exposure | None, gate: Gate) -> Exposure | None:
+    """Sizes and shares that a detection limit follows from, on the grid; a few people count as nobody."""
+    if seen is None:
+        return None
+    near = [gate.bounded(share, min(seen.members, seen.controls)).near for share in (seen.strangers, seen.reach)]
+    members, controls = size(seen.members), size(seen.controls)
+    if near[0] is None or near[1] is None or not (members and controls):
+        return None
+    return replace(seen, strangers=near[0], reach=near[1], members=members, controls=controls)
 
 
 def _sentence(
@@ -111,7 +159,7 @@ def _sentence(
         return _open(threat, assessment)
     own = told[threat.worst].sentence
     if leak is not None and threat.by_leak:
-        said = leak_sentence(leak, leak.seen is not None, gate.p_words, gate.limit)
+        said = leak_sentence(leak, leak.seen is not None, gate.p_words, gate.limit, tells_reach=False)
         return said if threat.status == "pass" else f"{said} {own}"
     return f"{limit_sentence(_judged(assessment.judgement_of(threat.worst), told, gate))} {own}"
 
@@ -129,6 +177,8 @@ def _open(threat: Threat, assessment: Assessment) -> str:
 def _missing(threat: Threat, assessment: Assessment) -> list[str]:
     members = [j for j in assessment.judged if j.measure.threat == threat.name and j.decides]
     lacking = {j.missing for j in members if j.status in ("not_assessed", "failed")}
+    if assessment.pair.has_holdout:
+        lacking.discard("holdout")  # there is one; the internal report says what is the matter with it
     return [text for need, text in WAYS_OUT.items() if need in lacking]
 
 
@@ -148,9 +198,9 @@ def _judged(judged: Judged, told: Mapping[str, ToldResult], gate: Gate) -> Judge
 
 
 def _seen(judged: Judged, gate: Gate) -> str:
-    """What decided about one result, in words."""
+    """What decided about one result, in words; a p value of its own is not told."""
     if judged.test is not None and not judged.ruled:
-        return gate.p_words(judged.test.p)
+        return ""
     return "" if judged.decided_by is None else judged.decided_by.comparison
 
 
@@ -181,7 +231,6 @@ def _figure(outcome: Outcome, told: ToldResult, gate: Gate) -> float | None:
         "difference": told.difference,
         "difference_lower": None if difference is None else difference[0],
         "difference_upper": None if difference is None else difference[1],
-        "p_value": told.p_value,
     }
     if outcome.statistic in ("lost", "copied"):
         return outcome.figure
@@ -227,8 +276,15 @@ def policy(chosen: Policy) -> Content:
 
 
 def _result(judged: Judged, told: ToldResult, gate: Gate) -> Content:
+    # whether a figure that is not told was there at all, a few people may decide; and what single tests say is a
+    # ladder of counts, so that only the threat's alarm is told
+    quiet = (judged.test is not None and not judged.ruled) or (
+        told.status == HIDDEN and judged.status not in ("warn", "fail")
+    )
     return {
         **declaration(judged),
+        "status": told.status,
+        **({"judgement": "no_limit", "verdict": None} if quiet else {}),
         **told.to_dict(),
         "comparison": _seen(_judged(judged, {judged.name: told}, gate), gate),
         "details": {},
@@ -236,6 +292,13 @@ def _result(judged: Judged, told: ToldResult, gate: Gate) -> Content:
         "settings": {"options": dict(told.options)},
         "replicates": [],
     }
+
+
+def _counts(told: Mapping[str, ToldResult]) -> dict[str, int]:
+    """How many measures ran, tell a figure, and lack an input; whether one stopped stays in the house."""
+    statuses = [t.status for t in told.values()]
+    lacking = sum(s not in ("ok", HIDDEN) for s in statuses)
+    return {"run": len(statuses), "assessed": len(statuses) - lacking, "open": lacking, "failed": 0}
 
 
 def _advice(assessment: Assessment, told: Mapping[str, ToldResult]) -> list[Content]:
@@ -246,7 +309,9 @@ def _advice(assessment: Assessment, told: Mapping[str, ToldResult]) -> list[Cont
     def figures(judged: Judged) -> dict[str, str]:
         return _spoken(told[judged.name])
 
-    found = recommend(assessment.pair, assessment.judged, None, broken, figures)
+    alarms = {name for threat in assessment.threats.values() for name in _speaks(threat)}
+    quiet = [j for j in assessment.judged if j.name in alarms or j.test is None or j.ruled]
+    found = recommend(assessment.pair, quiet, None, broken, figures)
     return [{**r.to_dict(), "text": f"{r.text[:1].upper()}{r.text[1:]}"} for r in found]
 
 
@@ -307,7 +372,10 @@ def _data(assessment: Assessment, gate: Gate) -> Content:
     ]
     columns = [
         {
-            **{k: c[k] for k in ("name", "kind", "role")},
+            "name": c["name"],
+            # read off the values, kind and the role of an identifier follow a single odd one
+            "kind": "",
+            "role": c["role"] if c["role"] in GIVEN_ROLES else "",
             "missing": {
                 t: n if public(t) else gate.bounded(n / sizes[t] if sizes[t] else None, pair.people(t)).text(percent)
                 for t, n in c["missing"].items()

@@ -49,6 +49,7 @@ if TYPE_CHECKING:
     on_map=True,
     advice=TOO_NEAR,
     riskutility=("DCR", lambda r: {"share": r.value, "wilcoxon_p": r.details["wilcoxon_p_less"]}),
+    influence="free",
 )
 def dcr(
     pair: Pair,

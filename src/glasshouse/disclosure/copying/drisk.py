@@ -52,6 +52,7 @@ OVERWHELMING = 0.5
     title="dRisk",
     advice=BRACKETED,
     riskutility=("dRisk", lambda r: {"value": r.value}),
+    influence="free",
 )
 def drisk(
     pair: Pair,

@@ -45,6 +45,7 @@ if TYPE_CHECKING:
     group="distance",
     tier="full",
     advice=TOO_NEAR,
+    influence="free",
 )
 def forest_proximity(
     pair: Pair,

@@ -52,6 +52,7 @@ if TYPE_CHECKING:
     tier="fast",
     advice=COPIES,
     riskutility=("IMS", lambda r: {"pct": None if r.value is None else 100 * r.value}),
+    influence="free",
 )
 def identical(
     pair: Pair,

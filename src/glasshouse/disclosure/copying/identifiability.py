@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     on_map=True,
     advice=TOO_NEAR,
     riskutility=("Epsilon-Identifiability", lambda r: {"value": r.value}),
+    influence="free",
 )
 def epsilon_identifiability(
     pair: Pair,

@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     advice=PEOPLE_NEARLY_COPIED,
     audited=True,
     on_map=True,
+    influence="free",
 )
 def near_copies(
     pair: Pair,

@@ -65,6 +65,7 @@ def _mean_ratio(result: Result) -> float | None:
         "NNDR",
         lambda r: {"ratio": _mean_ratio(r), "pct_suspicious": None if r.value is None else 100 * r.value},
     ),
+    influence="free",
 )
 def nndr(
     pair: Pair,

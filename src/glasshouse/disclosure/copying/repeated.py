@@ -49,6 +49,7 @@ if TYPE_CHECKING:
     group="repeated records",
     alone="warn",
     advice=PERSON_REPEATED,
+    influence="free",
 )
 def repeated_records(pair: Pair, *, columns: Sequence[str] | None = None, round_digits: int | None = None) -> Result:
     """How often the release repeats the record of one real person who is unlike anybody else.

@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     on_map=True,
     advice=PREDICTS,
     by_position=("lowest_index", "lowest_index_tolerance_on_secret"),
+    influence="free",
 )
 def inference(
     pair: Pair,

@@ -55,6 +55,7 @@ Split: TypeAlias = tuple[tuple[str, ...], tuple[str, ...]]  # what each side kno
     by_position=("lowest_index",),
     on_map=True,
     riskutility=("Linkability", lambda r: {"risk": r.value}),
+    influence="free",
 )
 def linkability(
     pair: Pair,

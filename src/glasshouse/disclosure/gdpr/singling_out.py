@@ -41,6 +41,7 @@ LISTED, EXCHANGES = 40, 400
     tier="fast",
     advice=SINGLED_OUT,
     riskutility=("Singling Out", lambda r: {"risk": r.value}),
+    influence="root",
 )
 def singling_out(
     pair: Pair,

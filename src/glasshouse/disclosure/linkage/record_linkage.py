@@ -72,6 +72,7 @@ BAND_NAMES = ("very_low", "low", "moderate", "high", "very_high", "unique_match"
     tier="full",
     paired=True,
     advice=LINKED,
+    influence="free",
 )
 def record_linkage(
     pair: Pair,

@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     audited=True,
     group="membership",
     advice=MEMBERSHIP,
+    influence="root",
 )
 def membership_classifier(
     pair: Pair,

@@ -60,6 +60,7 @@ Lists: TypeAlias = dict[str, np.ndarray]
     by_position=("auc_clean_reference",),
     on_map=True,
     riskutility=("DOMIAS", lambda r: {"auc": r.value}),
+    influence="free",
 )
 def domias(
     pair: Pair,

@@ -94,6 +94,7 @@ class Side:
     tier="full",
     advice=MEMBERSHIP,
     riskutility=("NNAA", lambda r: {"privacy_loss": r.details["privacy_loss"]}),
+    influence="free",
 )
 def nnaa(
     pair: Pair,

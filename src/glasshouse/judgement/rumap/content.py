@@ -1,7 +1,7 @@
 """The gate of the risk-utility map: everything a reader may see, as plain data with a versioned schema.
 
-Outside, figures are those of :mod:`glasshouse.core.outside`: a composite is told on the grid of the fewest people
-behind any of its measures, and the words of the map are said with it.
+Outside, figures are those of :mod:`glasshouse.core.outside`: a composite is made of the measures that are told, on the
+grid of the fewest people behind any of them, and the words of the map are said with it.
 """
 
 from __future__ import annotations
@@ -14,9 +14,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from glasshouse.core.errors import InputError
+from glasshouse.core.forking import entering
 from glasshouse.core.outside import AUDIENCES, NOTHING, Gate, Told
 from glasshouse.core.plain import Content, number, plain
-from glasshouse.core.told import SAID_INSIDE, figure, tell
+from glasshouse.core.told import SAID_INSIDE, figure, influence, tell
 from glasshouse.core.words import NEEDS
 from glasshouse.judgement.outside import gate_of
 from glasshouse.judgement.rumap import order
@@ -24,12 +25,14 @@ from glasshouse.judgement.rumap.recommendation import recommend, written
 from glasshouse.judgement.rumap.words import score_columns, text
 
 if TYPE_CHECKING:
+    from glasshouse.core.measure import Influence
     from glasshouse.core.result import Result
     from glasshouse.judgement.rumap.map import RUMap
 
 SCHEMA = "glasshouse.map"
 SCHEMA_VERSION = 3
 SIDES = ("risk", "utility")
+INFLUENCES = ("share", "root", "free")
 ORDERED = ("pareto", "dominated_by", "tied_with", "best_on", "worst_on")
 FINEST = 0.01  # composites are written with two decimals
 
@@ -51,6 +54,7 @@ def content(ru: RUMap, audience: str) -> Content:
     """
     if audience not in AUDIENCES:
         raise InputError(f"audience={audience!r} is not known; it is 'internal' or 'external'")
+    entering()
     told = _inside(ru) if audience == "internal" else Outside(ru).content()
     shown: Content = plain(
         {
@@ -119,11 +123,26 @@ class Outside:
     def __init__(self, ru: RUMap) -> None:
         self.ru = ru
         self.gate = next((gate_of(found.policy) for found in ru.assessments.values()), Gate())
+        self.names = {side: [n for n in ru._sides[side] if self._influence(n) != "free"] for side in SIDES}
         self.people = {side: [self._behind(side, release) for release in ru.releases] for side in SIDES}
         self.told = {
-            side: [self._told(side, float(v), n) for v, n in zip(ru._composites[side], self.people[side], strict=True)]
+            side: [self._told(side, float(v), n) for v, n in zip(self._composite(side), self.people[side], strict=True)]
             for side in SIDES
         }
+
+    def _influence(self, name: str) -> Influence:
+        """How far one person moves a measure; a map of scores has none that says it."""
+        found = (self._result(release, name) for release in self.ru.releases)
+        return next((influence(r) for r in found if r is not None), "free")
+
+    def _composite(self, side: str) -> np.ndarray:
+        """Risk or utility made of the measures that are told; the others are left out, as if they had no value."""
+        told = [name in self.names[side] for name in self.ru._sides[side]]
+        return self.ru._combine(side, np.where(told, self.ru._scaled[side], np.nan))
+
+    def _whole(self, side: str) -> bool:
+        """Whether every measure of a side is told."""
+        return len(self.names[side]) == len(self.ru._sides[side])
 
     def content(self) -> Content:
         """What differs from the content inside."""
@@ -181,7 +200,7 @@ class Outside:
         A measure that is alone on its side is spread from one end of its scale to the other, and one person moves it
         the further the shorter the scale is. Among several, what the others are is not told any finer.
         """
-        names = list(self.ru._sides[side])
+        names = self.names[side]
         found = [self._result(release, name) for name in names]
         numbers = [n for r in found if r is not None for n in (r.of, *([] if r.of_holdout is None else [r.of_holdout]))]
         known = [n for n in numbers if n is not None]
@@ -194,9 +213,8 @@ class Outside:
         return min(least, min(known) * abs(one - zero))
 
     def _told(self, side: str, value: float, n: float | None) -> Told:
-        found = (self._result(release, name) for release in self.ru.releases for name in self.ru._sides[side])
-        linear = all(r.measure is not None and r.measure.linear for r in found if r is not None)
-        return self.gate.bounded(value, n, write=number, linear=linear) if isfinite(value) else NOTHING
+        worst: Influence = max((self._influence(n) for n in self.names[side]), key=INFLUENCES.index, default="free")
+        return self.gate.bounded(value, n, write=number, influence=worst) if isfinite(value) else NOTHING
 
     def _columns(self) -> Content:
         ru, n = self.ru, len(self.ru.releases)
@@ -204,7 +222,10 @@ class Outside:
         for side in SIDES:
             told = self.told[side]
             low, high = columns[f"{side}_low"], columns[f"{side}_high"]
-            ends = [self.gate.interval(t.value, (low[i], high[i]), 0.0, 1.0) for i, t in enumerate(told)]
+            whole = self._whole(side)
+            ends = [
+                self.gate.interval(t.value, (low[i], high[i]), 0.0, 1.0) if whole else None for i, t in enumerate(told)
+            ]
             columns |= {
                 side: [t.near for t in told],
                 f"{side}_low": [None if e is None else e[0] for e in ends],
@@ -242,6 +263,8 @@ class Outside:
         return self.gate.gap(value, n) if kind == "leak" else figure(result, value, n, self.gate).near
 
     def _ghosts(self) -> dict[str, dict[str, float | None]]:
+        if not all(self._whole(side) for side in SIDES):
+            return {}
         told = {
             ghost: {side: self._told(side, value, self.people[side][0]).near for side, value in at.items()}
             for ghost, at in self.ru.ghosts.items()

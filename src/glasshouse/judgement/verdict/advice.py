@@ -58,8 +58,9 @@ def recommend(
         text = j.measure.advice.format_map({**names, **written(j)})
         said.setdefault(j.measure.advice, Recommendation(j.name, limits[j.name], text))
     lacking = {j.missing for j in judged if j.status == "not_assessed" and j.decides}
-    if pair.row_paired:
-        lacking.discard("holdout")  # who was in the data is no question of a file whose rows are the original's
+    if pair.row_paired or pair.has_holdout:
+        # who was in the data is no question of a file whose rows are the original's; a holdout too small is one
+        lacking.discard("holdout")
     open_ = [Recommendation(need, "not_assessed", text) for need, text in OPEN.items() if need in lacking]
     return (*said.values(), *open_)
 

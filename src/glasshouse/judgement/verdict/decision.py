@@ -46,7 +46,7 @@ def decision(pair: Pair, policy: Policy, results: Mapping[str, Result]) -> Decis
         A pure function of its arguments.
     """
     # a result judged by the policy says so wherever it is printed
-    results = _as_a_family(results)
+    results = {name: result.guarded(policy.min_count) for name, result in _as_a_family(results).items()}
     under = {name: _under(policy.rules_for(name), result) for name, result in results.items()}
     leak = None if policy.leak is None else decide(leak_tests(under.values(), pair.row_paired), policy.leak)
     judged = tuple(judge(result, policy, pair.row_paired, leak) for result in under.values())

@@ -121,7 +121,8 @@ def people(pair: Pair, judged: Sequence[Judged]) -> People | None:
 
 
 def _groups(result: Result, column: str) -> list[Group]:
-    table: Mapping[str, list[Any]] = nw.from_native(result.by(column), eager_only=True).to_dict(as_series=False)
+    # the table comes in the user's own library, which may be one that answers only when asked
+    table: Mapping[str, list[Any]] = nw.from_native(result.by(column)).lazy().collect("polars").to_dict(as_series=False)
     names = list(table)
     rows = zip(*(table[name] for name in names[:6]), strict=True)
     return [Group(column, level, n, value, low, high, small) for level, n, value, low, high, small in rows if n]

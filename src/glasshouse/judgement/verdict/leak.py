@@ -226,7 +226,7 @@ def _threat(
         alone = "pass" if single is None else "warn"
     else:
         alone = "pass" if single is None else "fail"
-    limit = _detection_limit(tests, levels, threats)
+    limit = limit_of_tests(tests, levels, threats)
     count = f"{len(tests)} {plural(len(tests), 'test')}"
     if single is not None:
         level = levels.fail if alone == "fail" else _own_level(single, levels)
@@ -276,7 +276,7 @@ def _effect(tests: Sequence[LeakTest], decided: Sequence[str]) -> LeakTest | Non
     return next((t for name in decided for t in seen if t.name == name), seen[0] if seen else None)
 
 
-def _detection_limit(tests: Sequence[LeakTest], levels: LeakLevels, threats: int) -> float | None:
+def limit_of_tests(tests: Sequence[LeakTest], levels: LeakLevels, threats: int) -> float | None:
     """The smallest leak that at least one test would have seen at the level that counts for it.
 
     A single small p value p enters the combination as p divided by its weight, so its level is the weight times that
@@ -293,12 +293,14 @@ def _detection_limit(tests: Sequence[LeakTest], levels: LeakLevels, threats: int
     return min((limit for limit in limits if limit is not None), default=None)
 
 
-def _unseen(found: ThreatLeak, size: Callable[[float], float]) -> str:
+def _unseen(found: ThreatLeak, size: Callable[[float], float], tells_reach: bool) -> str:
     """How large a leak would have been seen; where the tests reach few people, how many could be exposed at all."""
     limit, reach = found.detection_limit, found.reach
     if limit is not None and limit <= BLIND:
         about = percent(size(limit))
         return f"Of the kinds these tests look for, one that exposes {about} of the people would have been seen."
+    if not tells_reach:
+        return "Too few people can be exposed in the ways these tests look for, or too few were asked, to be seen."
     if reach is None or reach > BLIND:
         return ""
     if reach < HARDLY:
@@ -311,15 +313,20 @@ def _unseen(found: ThreatLeak, size: Callable[[float], float]) -> str:
 
 
 def sentence(
-    found: ThreatLeak, tells_effect: bool = True, say: Spoken = spoken_p, size: Callable[[float], float] = float
+    found: ThreatLeak,
+    tells_effect: bool = True,
+    say: Spoken = spoken_p,
+    size: Callable[[float], float] = float,
+    tells_reach: bool = True,
 ) -> str:
     """The leak of one threat in words: the rule that fired, how many people, or what would have been seen.
 
-    ``tells_effect``, ``say`` and ``size`` are what the reader may know of a leak's size, a p value, a detection limit.
+    ``tells_effect``, ``say``, ``size`` and ``tells_reach`` are what the reader may know of a leak's size, a p value, a
+    detection limit, and of how many people can be exposed.
     """
     text = f"{found.finding[0].upper()}{found.finding[1:]} ({found.rule_in(say)})."
     if found.status == "pass":
-        return f"{text} {_unseen(found, size)}".rstrip()
+        return f"{text} {_unseen(found, size, tells_reach)}".rstrip()
     if tells_effect and found.seen is not None and found.interval is not None and found.seen.share > 0:
         low, high = (max(round(end), 0) for end in found.interval)
         about = max(round(found.seen.people), 1)

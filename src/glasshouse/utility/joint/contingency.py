@@ -28,7 +28,7 @@ from glasshouse.utility.nulls import judged
     caveats="a perfect synthesis scores below 1, the more so the more cells a table has: read it against its band",
     tier="fast",
     wide="categorical",
-    linear=True,
+    influence="share",
 )
 def contingency_fidelity(
     pair: Pair, *, columns: Columns = None, replicates: int = 50, random_state: RandomState = 0

@@ -52,6 +52,7 @@ def _upright(axes: np.ndarray, names: Sequence[str]) -> np.ndarray:
     title="PCA",
     tier="fast",
     wide="numeric",
+    influence="free",
 )
 def pca(
     pair: Pair,
@@ -196,7 +197,7 @@ def _plane(projected: dict[str, np.ndarray], bins: int = 24) -> list[Cell]:
     cite="Gower (1971)",
     caveats="for perturbed records only; a small value means that records were hardly changed, which is a risk",
     tier="fast",
-    linear=True,
+    influence="free",
 )
 def gower_paired(pair: Pair, *, columns: Columns = None) -> Result:
     """How far perturbation moved each record: mean Gower distance between row i of the original and row i of the

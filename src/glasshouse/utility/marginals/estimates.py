@@ -47,6 +47,7 @@ QUANTILES: dict[object, tuple[tuple[float, ...], tuple[float, ...]]] = {
     caveats="blind to relations; percentile intervals of extreme estimators are too short",
     title="CI overlap",
     tier="fast",
+    influence="free",
 )
 def ci_overlap(
     pair: Pair,

@@ -65,6 +65,7 @@ def overlaps(low_x: Ends, high_x: Ends, low_y: Ends, high_y: Ends) -> dict[str, 
     "beside it is)",
     title="CI proximity",
     tier="fast",
+    influence="free",
 )
 def ci_proximity(
     pair: Pair,

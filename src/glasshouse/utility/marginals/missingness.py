@@ -27,7 +27,7 @@ WORST_PATTERNS = 10
     caveats="says that values are missing alike, not that they are missing for the same people",
     tier="fast",
     on_map=True,
-    linear=True,
+    influence="share",
 )
 def missingness(pair: Pair, *, columns: Columns = None, replicates: int = 200, random_state: RandomState = 0) -> Result:
     """Do the same columns have missing values, as often and in the same combinations?

@@ -135,7 +135,7 @@ def _grid_distance(column: Counted) -> float:
     caveats=KNOWN_LIMIT,
     title="Kolmogorov–Smirnov",
     tier="fast",
-    linear=True,
+    influence="share",
 )
 def kolmogorov_smirnov(
     pair: Pair, *, columns: Columns = None, replicates: int = 100, random_state: RandomState = 0

@@ -94,7 +94,7 @@ def hellinger(
     cite="Karr et al. (2006); mostlyai-qa accuracy (expected value)",
     caveats=KNOWN_LIMIT,
     tier="fast",
-    linear=True,
+    influence="share",
 )
 def total_variation(
     pair: Pair, *, columns: Columns = None, groups: int = 5, replicates: int = 100, random_state: RandomState = 0
@@ -171,7 +171,7 @@ def total_variation(
     caveats=KNOWN_LIMIT,
     title="Jensen–Shannon",
     tier="fast",
-    linear=True,
+    influence="share",
 )
 def jensen_shannon(
     pair: Pair, *, columns: Columns = None, groups: int = 5, replicates: int = 100, random_state: RandomState = 0

@@ -194,7 +194,7 @@ def _hill(column: Counted, counts: np.ndarray, percentile: float) -> float | Non
     cite="Tukey (1977); fences of the original for both tables",
     caveats="counts outlying values, not which records they belong to",
     tier="fast",
-    linear=True,
+    influence="share",
 )
 def outliers(
     pair: Pair,

@@ -28,6 +28,7 @@ from glasshouse.utility.predictive.models import Learner, task
     cite="Breiman (2001) on permutation importance; rank comparison as in riskutility",
     caveats="few predictors make a coarse rank correlation",
     tier="full",
+    influence="free",
 )
 def feature_importance(
     pair: Pair,

@@ -53,6 +53,7 @@ def cross_validated(
     cite="riskutility compare_model_performance; Stone (1974) for cross-validation",
     caveats="alike performance need not mean alike models: see tstr and regression_fidelity",
     tier="full",
+    influence="free",
 )
 def model_performance(
     pair: Pair,
@@ -147,6 +148,7 @@ def model_performance(
     cite="riskutility mqs, with the direction of both ratios mended",
     caveats="says how predictable the release is within itself; tstr asks whether that carries over to real records",
     tier="full",
+    influence="free",
 )
 def model_quality(
     pair: Pair,

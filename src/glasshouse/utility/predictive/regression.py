@@ -83,6 +83,7 @@ class Term(NamedTuple):
     caveats="speaks for the models asked about; choose the formulas your users will fit",
     tier="fast",
     on_map=True,
+    influence="free",
 )
 def regression_fidelity(
     pair: Pair,

@@ -34,6 +34,7 @@ LOOSE = 1e-4  # a fit that only orders records in a band needs no more
     caveats="one target at a time; without a holdout the release has seen the test records",
     title="TSTR",
     on_map=True,
+    influence="free",
 )
 def tstr(
     pair: Pair,

@@ -29,6 +29,7 @@ from glasshouse.utility.propensity.scores import PropensityFigures, propensity_f
     on_map=True,
     alarm=True,
     advice=TOO_SIMILAR,
+    influence="free",
 )
 def pmse(
     pair: Pair,

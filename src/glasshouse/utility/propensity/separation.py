@@ -26,6 +26,7 @@ from glasshouse.utility.propensity.scores import propensity_figures
     title="SPECKS",
     tier="full",
     wide="columns",
+    influence="free",
 )
 def specks(
     pair: Pair,
@@ -125,6 +126,7 @@ def specks(
     title="PO50",
     tier="full",
     wide="columns",
+    influence="free",
 )
 def po50(
     pair: Pair,
@@ -226,6 +228,7 @@ def po50(
     title="U statistic",
     tier="full",
     wide="columns",
+    influence="free",
 )
 def u_statistic(
     pair: Pair,
