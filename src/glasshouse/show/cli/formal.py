@@ -66,7 +66,9 @@ def _risk(
     if success is not None and baseline is None:
         raise InputError("--success needs --baseline: how often the attacker succeeds without the release")
     if baseline is not None and success is None and advantage is None:
-        raise InputError("--baseline alone states no risk: add --success or --advantage, what an attack may reach there")
+        raise InputError(
+            "--baseline alone states no risk: add --success or --advantage, what an attack may reach there"
+        )
     if (tpr is None) != (fpr is None):
         raise InputError("--tpr and --fpr go together: a membership test detects at most TPR at FPR false alarms")
     stated: list[Risk] = []
@@ -141,7 +143,9 @@ def calibrate(
             "delta": delta,
             "mu": risk.mu,
             "advantage": risk.advantage,
-            "stated": [{"statement": c.statement, "rho": c.rho, "binding": c in risk.binding} for c in risk.constraints],
+            "stated": [
+                {"statement": c.statement, "rho": c.rho, "binding": c in risk.binding} for c in risk.constraints
+            ],
             "max_tpr": {f"{fpr:g}": risk.max_tpr(fpr) for fpr in (0.001, 0.01, 0.1)},
         }
         sys.stdout.write(to_json({"schema": "glasshouse.calibration", "schema_version": 1, **figures}) + "\n")
@@ -175,7 +179,8 @@ def synthesise(
     epsilon: Epsilon = None,
     delta: Delta = 1e-6,
     domain: Annotated[
-        Path | None, typer.Option("--domain", help="Public domain of the columns as TOML or JSON, for mst and aim.")
+        Path | None,
+        typer.Option("--domain", help="Public domain of the columns, for mst and aim: TOML, JSON or a code book."),
     ] = None,
     mode: o.Mode = None,
     seed: o.Seed = None,
@@ -201,22 +206,23 @@ def synthesise(
         model = made()
     else:
         risk = _risk(
-        advantage=advantage,
-        success=success,
-        baseline=baseline,
-        tpr=tpr,
-        fpr=fpr,
-        rho=rho,
-        mu=mu,
-        epsilon=epsilon,
-        delta=delta,
+            advantage=advantage,
+            success=success,
+            baseline=baseline,
+            tpr=tpr,
+            fpr=fpr,
+            rho=rho,
+            mu=mu,
+            epsilon=epsilon,
+            delta=delta,
             quiet=quiet,
-    )
+        )
         if domain is None:
             raise InputError(
-                f"{method} needs --domain: the values each column may take, known without looking at the data"
+                f"{method} needs --domain: the values each column may take, known without looking at the data; "
+                "glasshouse domain init drafts such a file from a code book or a schema"
             )
-        model = made(risk, o.read_schema(domain))
+        model = made(risk, domain)
     first = seed if seed is not None else 0
     sample = pl.DataFrame(model.fit(table).sample(n=n, random_state=first))
     lost = put(output, sample.write_csv(), quiet, permissions, f": {sample.height:,} records")
