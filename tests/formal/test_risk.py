@@ -225,7 +225,8 @@ def test_the_statement_that_decides_is_the_one_that_is_printed_as_deciding() -> 
     risk = Risk.from_rho(0.01) | Risk.from_advantage(0.5)
     first = repr(risk).splitlines()[0]
     assert first == (
-        "Risk(rho=0.010000: rho-zCDP with rho = 0.01 (binding); and also no attack beats its baseline by more than 50 %)"
+        "Risk(rho=0.010000: rho-zCDP with rho = 0.01 (binding); "
+        "and also no attack beats its baseline by more than 50 %)"
     )
     assert "Stated as: rho-zCDP with rho = 0.01 (binding); and also no attack" in risk.explain()
     assert [c.kind for c in risk.binding] == ["zcdp"]

@@ -16,7 +16,7 @@ from glasshouse.synthesis.dp.codebook import READ_FROM_DATA, Entry, from_schema,
 from glasshouse.synthesis.dp.columns import CategoryColumn, DomainError, NumberColumn
 from glasshouse.synthesis.dp.domain import declared_by
 
-HEAD = """# The domain of a differentially private synthesiser: which values are possible, known without looking at the data.
+HEAD = """# The domain of a differentially private synthesiser: which values are possible, known without the data.
 # One [columns.NAME] per column of the table: type is "category" (categories, perhaps other = the label that takes the
 # rest), "bool", "int", "float" or "date" (lower and upper; bins or edges; precision = decimals of a float).
 # nullable = true where a value may be missing.
