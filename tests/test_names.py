@@ -122,6 +122,8 @@ def test_all_arguments_of_another_package_are_named_at_once(pair: gh.Pair) -> No
         gh.disclosure.attribution(pair, thresh_1way=(50, 90))
     with pytest.raises(gh.InputError, match="`holdout_fraction` has no counterpart here: a holdout split off"):
         gh.disclosure.dcr(pair, holdout_fraction=0.5)
+    with pytest.raises(gh.InputError, match="`normalize` is called `scale` here"):
+        gh.compare(pair.local("original"), {"A": pair.local("released")}, key_vars=["age"], normalize=False)
     with pytest.raises(gh.InputError, match="`key_vars` and `keys` are the same argument"):
         gh.disclosure.disco(pair, keys=["age"], key_vars=["age"])
 
@@ -163,9 +165,7 @@ def test_what_the_table_points_to_exists(pointer: Pointer) -> None:
 def test_arguments_point_to_arguments(row: tuple[str, str, str, str, str]) -> None:
     _, there, here, of, why = row
     known = all_measures()
-    if of == "compare":
-        taken = set(inspect.signature(gh.compare).parameters)
-    elif of:
+    if of:
         taken = {*known[of].options, *PAIR_ARGUMENTS}
     else:
         taken = {"original", *PAIR_ARGUMENTS, *(option for m in known.values() for option in m.options)}

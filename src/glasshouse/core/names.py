@@ -163,7 +163,7 @@ ARGUMENTS: tuple[tuple[str, str, str, str, str], ...] = (
     ("riskutility", "conf.level", "confidence", "", ""),
     ("riskutility", "holdout_fraction", "", "", "a holdout split off after synthesis was seen by it: pass holdout="),
     ("riskutility", "max_msu", "max_k", "suda", ""),
-    ("riskutility", "normalize", "scale", "compare", "scale='minmax' is riskutility's"),
+    ("riskutility", "normalize", "scale", "", "of gh.compare; 'minmax' is riskutility's"),
     ("riskutility", "group_var", "by", "subgroup_utility", ""),
     ("riskutility", "n_null", "permutations", "energy_distance", ""),
     ("riskutility", "risk_weighting", "weighting", "record_linkage", ""),
