@@ -30,6 +30,7 @@ stubs: $(STAMP)-core
 
 docs: $(STAMP)-core
 	@$(BIN)/python tools/make_measure_list.py
+	@$(BIN)/python tools/make_name_list.py
 
 lint: $(STAMP)-lint
 	@$(BIN)/ruff check src tests bench tools studies

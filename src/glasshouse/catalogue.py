@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import inspect
 import re
+from collections.abc import Callable
 from itertools import pairwise
 
 import polars as pl
 
+from glasshouse.core.charts import described
 from glasshouse.core.errors import InputError, closest
 from glasshouse.core.measure import Measure, registered
+from glasshouse.core.pointing import elsewhere, known_elsewhere, plainly, table
 from glasshouse.core.printing import prose
 from glasshouse.core.rooms import measures_of
 from glasshouse.data.checks import Findings
@@ -18,6 +21,8 @@ from glasshouse.data.pair import Pair
 from glasshouse.data.roles import Argument
 
 _UNDERLINE = re.compile(r"-{3,}")
+# what these give is drawn under a name of its own; measures are drawn under theirs
+_CHARTS = {"compare": "rumap", "RUMap": "rumap", "audit": "audit", "Risk": "risk", "rapid_cv": "rapid_cv"}
 
 
 def all_measures() -> dict[str, Measure]:
@@ -92,23 +97,53 @@ class Explanation(str):
         return str(self)
 
 
-def explain(name: str) -> Explanation:
-    """What a measure asks, how to read it, what it needs, its limits and its source, as prose.
+def named(name: str) -> str | None:
+    """The measure or public function that a name means, however it is spelt and whichever package it comes from.
 
     Parameters
     ----------
     name : str
-        A name that ``gh.measures()`` lists.
+        A name of ours, perhaps with other capitals or underlines, or of another package.
+
+    Returns
+    -------
+    str or None
+        The name here; None where there is none.
+
+    Examples
+    --------
+    >>> from glasshouse.catalogue import named
+    >>> named("ims"), named("kAnonymity"), named("rumap")
+    ('identical', 'k_anonymity', 'compare')
+    """
+    measures, functions = ({plainly(one): one for one in room} for room in (all_measures(), _functions()))
+    if name in functions.values():
+        return name
+    ours = {*measures.values(), *functions.values()}
+    there = [pointer.target for pointer in elsewhere(name) if pointer.target in ours]
+    # a measure spelt otherwise, what another package calls so, a function spelt otherwise: rumap() is no RUMap
+    return measures.get(plainly(name)) or next(iter(there), None) or functions.get(plainly(name))
+
+
+def explain(name: str) -> Explanation:
+    """What a measure asks, how to read it, what it needs, its options and charts, its limits and its source, as prose.
+
+    Parameters
+    ----------
+    name : str
+        A name that ``gh.measures()`` lists, a function such as "compare", or what synthpop, riskutility, RAPID,
+        sdcMicro, anonymeter or SDMetrics call it: a function, an argument or a figure.
 
     Returns
     -------
     Explanation
-        Text; it prints as text in a notebook too.
+        Text; it prints as text in a notebook too. A name of another package is answered by what it is called here and
+        what differs, then by the explanation of that.
 
     Raises
     ------
     InputError
-        When there is no such measure; the closest name is offered.
+        When nothing is called so; the closest name is offered.
 
     Examples
     --------
@@ -116,17 +151,67 @@ def explain(name: str) -> Explanation:
     >>> text = gh.explain("disco")
     >>> "Raab" in text
     True
+    >>> print(gh.explain("ims").splitlines()[0])
+    riskutility's ims is gh.disclosure.identical here (the detail 'ims'; the value is held against a holdout).
     """
-    known = all_measures()
-    if name not in known:
-        raise InputError(f"there is no measure {name!r}{closest(name, known)}; gh.measures() lists them")
-    found = known[name]
-    options = ", ".join(f"{k}={v!r}" for k, v in found.options.items())
-    parts = sections(found.__doc__)
+    known, meant = all_measures(), named(name)
+    foreign = [] if name in known or name in _functions() else [f"{p.sentence}." for p in elsewhere(name)]
+    if meant is None and not foreign:
+        spoken = [*known, *(pointer.name for pointer in table() if pointer.kind == "function")]
+        raise InputError(f"there is no measure {name!r}{closest(name, spoken)}; gh.measures() lists them")
+    if meant is None:
+        return Explanation("\n".join(foreign))
+    record = facts(meant)
+    parts = sections(known[meant].__doc__ if meant in known else inspect.getdoc(_functions()[meant]))
     text = "\n\n".join(
         [*parts[""].split("\n\n")[1:], *(parts[title] for title in ("Notes", "Parameters") if title in parts)]
     )
-    return Explanation(prose({**found.record(), "text": text, "options": options}))
+    told = prose({**record, "text": text})
+    return Explanation("\n".join([*foreign, "", told]) if foreign else told)
+
+
+def facts(name: str) -> dict[str, str | None]:
+    """What can be said about a measure or a function in a line each: its declaration, options, charts, other names.
+
+    Parameters
+    ----------
+    name : str
+        A measure, or a function of ``glasshouse``.
+
+    Returns
+    -------
+    dict of str to str or None
+    """
+    known = all_measures()
+    if name in known:
+        record: dict[str, str | None] = known[name].record()
+        options = known[name].options
+    else:
+        function = _functions()[name]
+        summary = sections(inspect.getdoc(function))[""].split("\n\n")[0].replace("\n", " ")
+        record = {"name": name, "summary": summary}
+        taken = [p for p in inspect.signature(function).parameters.values() if p.kind not in (p.VAR_KEYWORD,)]
+        options = {p.name: p.default for p in taken if p.default is not p.empty}
+    drawn = _CHARTS.get(name, name if name in known else None)
+    return {
+        **record,
+        "options": ", ".join(f"{k}={v!r}" for k, v in options.items()),
+        "charts": None if drawn is None else ", ".join(described(drawn)),
+        "elsewhere": ", ".join(known_elsewhere(name)),
+    }
+
+
+def _functions() -> dict[str, Callable[..., object]]:
+    """Public functions and classes by name, the measures aside."""
+    import glasshouse
+    from glasshouse import data, synthesis
+
+    found: dict[str, Callable[..., object]] = {}
+    for room in (glasshouse, data, synthesis):
+        for name in room.__all__:
+            if callable(one := getattr(room, name)):
+                found.setdefault(name, one)
+    return found
 
 
 def check(original: Frame, released: Frame, **roles: Argument) -> Findings:

@@ -218,3 +218,23 @@ def test_bad_relation_and_guarantees() -> None:
     for bad in (lambda: gaussian(-1), lambda: approximate(-1), lambda: approximate(1, 1), lambda: approximate(1, -0.1)):
         with pytest.raises(ValueError):
             bad()
+
+
+def test_the_statement_that_decides_is_the_one_that_is_printed_as_deciding() -> None:
+    """A rho of 0.01 is what binds here; an advantage of 50 % is met with room to spare."""
+    risk = Risk.from_rho(0.01) | Risk.from_advantage(0.5)
+    first = repr(risk).splitlines()[0]
+    assert first == (
+        "Risk(rho=0.010000: rho-zCDP with rho = 0.01 (binding); "
+        "and also no attack beats its baseline by more than 50 %)"
+    )
+    assert "Stated as: rho-zCDP with rho = 0.01 (binding); and also no attack" in risk.explain()
+    assert [c.kind for c in risk.binding] == ["zcdp"]
+    assert repr(Risk.from_advantage(0.5) | Risk.from_rho(0.01)).splitlines()[0] == first
+    again = Risk.from_dict(risk.to_dict())
+    assert repr(again) == repr(risk)
+    alone = Risk.from_advantage(0.5)
+    assert "(binding)" not in repr(alone) and "50 %" in repr(alone)
+    assert repr(Risk.from_rho(0.01)).startswith("Risk(rho=0.010000)\n")
+    same = Risk.from_success_at_baseline(0.05, 0.01) | Risk.from_err_rates(tpr=0.05, fpr=0.01)
+    assert repr(same).count("(binding)") == 2

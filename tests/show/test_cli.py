@@ -143,6 +143,9 @@ def test_a_policy_file_gates(
         (["policy", "init", "research"], "--preset research"),
         (["calibrate"], "state a risk"),
         (["calibrate", "--success", "0.1"], "needs --baseline"),
+        (["calibrate", "--rho", "0.1", "--baseline", "0.01"], "add --success or --advantage"),
+        (["calibrate", "--tpr", "0.05"], "--tpr and --fpr go together"),
+        (["calibrate", "--advantage", "0.1", "--baseline", "0"], "--advantage without --baseline"),
     ],
 )
 def test_a_mistake_is_one_clear_sentence_and_code_2(
@@ -237,6 +240,28 @@ def test_calibrate(capsys: pytest.CaptureFixture[str]) -> None:
     content = json.loads(capsys.readouterr().out)
     strictest = min(gh.Risk.from_advantage(0.1).rho, gh.Risk.from_success_at_baseline(success=0.1, baseline=0.01).rho)
     assert content["rho"] == pytest.approx(strictest)
+    assert [one["binding"] for one in content["stated"]] == [True, False]
+
+
+def test_calibrate_honours_the_baseline_of_an_advantage(capsys: pytest.CaptureFixture[str]) -> None:
+    """An advantage of 0.05 where chance gives 0.001 costs far less noise than one over every baseline."""
+    assert run("calibrate", "--advantage", "0.05", "--baseline", "0.001", "--format", "json") == 0
+    out, err = capsys.readouterr()
+    with pytest.warns(UserWarning, match=r"51\.0x"):
+        asked = gh.Risk.from_advantage_at_baseline(0.05, 0.001)
+    assert json.loads(out)["rho"] == pytest.approx(asked.rho) == pytest.approx(0.8175, abs=5e-5)
+    assert err.startswith("note: ") and "51.0x" in err and "--success" in err and "Risk." not in err
+    assert run("calibrate", "--advantage", "0.05", "--baseline", "0.001") == 0
+    assert "an attack with baseline 0.1 % gains at most 5 %" in capsys.readouterr().out
+
+
+def test_calibrate_takes_the_rates_of_a_membership_test(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run("calibrate", "--tpr", "0.05", "--fpr", "0.01", "--rho", "0.5", "--format", "json") == 0
+    content = json.loads(capsys.readouterr().out)
+    assert content["rho"] == pytest.approx(gh.Risk.from_err_rates(tpr=0.05, fpr=0.01).rho)
+    assert content["max_tpr"]["0.01"] == pytest.approx(0.05, abs=1e-6)
+    assert run("calibrate", "--tpr", "0.05", "--fpr", "0.01", "--rho", "0.5") == 0
+    assert "detects at most 5 % of the members (binding); and also rho-zCDP" in capsys.readouterr().out
 
 
 def test_an_interrupt_leaves_the_last_good_file(

@@ -211,3 +211,46 @@ def test_a_draft_from_the_data_is_refused_and_labelled() -> None:
     assert fitted.report().label == "DP except domain"
     assert len(fitted.report().leaks) == 1
     assert list(fitted.sample(5).columns) == ["sex", "age", "w"]
+
+
+def test_two_numbers_in_a_tuple_are_bounds() -> None:
+    """(18, 85) is an interval; it was read as the two categories 18 and 85, and the error came at the fit."""
+    age = Domain({"age": (18, 85)})["age"]
+    assert age.to_dict()["type"] == "int" and (age.lower, age.upper) == (18.0, 85.0)  # type: ignore[union-attr]
+    assert cells((18, 85), [18, 85, 40]) == cells({"type": "int", "lower": 18, "upper": 85}, [18, 85, 40])
+    assert Domain({"w": (0, 1.5)})["w"].to_dict()["type"] == "float"
+    assert Domain({"w": (np.int64(0), np.int64(9))}).sizes == {"w": 10}
+    for days in ((dt.date(2020, 1, 1), dt.date(2021, 1, 1)), ("2020-01-01", "2021-01-01")):
+        assert Domain({"d": days})["d"].to_dict()["type"] == "date"
+    assert cells((0, 1), [1, 0]) == [1, 0]
+    with pytest.raises(DomainError, match="'age': 'lower' must be less than 'upper'"):
+        Domain({"age": (85, 18)})
+
+
+def test_a_tuple_of_labels_and_a_list_stay_categories() -> None:
+    assert Domain({"sex": ("F", "M")}).sizes == {"sex": 2}
+    assert Domain({"code": (1, 2, 3)}).sizes == {"code": 3}
+    assert Domain({"flag": (False, True)})["flag"].to_dict()["type"] == "category"
+    assert cells([1, 2], [2, 1]) == [1, 0]
+    with pytest.raises(DomainError, match='two numbers are bounds, declare "lower" and "upper"'):
+        cells([18, 85], [18, 40])
+
+
+def test_a_code_book_with_a_row_per_code(tmp_path: Path) -> None:
+    book = tmp_path / "codes.csv"
+    book.write_text("Variable,Code,Label\nsex,1,female\nsex,2,male\nplz,01,west\nplz,02,east\n")
+    domain = Domain.from_codebook(book)
+    assert domain["sex"].to_dict()["categories"] == [1, 2] and domain["plz"].to_dict()["categories"] == ["01", "02"]
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [("a,b\n1,2\n", "is no code book"), ("name,type,lower\nage,int,about 18\n", "'age': lower, upper and edges")],
+)
+def test_a_broken_code_book_is_one_sentence(tmp_path: Path, content: str, said: str) -> None:
+    book = tmp_path / "book.csv"
+    book.write_text(content)
+    with pytest.raises(DomainError, match=said):
+        Domain.from_codebook(book)
+    with pytest.raises(DomainError, match="codebook not found"):
+        Domain.from_codebook(tmp_path / "nowhere.csv")

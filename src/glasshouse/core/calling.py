@@ -13,6 +13,7 @@ from glasshouse.core.interrupts import heeded
 from glasshouse.core.limits import deciding, status_of
 from glasshouse.core.options import check_types
 from glasshouse.core.plain import Content, plain
+from glasshouse.core.pointing import ALIASES, argument, translated
 from glasshouse.core.result import RecordSource, Result
 from glasshouse.core.streams import check_random_state
 from glasshouse.core.threads import one_blas_thread
@@ -21,37 +22,6 @@ from glasshouse.core.words import NEEDS
 if TYPE_CHECKING:
     from glasshouse.core.measure import Measure
 
-# What the other tools of the field call these arguments; silently guessing would hide a mistake, so the error says
-# the name here.
-FOREIGN_NAMES = {
-    "real_data": "original",
-    "real": "original",
-    "ori": "original",
-    "orig": "original",
-    "real_dataframe": "original",
-    "synthetic_data": "released",
-    "syn": "released",
-    "synt_data": "released",
-    "known_column_names": "keys",
-    "aux_cols": "keys",
-    "keyVars": "keys",
-    "known_vars": "keys",
-    "qi": "keys",
-    "quasi_ident": "keys",
-    "sensitive_column_names": "target",
-    "sensitive_fields": "target",
-    "secret": "target",
-    "sensitive_var": "target",
-    "sa": "target",
-    "control": "holdout",
-    "holdout_dataframe": "holdout",
-    "weightVar": "weights",
-    "seed": "random_state",
-    "confidence_level": "confidence",
-    "metadata": "schema",
-    "household": "cluster",
-}
-ALIASES = {"synthetic": "released", "key_vars": "keys", "target_var": "target"}
 PAIR_ARGUMENTS = (
     "released",
     "keys",
@@ -119,13 +89,15 @@ def bind(
 ) -> tuple[PairLike, dict[str, Any]]:
     """The pair and the options behind ``measure(original, released, keys=...)`` or ``measure(pair, ...)``."""
     for alias, name in ALIASES.items():
+        if alias in arguments and name in arguments:
+            raise InputError(f"`{alias}` and `{name}` are the same argument; give one of them")
         if alias in arguments:
             arguments[name] = arguments.pop(alias)
     options = {k: v for k, v in arguments.items() if k in measure.options}
     roles = {k: v for k, v in arguments.items() if k not in options}
     unknown = [k for k in roles if k not in PAIR_ARGUMENTS]
     if unknown:
-        raise InputError(_unknown(measure, unknown[0]))
+        raise InputError(_unknown(measure, unknown))
     if released is not None:
         roles["released"] = released
     pair_class: Any = _pairs[0]
@@ -143,6 +115,7 @@ def run(measure: Measure[R], pair: PairLike, options: Mapping[str, Any]) -> Resu
     """Run on a ready pair. What does not apply comes back as a result that says why; errors are raised."""
     started = time.perf_counter()
     entering()
+    options = translated(measure.name, options)
     check_random_state(options.get("random_state"))
     check_types(measure.name, measure.function, options)
     chosen = {**measure.options, **options}
@@ -286,8 +259,10 @@ def _mean_details(results: Sequence[Result]) -> dict[str, float]:
     return means
 
 
-def _unknown(measure: Measure[R], name: str) -> str:
-    if name in FOREIGN_NAMES:
-        return f"`{name}` is called `{FOREIGN_NAMES[name]}` here"
+def _unknown(measure: Measure[R], given: Sequence[str]) -> str:
+    """All arguments that go by another package's name at once, else the first that nobody knows."""
+    pointers = [argument(name, measure.name) for name in given]
+    if any(pointers):
+        return "; ".join(pointer.correction for pointer in pointers if pointer is not None)
     known = [*measure.options, *PAIR_ARGUMENTS]
-    return f"{measure.name} has no option {name!r}{closest(name, known)}; it has: {listed(measure.options)}"
+    return f"{measure.name} has no option {given[0]!r}{closest(given[0], known)}; it has: {listed(measure.options)}"

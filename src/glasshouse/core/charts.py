@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable
 from importlib import import_module
 from typing import Any, Protocol
@@ -33,6 +34,18 @@ def kinds(measure: str) -> list[str]:
     while _rooms:
         import_module(_rooms.pop())
     return list(_charts.get(measure, {}))
+
+
+def described(measure: str) -> list[str]:
+    """The charts a measure has, the default first, each with the options it takes: ``"curve(confidence=0.95)"``."""
+    key = measure if kinds(measure) else "*"
+    return [f"{kind}{_options(drawing)}" for kind, drawing in _charts[key].items()]
+
+
+def _options(drawing: Chart) -> str:
+    """Options of a chart with their defaults, as one would write them; what is drawn is none."""
+    taken = list(inspect.signature(drawing).parameters.values())[1:]
+    return f"({', '.join(f'{p.name}={p.default!r}' for p in taken)})" if taken else ""
 
 
 class Drawn(Protocol):

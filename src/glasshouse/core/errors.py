@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from difflib import get_close_matches
 
 from glasshouse.core.interrupts import interrupted
+from glasshouse.core.pointing import elsewhere
 from glasshouse.core.words import visible
 
 
@@ -57,6 +58,10 @@ def listed(names: Iterable[str], most: int = 12) -> str:
 
 
 def closest(name: str, names: Iterable[str]) -> str:
-    """' (did you mean ...?)' when a known name is close, else nothing."""
-    match = get_close_matches(str(name), [str(n) for n in names], n=1)
+    """'; did you mean ...?' when a known name is what another package calls so, or is close; else nothing."""
+    known = [str(n) for n in names]
+    for pointer in elsewhere(str(name)):
+        if pointer.target in known:
+            return f"; did you mean {pointer.target!r} ({pointer.package} calls it {pointer.name})?"
+    match = get_close_matches(str(name), known, n=1)
     return f"; did you mean {match[0]!r}?" if match else ""

@@ -10,8 +10,6 @@ from functools import cached_property
 from typing import Any, Generic, Literal, TypeAlias, TypeVar
 
 from glasshouse.core import calling
-from glasshouse.core.calling import ALIASES as ALIASES
-from glasshouse.core.calling import FOREIGN_NAMES as FOREIGN_NAMES
 from glasshouse.core.calling import PAIR_ARGUMENTS as PAIR_ARGUMENTS
 from glasshouse.core.calling import PairLike
 from glasshouse.core.calling import accept_pairs as accept_pairs

@@ -15,6 +15,7 @@ from typing import Any
 
 from glasshouse.core.errors import closest
 from glasshouse.core.measure import AnyMeasure, registered
+from glasshouse.core.pointing import pointed
 from glasshouse.core.result import Result
 
 Attached = tuple[Callable[[str], Any], Callable[[], list[str]], list[str]]
@@ -37,7 +38,7 @@ def attach(package: str, file: str) -> Attached:
 
     def get(name: str) -> Any:
         if name not in homes:
-            raise AttributeError(f"{package} has no {name!r}{closest(name, homes)}")
+            raise AttributeError(f"{package} has no {name!r}{pointed(name) or closest(name, homes)}")
         return _load(homes[name], name)
 
     return get, lambda: sorted(homes), sorted(homes)
@@ -70,7 +71,8 @@ def attach_measures(package: str, file: str) -> Attached:
             raise AttributeError(name)
         measures = measures_of(package)
         if name not in measures:
-            raise AttributeError(f"there is no measure {name!r} in {package}{closest(name, measures)}")
+            meant = pointed(name) or closest(name, measures)
+            raise AttributeError(f"there is no measure {name!r} in {package}{meant}")
         return measures[name]
 
     return get, lambda: sorted({*homes, *measures_of(package)}), sorted(homes)

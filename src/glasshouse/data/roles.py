@@ -11,7 +11,7 @@ import narwhals as nw
 import numpy as np
 
 from glasshouse.core.errors import InputError, closest, listed
-from glasshouse.core.measure import ALIASES, FOREIGN_NAMES
+from glasshouse.core.pointing import ALIASES, argument
 from glasshouse.data.conversion import collected
 from glasshouse.data.schema import family
 from glasshouse.data.tables import Tables
@@ -63,10 +63,12 @@ def take_aliases(given: dict[str, Argument], aliases: Mapping[str, Argument]) ->
             raise InputError(f"`{name}` and `{ALIASES[name]}` are the same argument; give one of them")
         if name in ALIASES:
             given[ALIASES[name]] = value
-        elif name in FOREIGN_NAMES:
-            raise InputError(f"`{name}` is called `{FOREIGN_NAMES[name]}` here")
-        else:
-            raise InputError(f"a Pair has no argument {name!r}{closest(name, given)}")
+    unknown = [name for name in aliases if name not in ALIASES]
+    pointers = [argument(name) for name in unknown]
+    if any(pointers):
+        raise InputError("; ".join(pointer.correction for pointer in pointers if pointer is not None))
+    if unknown:
+        raise InputError(f"a Pair has no argument {unknown[0]!r}{closest(unknown[0], given)}")
 
 
 def require_column(tables: Tables, column: str, role: str = "column") -> None:

@@ -88,6 +88,19 @@ class Requirement(Guarantee):
     def __setattr__(self, name: str, value: object) -> None:
         raise AttributeError(f"a Risk does not change; {name!r} cannot be set")
 
+    @property
+    def binding(self) -> tuple[Constraint, ...]:
+        """The requirements that decide rho; the others are met with room to spare."""
+        return tuple(c for c in self.constraints if c.rho <= self.rho)
+
+    @property
+    def stated(self) -> str:
+        """The requirements in words, those that decide first and marked where there are several."""
+        if len(self.constraints) == 1:
+            return self.constraints[0].statement
+        others = [c.statement for c in self.constraints if c not in self.binding]
+        return "; and also ".join([*(f"{c.statement} (binding)" for c in self.binding), *others])
+
     # -- stating a requirement ---------------------------------------------------------------------------------------
 
     @classmethod

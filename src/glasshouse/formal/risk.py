@@ -133,7 +133,7 @@ class Risk(Requirement):
         lines = [f"What rho = {self.rho:.6g} promises about each person, against any attacker:"]
         lines += [f"- {sentence}" for sentence in self._sentences().values()]
         if len(self.constraints) > 1 or self.constraints[0].kind != "zcdp":
-            lines.append("Stated as: " + "; and also ".join(c.statement for c in self.constraints) + ".")
+            lines.append(f"Stated as: {self.stated}.")
         lines.append(
             "Relation: one record added or removed, one record per person (secret values: one record replaced)."
         )
@@ -214,9 +214,9 @@ class Risk(Requirement):
     def __repr__(self) -> str:
         if not math.isfinite(self.rho):
             return "Risk(rho=inf: no protection is promised)"
-        stated = "; and also ".join(c.statement for c in self.constraints if c.kind != "zcdp")
+        alone = len(self.constraints) == 1 and self.constraints[0].kind == "zcdp"  # rho stands there already
         return (
-            f"Risk(rho={self.rho:.6f}{': ' + stated if stated else ''})\n"
+            f"Risk(rho={self.rho:.6f}{'' if alone else ': ' + self.stated})\n"
             f"  any attack: at most {percent(self.advantage)} above its baseline; at baseline 1 %: at most "
             f"{percent(self.max_success(0.01))}\n"
             f"  as differential privacy: epsilon {self.epsilon(1e-6):.3f} at delta 1e-06"

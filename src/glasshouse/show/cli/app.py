@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from glasshouse.show.cli import assessing, catalogue, comparing, demo, formal, policies
+from glasshouse.show.cli import assessing, catalogue, comparing, demo, domains, formal, policies
 
 app = typer.Typer(
     name="glasshouse",
@@ -50,6 +50,7 @@ app.command("compare")(comparing.compare)
 app.command("measures")(catalogue.measures)
 app.command("explain")(catalogue.explain)
 app.add_typer(policies.policy_app, name="policy")
+app.add_typer(domains.domain_app, name="domain")
 app.command("calibrate")(formal.calibrate)
 app.command("synthesise")(formal.synthesise)
 app.command("synthesize", hidden=True)(formal.synthesise)

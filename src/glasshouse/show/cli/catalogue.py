@@ -95,17 +95,23 @@ def measures(
 
 
 def explain(
-    name: Annotated[str, typer.Argument(help="A measure.", show_default=False)], format: o.Format = None
+    name: Annotated[str, typer.Argument(help="A measure, or what another package calls it.", show_default=False)],
+    format: o.Format = None,
 ) -> int:
-    """What a measure asks, how to read it, what it needs, its limits and its source."""
-    from glasshouse.catalogue import all_measures
+    """What a measure asks, how to read it, what it needs, its options and charts, its limits and its source."""
     from glasshouse.catalogue import explain as prose
+    from glasshouse.catalogue import facts, named
     from glasshouse.core.plain import to_json
+    from glasshouse.core.pointing import elsewhere
 
     check_format(format)
     text = prose(name)
     if format == "json":
-        sys.stdout.write(to_json(all_measures()[name].record()) + "\n")
+        meant = named(name)
+        pointers = [pointer.sentence for pointer in elsewhere(name)]
+        sys.stdout.write(
+            to_json({**(facts(meant) if meant else {"name": None}), "asked": name, "there": pointers}) + "\n"
+        )
     else:
         out().print(text)
     return 0

@@ -3,66 +3,116 @@
 from __future__ import annotations
 
 import sys
+import warnings
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from glasshouse.show.cli import options as o
-from glasshouse.show.cli.terminal import check_format, check_outputs, deliver, out, put
+from glasshouse.show.cli.terminal import check_format, check_outputs, deliver, err, out, put
+
+if TYPE_CHECKING:
+    from glasshouse.formal.risk import Risk
 
 Advantage = Annotated[
-    float | None, typer.Option("--advantage", help="Most an attacker may gain in telling members from others.")
+    float | None,
+    typer.Option(
+        "--advantage",
+        help="Most an attack may gain over its baseline: over the one of --baseline, or over any where none is given.",
+    ),
 ]
-Success = Annotated[float | None, typer.Option("--success", help="Most an attacker may succeed, at --baseline.")]
+Success = Annotated[float | None, typer.Option("--success", help="Most an attack may succeed, at --baseline.")]
 Baseline = Annotated[
-    float | None, typer.Option("--baseline", help="How often the attacker succeeds without the release.")
+    float | None,
+    typer.Option(
+        "--baseline",
+        help="How often an attack succeeds without the person's data: for --success, else for --advantage.",
+    ),
 ]
+Tpr = Annotated[
+    float | None, typer.Option("--tpr", help="Most of the members that a membership test may detect, at --fpr.")
+]
+Fpr = Annotated[float | None, typer.Option("--fpr", help="Share of false alarms of that membership test.")]
 Rho = Annotated[float | None, typer.Option("--rho", help="zCDP parameter.")]
 Mu = Annotated[float | None, typer.Option("--mu", help="Gaussian DP parameter.")]
 Epsilon = Annotated[float | None, typer.Option("--epsilon", help="Epsilon, together with --delta.")]
 Delta = Annotated[float, typer.Option("--delta", help="Delta, for --epsilon and for reading epsilon off.")]
 
+# what Risk's own messages advise, as the flags of a command
+_FLAGS = {
+    "Risk.from_success_at_baseline": "--success with --baseline",
+    "Risk.from_advantage": "--advantage without --baseline",
+}
+
 
 def _risk(
+    *,
     advantage: float | None,
     success: float | None,
     baseline: float | None,
+    tpr: float | None,
+    fpr: float | None,
     rho: float | None,
     mu: float | None,
     epsilon: float | None,
     delta: float,
-) -> Any:
-    import glasshouse as gh
+    quiet: bool = False,
+) -> Risk:
+    """The strictest of the risks stated; what Risk warns about is a note on stderr."""
     from glasshouse.core.errors import InputError
+    from glasshouse.formal.risk import Risk
 
-    stated = []
-    if advantage is not None:
-        stated.append(gh.Risk.from_advantage(advantage))
-    if success is not None:
-        if baseline is None:
-            raise InputError("--success needs --baseline: how often the attacker succeeds without the release")
-        stated.append(gh.Risk.from_success_at_baseline(success=success, baseline=baseline))
-    if rho is not None:
-        stated.append(gh.Risk.from_rho(rho))
-    if mu is not None:
-        stated.append(gh.Risk.from_mu(mu))
-    if epsilon is not None:
-        stated.append(gh.Risk.from_epsilon_delta(epsilon, delta))
+    if success is not None and baseline is None:
+        raise InputError("--success needs --baseline: how often the attacker succeeds without the release")
+    if baseline is not None and success is None and advantage is None:
+        raise InputError(
+            "--baseline alone states no risk: add --success or --advantage, what an attack may reach there"
+        )
+    if (tpr is None) != (fpr is None):
+        raise InputError("--tpr and --fpr go together: a membership test detects at most TPR at FPR false alarms")
+    stated: list[Risk] = []
+    try:
+        with warnings.catch_warnings(record=True) as heard:
+            warnings.simplefilter("always")
+            if advantage is not None and baseline is not None and success is None:
+                stated.append(Risk.from_advantage_at_baseline(advantage, baseline))
+            elif advantage is not None:
+                stated.append(Risk.from_advantage(advantage))
+            if success is not None and baseline is not None:
+                stated.append(Risk.from_success_at_baseline(success=success, baseline=baseline))
+            if tpr is not None and fpr is not None:
+                stated.append(Risk.from_err_rates(tpr=tpr, fpr=fpr))
+            if rho is not None:
+                stated.append(Risk.from_rho(rho))
+            if mu is not None:
+                stated.append(Risk.from_mu(mu))
+            if epsilon is not None:
+                stated.append(Risk.from_epsilon_delta(epsilon, delta))
+    except InputError as problem:
+        raise InputError(_flagged(str(problem))) from None
     if not stated:
         raise InputError(
-            "state a risk: --advantage 0.1, --success 0.1 --baseline 0.01, --rho, --mu, or --epsilon with --delta"
+            "state a risk: --advantage 0.1 (--baseline 0.01), --success 0.1 --baseline 0.01, --tpr 0.05 --fpr 0.01, "
+            "--rho, --mu, or --epsilon with --delta"
         )
-    strictest = stated[0]
-    for risk in stated[1:]:
-        strictest = strictest | risk
-    return strictest
+    for one in heard:
+        err(f"note: {_flagged(str(one.message))}", quiet)
+    return Risk.all_of(*stated)
+
+
+def _flagged(text: str) -> str:
+    for name, flag in _FLAGS.items():
+        text = text.replace(name, flag)
+    return text
 
 
 def calibrate(
     advantage: Advantage = None,
     success: Success = None,
     baseline: Baseline = None,
+    tpr: Tpr = None,
+    fpr: Fpr = None,
     rho: Rho = None,
     mu: Mu = None,
     epsilon: Epsilon = None,
@@ -75,7 +125,17 @@ def calibrate(
     from glasshouse.core.plain import to_json
 
     check_format(format)
-    risk = _risk(advantage, success, baseline, rho, mu, epsilon, delta)
+    risk = _risk(
+        advantage=advantage,
+        success=success,
+        baseline=baseline,
+        tpr=tpr,
+        fpr=fpr,
+        rho=rho,
+        mu=mu,
+        epsilon=epsilon,
+        delta=delta,
+    )
     if format == "json":
         figures = {
             "rho": risk.rho,
@@ -83,11 +143,14 @@ def calibrate(
             "delta": delta,
             "mu": risk.mu,
             "advantage": risk.advantage,
+            "stated": [
+                {"statement": c.statement, "rho": c.rho, "binding": c in risk.binding} for c in risk.constraints
+            ],
             "max_tpr": {f"{fpr:g}": risk.max_tpr(fpr) for fpr in (0.001, 0.01, 0.1)},
         }
         sys.stdout.write(to_json({"schema": "glasshouse.calibration", "schema_version": 1, **figures}) + "\n")
     else:
-        out().print(risk.explain() if hasattr(risk, "explain") else repr(risk))
+        out().print(risk.explain())
         out().print(
             f"\nrho {risk.rho:.6g}   epsilon {risk.epsilon(delta=delta):.4g} at delta {delta:g}   mu "
             f"{risk.mu:.4g}   advantage {risk.advantage:.4g}"
@@ -109,12 +172,15 @@ def synthesise(
     advantage: Advantage = None,
     success: Success = None,
     baseline: Baseline = None,
+    tpr: Tpr = None,
+    fpr: Fpr = None,
     rho: Rho = None,
     mu: Mu = None,
     epsilon: Epsilon = None,
     delta: Delta = 1e-6,
     domain: Annotated[
-        Path | None, typer.Option("--domain", help="Public domain of the columns as TOML or JSON, for mst and aim.")
+        Path | None,
+        typer.Option("--domain", help="Public domain of the columns, for mst and aim: TOML, JSON or a code book."),
     ] = None,
     mode: o.Mode = None,
     seed: o.Seed = None,
@@ -139,12 +205,24 @@ def synthesise(
     if method == "cart":
         model = made()
     else:
-        risk = _risk(advantage, success, baseline, rho, mu, epsilon, delta)
+        risk = _risk(
+            advantage=advantage,
+            success=success,
+            baseline=baseline,
+            tpr=tpr,
+            fpr=fpr,
+            rho=rho,
+            mu=mu,
+            epsilon=epsilon,
+            delta=delta,
+            quiet=quiet,
+        )
         if domain is None:
             raise InputError(
-                f"{method} needs --domain: the values each column may take, known without looking at the data"
+                f"{method} needs --domain: the values each column may take, known without looking at the data; "
+                "glasshouse domain init drafts such a file from a code book or a schema"
             )
-        model = made(risk, o.read_schema(domain))
+        model = made(risk, domain)
     first = seed if seed is not None else 0
     sample = pl.DataFrame(model.fit(table).sample(n=n, random_state=first))
     lost = put(output, sample.write_csv(), quiet, permissions, f": {sample.height:,} records")
@@ -164,6 +242,8 @@ def audit(
     advantage: Advantage = None,
     success: Success = None,
     baseline: Baseline = None,
+    tpr: Tpr = None,
+    fpr: Fpr = None,
     rho: Rho = None,
     mu: Mu = None,
     epsilon: Epsilon = None,
@@ -186,7 +266,18 @@ def audit(
     check_outputs(output, original, *released, holdout)
     permissions = o.permissions(mode)
     pair = o.make_pair(original, released, keys=keys, key=key, target=target, holdout=holdout, header=header)
-    risk = _risk(advantage, success, baseline, rho, mu, epsilon, delta)
+    risk = _risk(
+        advantage=advantage,
+        success=success,
+        baseline=baseline,
+        tpr=tpr,
+        fpr=fpr,
+        rho=rho,
+        mu=mu,
+        epsilon=epsilon,
+        delta=delta,
+        quiet=quiet,
+    )
     found = gh.audit(pair, risk, random_state=seed if seed is not None else 0)
 
     def text(form: str) -> str:

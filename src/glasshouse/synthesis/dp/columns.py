@@ -7,8 +7,10 @@ bounds, not the number of bins, not the decimals, not whether a cell for "missin
 from __future__ import annotations
 
 import datetime as dt
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from numbers import Integral, Real
 from typing import TypeAlias
 
 import numpy as np
@@ -20,6 +22,7 @@ from glasshouse.data.tables import Label
 
 DEFAULT_BINS = 20
 _EPOCH = dt.date(1970, 1, 1)
+_ISO = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 
 
 class DomainError(InputError):
@@ -63,9 +66,11 @@ class CategoryColumn:
         unknown = (found < 0) & ~missing
         if unknown.any():
             if self.other is None:
+                bounds = _two_numbers(self.categories)
                 raise DomainError(
                     f"column {self.name!r} holds {int(unknown.sum())} records with a category its domain lacks; "
                     'add the categories from the codebook, or declare "other" as one of them to collect the rest'
+                    + ('; if the two numbers are bounds, declare "lower" and "upper"' if bounds else "")
                 )
             found[unknown] = labels[_label(self.other)]
         return _with_missing(self, found, missing)
@@ -178,7 +183,7 @@ class NumberColumn:
 
 
 DomainColumn: TypeAlias = CategoryColumn | NumberColumn
-# What a user may write for one column: the labels, a description, or a column as it is parsed
+# What a user may write for one column: the labels, two bounds as a tuple, a description, or a column as it is parsed
 Declared: TypeAlias = Sequence[Label] | Mapping[str, Label] | DomainColumn
 
 
@@ -186,6 +191,8 @@ def parse_column(name: str, declared: Declared) -> DomainColumn:
     """One entry of a domain; the error says what is missing in the words of the declaration."""
     if isinstance(declared, (CategoryColumn, NumberColumn)):
         return declared
+    if isinstance(declared, tuple) and (kind_of_bounds := _bounded(declared)) is not None:
+        declared = {"type": kind_of_bounds, "lower": declared[0], "upper": declared[1]}
     if isinstance(declared, Sequence) and not isinstance(declared, (str, bytes)):
         declared = {"type": "category", "categories": list(declared)}
     if not isinstance(declared, Mapping):
@@ -305,6 +312,23 @@ def _label(value: object) -> str:
 
 def _needs_text(values: pl.Series) -> bool:
     return values.dtype.is_float() or values.dtype == pl.Object
+
+
+def _two_numbers(values: Sequence[Label]) -> bool:
+    return len(values) == 2 and all(isinstance(v, Real) and not isinstance(v, (bool, np.bool_)) for v in values)
+
+
+def _bounded(pair: tuple[Label, ...]) -> str | None:
+    """The type of a column declared as (lower, upper): two numbers or two dates; None for a tuple of labels."""
+    if _two_numbers(pair):
+        return "int" if all(isinstance(v, Integral) for v in pair) else "float"
+    if len(pair) == 2 and all(_is_date(v) for v in pair):
+        return "date"
+    return None
+
+
+def _is_date(value: Label) -> bool:
+    return isinstance(value, dt.date) or (isinstance(value, str) and _ISO.fullmatch(value) is not None)
 
 
 def _is_list(value: object) -> bool:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TypeAlias, TypedDict
@@ -11,11 +10,10 @@ import numpy as np
 import polars as pl
 
 from glasshouse.core.errors import listed
-from glasshouse.core.settings import read_settings
 from glasshouse.data.arrays import Ints
 from glasshouse.data.frames import Frame, adopt
 from glasshouse.data.split import collected
-from glasshouse.data.tables import Label
+from glasshouse.synthesis.dp.codebook import READ_FROM_DATA, Entry, read_codebook
 from glasshouse.synthesis.dp.columns import (
     CategoryColumn,
     Declared,
@@ -50,10 +48,10 @@ class Domain(Mapping[str, DomainColumn]):
 
     Parameters
     ----------
-    columns : mapping of str to list or mapping
-        A list of categories, or a description with ``type`` ("category", "bool", "int", "float", "date") and
-        ``categories`` and ``other``, or ``lower``, ``upper``, ``bins`` (default 20) or ``edges``, ``precision``; any
-        may say ``nullable``.
+    columns : mapping of str to list, tuple or mapping
+        A list of categories; a tuple of two numbers or two dates, the smallest and the largest possible value; or a
+        description with ``type`` ("category", "bool", "int", "float", "date") and ``categories`` and ``other``, or
+        ``lower``, ``upper``, ``bins`` (default 20) or ``edges``, ``precision``; any may say ``nullable``.
     provenance : str, default "declared by the user"
         Where the domain comes from; the report of a fit says so.
 
@@ -70,6 +68,8 @@ class Domain(Mapping[str, DomainColumn]):
     Domain(sex: 2, age: 10; declared by the user)
     >>> domain["age"].cuts[:3], domain.leaky
     ((10.0, 20.0, 30.0), False)
+    >>> gh.synthesis.Domain({"age": (18, 85)})["age"].upper  # whole numbers from 18 to 85
+    85.0
     """
 
     def __init__(self, columns: Mapping[str, Declared], *, provenance: str = "declared by the user") -> None:
@@ -90,7 +90,7 @@ class Domain(Mapping[str, DomainColumn]):
     @property
     def leaky(self) -> bool:
         """True when the domain was read from the data, which no differentially private step protects."""
-        return self.provenance == "read from the data"
+        return self.provenance == READ_FROM_DATA
 
     @property
     def sizes(self) -> dict[str, int]:
@@ -193,27 +193,22 @@ class Domain(Mapping[str, DomainColumn]):
         Parameters
         ----------
         path : str or Path
-            JSON: the dictionary itself. CSV: a row per column with ``name, type, categories, lower, upper, bins,
-            edges, precision, nullable, other``; lists are separated by ``|``.
+            JSON or TOML: the dictionary itself, as ``glasshouse domain init`` drafts it. CSV: a row per column with
+            ``name, type, categories, lower, upper, bins, edges, precision, nullable, other``, lists separated by
+            ``|``; or a row per code with ``name, value`` and perhaps ``label``.
 
         Returns
         -------
         Domain
+            A draft that says it was read from the data is ``leaky`` until its ``provenance`` is taken out.
 
         Raises
         ------
         DomainError
             When the file is no codebook or a description is incomplete.
         """
-        path = Path(path)
-        if path.suffix == ".json":
-            content = read_settings(path, "codebook")
-            return cls(content.get("columns", content), provenance=f"codebook {path.name}")
-        with path.open(newline="", encoding="utf-8-sig") as file:
-            rows = list(csv.DictReader(file))
-        if not rows or "name" not in rows[0]:
-            raise DomainError(f"{path.name}: a codebook has a row per column and at least the headers name, type")
-        return cls({row["name"]: _codebook_row(row) for row in rows}, provenance=f"codebook {path.name}")
+        book = read_codebook(path)
+        return cls(book.columns, provenance=book.provenance)
 
     @classmethod
     def draft_from_data(cls, table: Frame) -> Domain:
@@ -236,23 +231,38 @@ class Domain(Mapping[str, DomainColumn]):
         >>> draft.sizes, draft.leaky
         ({'gender': 2, 'education': 3}, True)
         """
-        frame = collected(adopt(table, "original"))
-        columns: dict[str, Declared] = {}
-        for name in frame.columns:
-            values = frame[name]
-            nullable = bool(values.null_count())
-            if values.dtype == pl.Date or isinstance(values.dtype, pl.Datetime):
-                days = values.cast(pl.Date)
-                columns[name] = {"type": "date", "lower": days.min(), "upper": days.max(), "nullable": nullable}
-            elif values.dtype.is_numeric():
-                kind = "float" if values.dtype.is_float() else "int"
-                numbers = values.drop_nulls().cast(pl.Float64).drop_nans().to_numpy()
-                lower, upper = (float(numbers.min()), float(numbers.max())) if len(numbers) else (0.0, 0.0)
-                columns[name] = {"type": kind, "lower": lower, "upper": max(upper, lower + 1), "nullable": nullable}
-            else:
-                labels = values.drop_nulls().cast(pl.String).unique().sort().to_list()
-                columns[name] = {"type": "category", "categories": labels or ["none"], "nullable": nullable}
-        return cls(columns, provenance="read from the data")
+        return cls(declared_by(collected(adopt(table, "original"))), provenance=READ_FROM_DATA)
+
+
+def declared_by(frame: pl.DataFrame) -> dict[str, Entry]:
+    """What a table itself says about its columns, which is *not private*.
+
+    Parameters
+    ----------
+    frame : polars.DataFrame
+        The confidential table.
+
+    Returns
+    -------
+    dict of str to dict
+        A description per column.
+    """
+    columns: dict[str, Entry] = {}
+    for name in frame.columns:
+        values = frame[name]
+        nullable = bool(values.null_count())
+        if values.dtype == pl.Date or isinstance(values.dtype, pl.Datetime):
+            days = values.cast(pl.Date)
+            columns[name] = {"type": "date", "lower": days.min(), "upper": days.max(), "nullable": nullable}
+        elif values.dtype.is_numeric():
+            kind = "float" if values.dtype.is_float() else "int"
+            numbers = values.drop_nulls().cast(pl.Float64).drop_nans().to_numpy()
+            lower, upper = (float(numbers.min()), float(numbers.max())) if len(numbers) else (0.0, 0.0)
+            columns[name] = {"type": kind, "lower": lower, "upper": max(upper, lower + 1), "nullable": nullable}
+        else:
+            labels = values.drop_nulls().cast(pl.String).unique().sort().to_list()
+            columns[name] = {"type": "category", "categories": labels or ["none"], "nullable": nullable}
+    return columns
 
 
 DomainLike: TypeAlias = "Domain | Mapping[str, Declared] | str | Path | None"
@@ -282,27 +292,6 @@ def domain_of(declared: DomainLike) -> Domain:
     if isinstance(declared, (str, Path)):
         return Domain.from_codebook(declared)
     return Domain(declared)
-
-
-def _codebook_row(row: Mapping[str, str | None]) -> dict[str, Label]:
-    """One row of a codebook as a description."""
-    filled = {key.strip(): value.strip() for key, value in row.items() if key and value and value.strip()}
-    entry: dict[str, Label] = {"type": filled.get("type", "")}
-    if "categories" in filled:
-        entry["categories"] = [c.strip() for c in filled["categories"].split("|")]
-    if "other" in filled:
-        entry["other"] = filled["other"]
-    date = entry["type"] == "date"
-    for key in ("lower", "upper"):
-        if key in filled:
-            entry[key] = filled[key] if date else float(filled[key])
-    if "edges" in filled:
-        entry["edges"] = [e.strip() if date else float(e) for e in filled["edges"].split("|")]
-    for key in ("bins", "precision"):
-        if key in filled:
-            entry[key] = int(filled[key])
-    entry["nullable"] = filled.get("nullable", "false").lower() in ("true", "yes", "1")
-    return entry
 
 
 __all__ = ["CategoryColumn", "Domain", "DomainColumn", "DomainError", "DomainLike", "NumberColumn", "domain_of"]

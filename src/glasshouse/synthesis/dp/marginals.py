@@ -24,6 +24,7 @@ from glasshouse.data.split import collected
 from glasshouse.data.tables import Label
 from glasshouse.synthesis.contract import Arrays, Header, Synthesiser
 from glasshouse.synthesis.dp.accountant import Accountant, Spent
+from glasshouse.synthesis.dp.codebook import READ_FROM_DATA
 from glasshouse.synthesis.dp.domain import Domain, DomainError, DomainLike, domain_of
 from glasshouse.synthesis.dp.estimate import Measurement, estimate, estimate_with_mbi, noisy_total
 from glasshouse.synthesis.dp.junction import Clique, JunctionTree, TreeModel, cells_of
@@ -117,8 +118,8 @@ class MarginalSynthesiser(Synthesiser):
         if self.domain.leaky and not allow_leaky_domain:
             raise DomainError(
                 "this domain was read from the data, so the release would not be differentially private. Edit the "
-                "draft with the codebook and pass it as a dictionary, or say allow_leaky_domain=True and have it "
-                "labelled so"
+                "draft with the codebook and pass it as a dictionary or a file that no longer says provenance = "
+                f"{READ_FROM_DATA!r}; or say allow_leaky_domain=True in Python and have the release labelled so"
             )
         if rows is not None and (isinstance(rows, bool) or not isinstance(rows, int) or rows < 1):
             raise InputError(f"rows must be a whole number of at least 1, not {rows!r}")
