@@ -341,6 +341,32 @@ def test_computed_columns_serve_later_ones_and_are_checked(survey: pl.DataFrame)
         Sequential({"tens": "~ age / 10"}, rules={"tens": [("age < 20", 1)]}).fit(told)
 
 
+def test_computed_columns_can_be_missing() -> None:
+    people = _people(400)
+    told = people.with_columns(
+        double=pl.col("income") * 2, status=pl.when(pl.col("age") > 40).then("marital"), quiet=~pl.col("smoker")
+    )
+    formulas = {
+        "double": "~ income * 2",
+        "status": "~ CASE WHEN age > 40 THEN marital ELSE NULL END",
+        "quiet": "~ NOT smoker",
+    }
+    made = Cart(method=formulas).fit(told).sample(random_state=0)
+    assert made.schema == told.schema
+    assert made["double"].eq_missing(made["income"] * 2).all() and made["double"].null_count() > 0
+    assert made.filter(pl.col("age") <= 40)["status"].is_null().all()
+    assert (made["quiet"] != made["smoker"]).all()
+    with pytest.raises(InputError, match="'quiet' gives missing values, but the original has none there"):
+        Cart(method={"quiet": "~ CASE WHEN smoker THEN FALSE END"}).fit(told).sample()
+
+
+def test_a_nested_number_is_missing_where_it_is_missing_in_its_category() -> None:
+    people = _people(500).with_columns(income=pl.when(pl.col("sex") == "f").then("income"))
+    made = Sequential({"income": "nested.sex"}).fit(people).sample(random_state=0)
+    assert made.filter(pl.col("sex") == "m")["income"].is_null().all()
+    assert made.filter(pl.col("sex") == "f")["income"].is_null().mean() < 0.2
+
+
 def test_rules_hold_for_every_method(survey: pl.DataFrame) -> None:
     rules = {"edu": [("age < 25", "low")], "weight": [("smoker", 60.5)], "income": [("age < 25", -8), ("smoker", None)]}
     table = survey.with_columns(weight=pl.when(pl.col("age") == 18).then(60.5).otherwise("weight"))
@@ -407,6 +433,8 @@ def test_tiny_and_constant_tables() -> None:
         ({"age": "catall"}, {"visit_sequence": ["age"]}, "which makes categories, but 'age' is numeric"),
         ({"sex": "ipf"}, {"visit_sequence": ["sex"], "margins": [["age"]]}, "margins names 'age', which is no column"),
         ("forest", {}, "method of 'sex' is 'forest'; choose one of"),
+        ({"age": None}, {}, "method of 'age' must be the name of a method, not a NoneType"),
+        ({"age": "~ bmi > "}, {}, "'age' cannot be computed; use SQL on earlier columns"),
     ],
 )
 def test_a_method_that_cannot_make_its_column(
@@ -423,6 +451,8 @@ def test_bad_options(survey: pl.DataFrame) -> None:
         Sequential(prior=-1)
     with pytest.raises(InputError, match="margins='threeway' is unknown"):
         Sequential(margins="threeway")
+    with pytest.raises(InputError, match="method must be one name for every column"):
+        Sequential(["cart", "norm"])
     with pytest.raises(InputError, match="not fitted"):
         Sequential("ctree").sample()
     wide = pl.DataFrame({f"c{j}": [str(i % 20) for i in range(400)] for j in range(6)})

@@ -64,6 +64,8 @@ def method_of(column: str, wanted: str | Mapping[str, str], variable: Variable) 
 
 def check_method(column: str, method: str, variable: Variable) -> None:
     """Refuse a method there is not, or that cannot make this column, and say which can."""
+    if not isinstance(method, str):
+        raise InputError(f"method of {column!r} must be the name of a method, not a {type(method).__name__}")
     name, _, parent = method.partition(".")
     if is_passive(method):
         return
