@@ -71,6 +71,22 @@ def test_the_split_is_where_the_sides_differ_most() -> None:
     assert tree.n_leaves == 3 and (np.count_nonzero(tree.leaf_counts, axis=1) == 1).all()
 
 
+def test_the_cut_has_the_largest_chi_square_not_the_largest_drop_of_gini() -> None:
+    differ = 0
+    for seed in range(30):
+        rng = np.random.default_rng(seed)
+        x = rng.integers(0, 12, 300)
+        y = (rng.random(300)[:, None] > np.array([0.8, 0.97]) - 0.02 * x[:, None]).sum(axis=1)
+        cuts = np.arange(11) + 0.5
+        tables = [np.array([np.bincount(y[x < c], minlength=3), np.bincount(y[x > c], minlength=3)]) for c in cuts]
+        pearson = [stats.chi2_contingency(table, correction=False).statistic for table in tables]
+        gini = [(table**2 / table.sum(axis=1, keepdims=True)).sum() for table in tables]
+        grown = _tree([x], y, "n:c", minsplit=300, minbucket=5, mincriterion=0.0, maxdepth=1)
+        assert grown.cuts[0] == cuts[np.argmax(pearson)]
+        differ += np.argmax(pearson) != np.argmax(gini)
+    assert differ > 3, "the two rules disagree often enough to tell them apart"
+
+
 def test_noise_is_split_as_often_as_the_level_allows() -> None:
     """Of 200 tables of noise with five keys a tenth may be split by chance, not more: the p values are adjusted."""
     rng = np.random.default_rng(0)
