@@ -10,7 +10,7 @@ import polars as pl
 import pytest
 
 from glasshouse.core.errors import InputError
-from glasshouse.synthesis import Cart, Sequential, load
+from glasshouse.synthesis import Cart, Sequential, adapt, load
 from tests.synthesis.test_cart import _people
 
 RANKS = ["low", "middle", "high"]
@@ -118,6 +118,15 @@ def test_any_frame_library_in_and_out(survey: pl.DataFrame, model: Sequential) -
     assert isinstance(lazy, pl.LazyFrame) and lazy.collect().equals(wanted)
     arrow = Sequential(METHODS, **TOLD).fit(survey.to_arrow()).sample(random_state=0)
     assert arrow.num_rows == survey.height and arrow.column_names == survey.columns
+    duckdb = pytest.importorskip("duckdb", reason="DuckDB is not installed (extra: duckdb)")
+    relation = Sequential(METHODS, **TOLD).fit(duckdb.from_arrow(survey.to_arrow())).sample(random_state=0)
+    assert relation.pl()["weight"].to_list() == wanted["weight"].to_list()
+
+
+def test_methods_by_name_where_a_synthesiser_is_asked_for(survey: pl.DataFrame) -> None:
+    table = survey.select("sex", "age", "income")
+    for name in ("ctree", "parametric"):
+        assert adapt(name).fit(table).sample(random_state=2).equals(Sequential(name).fit(table).sample(random_state=2))
 
 
 def test_cart_for_every_column_is_cart() -> None:
