@@ -8,7 +8,7 @@ References
 ----------
 Deming, W. E. & Stephan, F. F. (1940), On a least squares adjustment of a sampled frequency table when the expected
 marginal totals are known, Annals of Mathematical Statistics 11, 427-444.
-Raab, Nowok & Dibben (2024), on catall and ipf in the synthpop package for R.
+Nowok, Raab & Dibben, the synthpop package for R, methods catall and ipf.
 """
 
 from __future__ import annotations

@@ -8,7 +8,7 @@ also such as no person could have; ``normrank`` keeps the distribution of the co
 
 References
 ----------
-Nowok, Raab & Dibben (2016), synthpop: bespoke creation of synthetic data in R, section 2.
+Nowok, Raab & Dibben (2016), synthpop: bespoke creation of synthetic data in R.
 """
 
 from __future__ import annotations
