@@ -10,3 +10,4 @@ from .control import sdc as sdc
 from .dp.aim import Aim as Aim
 from .dp.domain import Domain as Domain
 from .dp.mst import Mst as Mst
+from .sequential import Sequential as Sequential

@@ -33,9 +33,9 @@ def adapt(synthesiser: object) -> Synthesiser:
     Parameters
     ----------
     synthesiser : Synthesiser, str, path, list of paths, object or callable
-        A ``Synthesiser`` stays; "cart" is ``Cart()``; an object with ``fit`` and ``sample`` or ``generate`` (as in the
-        usual tabular libraries) is wrapped; a path or a list of paths is read; any other callable is called with the
-        original.
+        A ``Synthesiser`` stays; "cart" is ``Cart()``; "ctree" and "parametric" are ``Sequential`` with that method; an
+        object with ``fit`` and ``sample`` or ``generate`` (as in the usual tabular libraries) is wrapped; a path or a
+        list of paths is read; any other callable is called with the original.
 
     Returns
     -------
@@ -61,6 +61,10 @@ def adapt(synthesiser: object) -> Synthesiser:
         from glasshouse.synthesis.cart import Cart
 
         return Cart()
+    if synthesiser in ("ctree", "parametric"):
+        from glasshouse.synthesis.sequential import Sequential
+
+        return Sequential(str(synthesiser))
     if isinstance(synthesiser, (str, Path)):
         return FromFiles([synthesiser])
     if isinstance(synthesiser, (list, tuple)) and all(isinstance(item, (str, Path)) for item in synthesiser):

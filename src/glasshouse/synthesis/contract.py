@@ -30,9 +30,10 @@ if TYPE_CHECKING:
 Header: TypeAlias = dict[str, Any]  # what a model file says in JSON: each synthesiser reads back its own
 Arrays: TypeAlias = dict[str, np.ndarray]
 
-FORMAT = "glasshouse-synthesiser-1"
+FORMAT = "glasshouse-synthesiser-2"
 MODELS = {
     "Cart": "glasshouse.synthesis.cart",
+    "Sequential": "glasshouse.synthesis.sequential",
     "Mst": "glasshouse.synthesis.dp.mst",
     "Aim": "glasshouse.synthesis.dp.aim",
 }

@@ -57,6 +57,12 @@ class Variable:
         """The levels as numbers; None for a category."""
         return np.asarray(self.levels, np.float64) if self.number else None
 
+    def nearest(self, numbers: Floats) -> Ints:
+        """Codes of the levels nearest to numbers that need not be levels."""
+        levels = np.asarray(self.levels, np.float64)
+        middles = (levels[1:] + levels[:-1]) / 2.0
+        return np.searchsorted(middles, numbers, side="right").astype(np.int32)
+
     @property
     def scores(self) -> Floats:
         """A number per record of the original: its value, or the code of its category."""
@@ -160,7 +166,7 @@ def _numbers(levels: Sequence[Label], storage: str) -> Floats:
 
 
 def _decimals(numbers: Floats, storage: str) -> int:
-    """The largest number of decimals in the data, to which smoothed values are rounded."""
-    if storage != "float":
+    """The largest number of decimals in the data, to which new values are rounded."""
+    if storage == "int":
         return 0
     return next((d for d in range(12) if np.allclose(numbers, np.round(numbers, d), rtol=0, atol=1e-12)), 12)

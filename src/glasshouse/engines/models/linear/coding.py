@@ -94,6 +94,31 @@ class Coding:
         named["(Intercept)"] = intercept
         return named
 
+    def effects(self, beta: np.ndarray) -> list[np.ndarray]:
+        """What each key adds to the linear predictor.
+
+        Parameters
+        ----------
+        beta
+            Coefficients [1 + columns, outputs].
+
+        Returns
+        -------
+        list of ndarray
+            The intercept [outputs]; then for a category a row per level [levels, outputs], for a number x the two rows
+            ``centre`` and ``slope`` [2, outputs] of (x - centre) * slope.
+        """
+        slopes = np.vstack([np.where(self.kept[:, None], beta[1:], 0.0), np.zeros(beta.shape[1])])  # -1 reads the last
+        found = [beta[0]]
+        for j, lookup in enumerate(self._lookup):
+            if lookup is not None:
+                found.append(slopes[lookup])
+            else:
+                scale = self._scale[j]
+                slope = slopes[self._first[j]] / scale if scale > 0 else np.zeros(beta.shape[1])
+                found.append(np.vstack([np.full(beta.shape[1], self._shift[j]), slope]))
+        return found
+
 
 @dataclass
 class LinearModel:

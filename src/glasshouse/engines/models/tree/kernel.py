@@ -12,7 +12,15 @@ from __future__ import annotations
 import numpy as np
 
 from glasshouse.engines.compiled import njit
-from glasshouse.engines.models.tree.search import TINY, all_subsets, present, principal_scores, sweep, sweep_rows
+from glasshouse.engines.models.tree.search import (
+    TINY,
+    all_subsets,
+    halfway,
+    present,
+    principal_scores,
+    sweep,
+    sweep_rows,
+)
 
 
 @njit(nogil=True)
@@ -199,11 +207,7 @@ def grow(
             nodes[node, 4] = key
             if ordered[key]:
                 offset = value_offset[key]
-                middle = 0.5 * (values[offset + best_code] + values[offset + best_high])
-                cut = best_code
-                while cut + 1 < best_high and values[offset + cut + 1] < middle:
-                    cut += 1
-                cuts[node] = middle
+                cut, cuts[node] = halfway(values, offset, best_code, best_high)
                 nodes[node, 5] = cut
                 at, right = start, 0
                 for i in range(start, stop):

@@ -40,6 +40,16 @@ def present(
 
 
 @njit(nogil=True)
+def halfway(values: np.ndarray, offset: Whole, low: Whole, high: Whole) -> tuple[Whole, float]:
+    """Cut between two neighbouring codes of a node: the last code that goes left, and the middle of their values."""
+    middle = 0.5 * (values[offset + low] + values[offset + high])
+    cut = low
+    while cut + 1 < high and values[offset + cut + 1] < middle:
+        cut += 1
+    return cut, middle
+
+
+@njit(nogil=True)
 def sweep(
     table: np.ndarray,
     sizes: np.ndarray,

@@ -106,18 +106,14 @@ def grow(
         raise InputError(f"{n} key rows but {len(y)} target values; pass one target value per row")
     if not 2 <= exact_levels <= 24:
         raise InputError(f"exact_levels must lie between 2 and 24, not {exact_levels}")
-    numbers = [
-        np.asarray(v, np.float64) if v is not None else np.arange(size if is_ordered else 0, dtype=np.float64)
-        for v, size, is_ordered in zip(values, n_levels, ordered, strict=True)
-    ]
-    offsets = np.concatenate([[0], np.cumsum([len(v) for v in numbers])])[:-1].astype(np.int64)
+    numbers, offsets = numbers_of(ordered, values, n_levels)
     is_class = n_classes is not None
     flags = np.asarray(ordered, np.bool_)
     members, nodes, cuts, directions, importance, approximate = kernel.grow(
         np.ascontiguousarray(_int32(codes).T),
         flags,
         np.asarray(n_levels, np.int64),
-        np.concatenate([*numbers, np.zeros(1)]),
+        numbers,
         offsets,
         y.astype(np.int32) if is_class else np.zeros(1, np.int32),
         np.zeros(1) if is_class else y.astype(np.float64),
@@ -128,18 +124,42 @@ def grow(
         int(maxdepth),
         int(exact_levels),
     )
+    return finished(members, nodes, cuts, directions, flags, y, n_classes or 0, importance, int(approximate))
+
+
+def numbers_of(
+    ordered: Sequence[bool] | np.ndarray, values: Sequence[np.ndarray | None], n_levels: Sequence[int]
+) -> tuple[np.ndarray, np.ndarray]:
+    """Numbers behind the codes of all ordered keys in one array, and where those of each key begin."""
+    numbers = [
+        np.asarray(v, np.float64) if v is not None else np.arange(size if is_ordered else 0, dtype=np.float64)
+        for v, size, is_ordered in zip(values, n_levels, ordered, strict=True)
+    ]
+    offsets = np.concatenate([[0], np.cumsum([len(v) for v in numbers])])[:-1].astype(np.int64)
+    return np.concatenate([*numbers, np.zeros(1)]), offsets
+
+
+def finished(
+    members: np.ndarray,
+    nodes: np.ndarray,
+    cuts: np.ndarray,
+    directions: np.ndarray,
+    ordered: np.ndarray,
+    y: np.ndarray,
+    n_classes: int,
+    importance: np.ndarray,
+    approximate: int,
+) -> CartTree:
+    """A tree from what a compiled loop grew: its leaves from left to right, and what the records in them hold."""
     leaf_nodes = _leaves_left_to_right(nodes)
     sizes = nodes[leaf_nodes, 1] - nodes[leaf_nodes, 0]
     leaf_of_member = np.repeat(np.arange(len(leaf_nodes)), sizes)
-    if is_class:
-        width = int(n_classes or 1)
-        flat = np.bincount(leaf_of_member * width + y[members], minlength=len(leaf_nodes) * width)
-        counts = flat.reshape(len(leaf_nodes), width).astype(np.float64)
+    if n_classes:
+        flat = np.bincount(leaf_of_member * n_classes + y[members], minlength=len(leaf_nodes) * n_classes)
+        counts = flat.reshape(len(leaf_nodes), n_classes).astype(np.float64)
     else:
         counts = (np.bincount(leaf_of_member, weights=y[members], minlength=len(leaf_nodes)) / sizes)[:, None]
-    return CartTree(
-        nodes, directions, cuts, flags, members, leaf_nodes, n_classes or 0, counts, importance, int(approximate)
-    )
+    return CartTree(nodes, directions, cuts, ordered, members, leaf_nodes, n_classes, counts, importance, approximate)
 
 
 def _leaves_left_to_right(nodes: np.ndarray) -> np.ndarray:
