@@ -51,6 +51,7 @@ class Fields:
         sentence: str = "",
         warnings: Sequence[str] = (),
         records: Records | None = None,
+        holdout_records: Records | None = None,
         flag: str | None = None,
         rank: str | None = None,
         table: Sequence[Mapping[str, Any]] | None = None,
@@ -107,8 +108,9 @@ class Fields:
             elapsed=None,
             flag=flag,
             _records=records,
+            _strangers=holdout_records,
             _record_frame=None,
-            _arrays=None,
+            _arrays={},
             _rank=rank or flag,
             _table=None if table is None else [dict(row) for row in table],
             _limits=None,
@@ -151,8 +153,9 @@ class Fields:
     elapsed: float | None
     flag: str | None
     _records: Records | None
+    _strangers: Records | None
     _record_frame: Frame
-    _arrays: dict[str, np.ndarray] | None
+    _arrays: dict[str, dict[str, np.ndarray]]
     _rank: str | None
     _table: list[Content] | None
     _limits: tuple[Limit, ...] | None

@@ -52,8 +52,9 @@ class Result(Recorded):
         exposure. None where nobody knows: then only the judgement is told outside.
     details
         Other named figures, for showing only.
-    records
-        One row per record, computed when asked for.
+    records, holdout_records
+        One row per record, computed when asked for; and the same for people never in the data, where the measure has
+        them.
     needs
         The input that was missing where the measure does not apply: "holdout", "keys", "target".
     """

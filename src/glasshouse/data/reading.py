@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Sequence
 from typing import Any, TypeVar
 
 import numpy as np
 import polars as pl
 
-from glasshouse.core.errors import InputError
+from glasshouse.core.errors import InputError, closest
 from glasshouse.core.forking import entering
 from glasshouse.data.arrays import Bools, Floats, Ints
 from glasshouse.data.frames import Lazy
@@ -331,6 +331,30 @@ class Reading:
             labels.append(None)
             array = np.where(array < 0, len(labels) - 1, array)
         return labels, array
+
+    def record_values(self, columns: Sequence[str], table: str, rows: Ints) -> dict[str, pl.Series]:
+        """What some records hold, for the custodian's eyes.
+
+        Parameters
+        ----------
+        columns : sequence of str
+            Columns of the table.
+        table : str
+            One of ``tables``.
+        rows : array of int
+            Positions of the records.
+
+        Returns
+        -------
+        dict of str to polars.Series
+            In the order asked for.
+        """
+        known = self._tables.lazy_columns(table)
+        for column in columns:
+            if column not in known:
+                raise InputError(f"the {table} table has no column {column!r}{closest(column, known)}")
+        chosen = self.local(table).select(columns)[rows]
+        return {name: chosen[name] for name in columns}
 
     # -- computed once -----------------------------------------------------------------------------------------------
 

@@ -95,8 +95,9 @@ def cap(
         ``value`` is the mean with a normal interval; ``baseline`` a guess drawn from the target's own distribution;
         ``holdout``, ``difference`` and ``p_value`` compare with holdout people. ``details`` hold both averages, the
         same inside the original (``CAPd``) and inside the release (``CAPs``), other baselines and the people found.
-        ``records`` give ``at_risk``, ``found``, ``released_disclosive`` and ``original_disclosive`` (groups with one
-        target value), ``cap`` = s_tq/s_q, and the sizes of the record's group and cell in both tables.
+        ``records`` give ``predicted`` (the value most released records with the keys have), ``at_risk``, ``found``,
+        ``released_disclosive`` and ``original_disclosive`` (groups with one target value), ``cap`` = s_tq/s_q, and the
+        sizes of the record's group and cell in both tables.
 
     Notes
     -----
@@ -244,8 +245,9 @@ def tcap(
         ``value`` is the share with Wilson's interval; ``baseline`` what luck would get right of it; ``holdout``,
         ``difference`` and ``p_value`` compare with holdout people. ``details`` hold all three variants, the steps on
         the way (``iS``, ``DiS``, ``DiSCO``, ``DiSDiO``) and the ``denominator``.
-        ``records`` give ``at_risk``, ``found``, ``released_disclosive`` and ``original_disclosive`` (groups with one
-        target value), ``cap`` = s_tq/s_q, and the sizes of the record's group and cell in both tables.
+        ``records`` give ``predicted`` (the value most released records with the keys have), ``at_risk``, ``found``,
+        ``released_disclosive`` and ``original_disclosive`` (groups with one target value), ``cap`` = s_tq/s_q, and the
+        sizes of the record's group and cell in both tables.
 
     Notes
     -----

@@ -88,8 +88,9 @@ def disco(
         ``difference`` and ``p_value`` compare with holdout people. ``details`` hold the steps on the way (``iS``,
         ``DiS``, ``DiSDiO``), ``Dorig`` and ``Dsyn`` (disclosive in the original, in the release), the largest and mean
         disclosive cell, and weighted figures where there are survey weights.
-        ``records`` give ``at_risk``, ``found``, ``released_disclosive`` and ``original_disclosive`` (groups with one
-        target value), ``cap`` = s_tq/s_q, and the sizes of the record's group and cell in both tables.
+        ``records`` give ``predicted`` (the value most released records with the keys have), ``at_risk``, ``found``,
+        ``released_disclosive`` and ``original_disclosive`` (groups with one target value), ``cap`` = s_tq/s_q, and the
+        sizes of the record's group and cell in both tables.
 
     Notes
     -----

@@ -370,9 +370,13 @@ def record_columns(cells: Cells) -> Mapping[str, np.ndarray]:
     Returns
     -------
     mapping of str to ndarray
-        One entry per original record, in row order.
+        One entry per original record, in row order. ``predicted`` is what the attacker would say: the value most
+        released records of the group have (the first level of several), None where no released record has the keys.
     """
-    return cells.records(
+    most = cells.extended(most_=S.max().over(*cells.by))
+    likeliest = nw.when(FOUND & (nw.col("most_") == S)).then(nw.col("t")).min().over(*cells.by)
+    found = most.extended(says_=likeliest).records(
+        predicted=nw.col("says_"),
         at_risk=CORRECT & (nw.col("od") > 0),
         found=FOUND,
         released_disclosive=RELEASED_UNANIMOUS,
@@ -383,3 +387,14 @@ def record_columns(cells: Cells) -> Mapping[str, np.ndarray]:
         original_class=nw.col("dq"),
         original_cell=D,
     )
+    return {**found, "predicted": _spoken(cells, found["predicted"])}
+
+
+def _spoken(cells: Cells, codes: np.ndarray) -> np.ndarray:
+    """Codes of the target as the user knows its levels; None for missing, and where there is no code."""
+    levels = () if cells.target is None else cells.target.levels or ()
+    labels = np.empty(len(levels) + 1, object)
+    labels[:-1] = levels
+    known = np.where(np.ma.getmaskarray(codes), -1, np.ma.getdata(codes)).astype(int)
+    said: np.ndarray = labels[known]  # the last one is None, and missing is -1
+    return said

@@ -18,7 +18,7 @@ from glasshouse.core.streams import generator
 from glasshouse.disclosure.rapid import inference
 from glasshouse.disclosure.rapid.answers import Answers, ClassAnswers
 from glasshouse.disclosure.rapid.leak import RapidLeak, any_of, asked_people, exchanged, leak, worst_leak
-from glasshouse.disclosure.rapid.records import Columns, full_length
+from glasshouse.disclosure.rapid.records import Columns, full_length, people_of, together
 from glasshouse.disclosure.rapid.result import RapidResult
 from glasshouse.disclosure.rapid.scores import Array, Moments, effective_n, normalised_gain, share
 from glasshouse.disclosure.wording import beside_strangers, population_fact
@@ -98,7 +98,8 @@ def joint(report: Report) -> RapidJointResult:
             )
         ),
         warnings=list(dict.fromkeys(w for r in single.values() for w in r.warnings)),
-        records=lambda: _records(flags, common, single),
+        records=lambda: _records(single),
+        holdout_records=None if told["counts"] is None or held is None else lambda: _records(single, "holdout"),
         flag="at_risk",
         rank="inferred",
         table=[{"target": t, "rapid": r.value, "chance": r.baseline, "adjusted": r.excess} for t, r in single.items()],
@@ -171,10 +172,18 @@ def _joint_gain(per_release: list[list[Answers]], weights: Array | None) -> floa
     return float(np.mean(shares))
 
 
-def _records(flags: Array, common: Array, single: dict[str, RapidResult]) -> Columns:
+def _records(single: dict[str, RapidResult], table: str = "original") -> Columns:
+    """Who of a table has which target inferred, among people who could be asked about all of them."""
+    scored = {t: people_of(r.attacks[0], table)[1] for t, r in single.items()}
+    common: Array = np.logical_and.reduce(list(scored.values()))
+    answers = {
+        t: [people_of(a, table)[0][r.headline].take(common[scored[t]]) for a in r.attacks] for t, r in single.items()
+    }
+    flags = np.array([[a.flags() for a in own] for own in answers.values()]).swapaxes(0, 1)
     one = flags.shape[0] == 1
     any_flag, all_flag = flags.any(axis=1).mean(axis=0), flags.all(axis=1).mean(axis=0)
-    found: Columns = {
+    found: Columns = {f"predicted_{t}": together(single[t].attacks[0], own) for t, own in answers.items()}
+    found |= {
         "at_risk": any_flag.astype(bool) if one else any_flag,
         "at_risk_all": all_flag.astype(bool) if one else all_flag,
         "inferred": flags.sum(axis=1).mean(axis=0),

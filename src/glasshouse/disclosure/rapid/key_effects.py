@@ -57,7 +57,11 @@ At: TypeAlias = Mapping[str, Sequence[object]]  # values or levels of the predic
 def quantile_factor(name: str, values: Array, bins: int) -> Factor:
     """A number cut at its quantiles: (a, b], the first group closed on both sides; fewer groups when quantiles
     coincide."""
-    breaks = np.unique(np.quantile(values, np.linspace(0, 1, bins + 1)))
+    return cut_at(name, values, np.unique(np.quantile(values, np.linspace(0, 1, bins + 1))))
+
+
+def cut_at(name: str, values: Array, breaks: Array) -> Factor:
+    """A number cut at given breaks; what lies beyond the ends belongs to the group at that end."""
     if len(breaks) < 2:
         return Factor(name, (f"{breaks[0]:g}",), np.zeros(len(values), int))
     codes = np.clip(np.searchsorted(breaks, values, side="left") - 1, 0, len(breaks) - 2)

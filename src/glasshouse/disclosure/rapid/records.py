@@ -1,4 +1,4 @@
-"""What RAPID says about each person: prediction, score and flag, at the person's place among all records."""
+"""What RAPID says about each person: prediction, score and flag, at the person's place among all records of a table."""
 
 from __future__ import annotations
 
@@ -7,59 +7,82 @@ from typing import TypeAlias
 
 import numpy as np
 
-from glasshouse.disclosure.rapid.answers import ClassAnswers, NumberAnswers
+from glasshouse.disclosure.rapid.answers import Answers, ClassAnswers, NumberAnswers
 from glasshouse.disclosure.rapid.attack import ScoredAttack
 from glasshouse.disclosure.rapid.scores import Array
 
 Columns: TypeAlias = dict[str, Array]
 
 
-def _columns(attack: ScoredAttack, name: str) -> Columns:
-    answers = attack.answers[name]
+def people_of(attack: ScoredAttack, table: str) -> tuple[dict[str, Answers], Array]:
+    """Every attacker's answers about the people of a table, and which of them could be scored."""
+    return (attack.holdout, attack.scored_holdout) if table == "holdout" else (attack.answers, attack.scored)
+
+
+def spoken(attack: ScoredAttack, codes: Array) -> Array:
+    """Classes by their position as the user knows them."""
+    labels = np.empty(len(attack.classes or []), object)
+    labels[:] = attack.classes
+    named: Array = labels[codes]
+    return named
+
+
+def _columns(attack: ScoredAttack, name: str, table: str) -> Columns:
+    everybody, scored = people_of(attack, table)
+    answers = everybody[name]
     if isinstance(answers, NumberAnswers):
         found: Columns = {"predicted": answers.predicted, "error": answers.scores, "score": -answers.scores}
     else:
-        labels = np.empty(len(attack.classes or []), object)
-        labels[:] = attack.classes
         found = {
-            "predicted": labels[answers.predicted],
+            "predicted": spoken(attack, answers.predicted),
             "true_prob": answers.true_prob,
             "baseline": answers.baseline,
             "gain": answers.scores,
             "correct": answers.predicted == answers.y,
         }
     found["at_risk"] = answers.flags()
-    return {k: full_length(v, attack.scored) for k, v in found.items()}
+    return {k: full_length(v, scored) for k, v in found.items()}
 
 
-def of_attack(attack: ScoredAttack, headline: str) -> Columns:
+def of_attack(attack: ScoredAttack, headline: str, table: str = "original") -> Columns:
     """The headline attacker's columns; with several attackers each one's, by name, and how many flag the record."""
-    found = _columns(attack, headline)
-    if len(attack.answers) > 1:
-        for name in attack.answers:
-            found |= {f"{k}_{name}": v for k, v in _columns(attack, name).items() if k not in ("baseline", "score")}
-        flags = np.array([a.flags() for a in attack.answers.values()])
-        found["attackers_flagging"] = full_length(flags.sum(axis=0), attack.scored)
+    found = _columns(attack, headline, table)
+    everybody, scored = people_of(attack, table)
+    if len(everybody) > 1:
+        for name in everybody:
+            own = _columns(attack, name, table)
+            found |= {f"{k}_{name}": v for k, v in own.items() if k not in ("baseline", "score")}
+        flags = np.array([a.flags() for a in everybody.values()])
+        found["attackers_flagging"] = full_length(flags.sum(axis=0), scored)
     return found
 
 
-def of_releases(attacks: Sequence[ScoredAttack], headline: str) -> Columns:
-    """Several releases: the share of releases that flag the record, and its mean score."""
-    answers = [a.answers[headline] for a in attacks]
-    scored = attacks[0].scored
+def of_releases(attacks: Sequence[ScoredAttack], headline: str, table: str = "original") -> Columns:
+    """Several releases: what they say together, the share of releases that flag the record, and its mean score."""
+    answers = [people_of(a, table)[0][headline] for a in attacks]
+    scored = people_of(attacks[0], table)[1]
     flags = np.array([a.flags() for a in answers])
-    scores = np.mean([a.scores for a in answers], axis=0)
-    name = "gain" if isinstance(answers[0], ClassAnswers) else "error"
-    found = {
-        name: scores,
-        "at_risk": flags.mean(axis=0),
-        "at_risk_any": flags.any(axis=0),
-        "at_risk_all": flags.all(axis=0),
-    }
+    found: Columns = {"predicted": together(attacks[0], answers)}
     if isinstance(answers[0], ClassAnswers):
         probabilities = [a.true_prob for a in answers if isinstance(a, ClassAnswers)]
-        found = {"true_prob": np.mean(probabilities, axis=0), "baseline": answers[0].baseline, **found}
+        found |= {"true_prob": np.mean(probabilities, axis=0), "baseline": answers[0].baseline}
+    found |= {
+        "gain" if isinstance(answers[0], ClassAnswers) else "error": np.mean([a.scores for a in answers], axis=0),
+        "at_risk": flags.mean(axis=0),
+        "at_risk_any": np.asarray(flags.any(axis=0)),
+        "at_risk_all": np.asarray(flags.all(axis=0)),
+    }
     return {k: full_length(v, scored) for k, v in found.items()}
+
+
+def together(attack: ScoredAttack, answers: Sequence[Answers]) -> Array:
+    """What an attacker who holds every release would say: the class with the largest mean probability, the mean
+    number."""
+    if isinstance(answers[0], ClassAnswers):
+        mean = np.mean([a.probabilities for a in answers if isinstance(a, ClassAnswers)], axis=0)
+        return spoken(attack, mean.argmax(axis=1))
+    number: Array = np.mean([a.predicted for a in answers], axis=0)
+    return number
 
 
 def full_length(values: Array, scored: Array) -> Array:

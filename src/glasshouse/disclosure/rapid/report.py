@@ -123,6 +123,7 @@ class Report:
             sentence=sentence(pair, attack, headline, figures, limits, self.confidence, memorised, told["p_value"]),
             warnings=attack.warnings,
             records=lambda: records.of_attack(attack, headline),
+            holdout_records=None if holdout is None else lambda: records.of_attack(attack, headline, "holdout"),
             flag="at_risk",
             rank="gain" if isinstance(chosen, ClassAnswers) else "score",
             table=over.rows,
@@ -305,6 +306,7 @@ class Report:
             ),
             warnings=warnings,
             records=lambda: records.of_releases(attacks, headline),
+            holdout_records=(lambda: records.of_releases(attacks, headline, "holdout")) if holdouts else None,
             flag="at_risk",
             rank="at_risk",
             table=[

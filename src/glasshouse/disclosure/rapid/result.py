@@ -10,12 +10,12 @@ import numpy as np
 
 from glasshouse.core.errors import InputError, listed
 from glasshouse.core.intervals import Interval
-from glasshouse.core.result import Frame, Result
+from glasshouse.core.result import Frame, RecordSource, Result
 from glasshouse.core.streams import RandomState
 from glasshouse.disclosure.rapid import inference
 from glasshouse.disclosure.rapid.answers import Answers, ClassAnswers
 from glasshouse.disclosure.rapid.attack import ScoredAttack, shuffled_attack
-from glasshouse.disclosure.rapid.key_effects import At, Factor, Key, Numbers, attribute, quantile_factor
+from glasshouse.disclosure.rapid.key_effects import At, Factor, Key, Numbers, attribute, cut_at
 from glasshouse.disclosure.rapid.key_tables import RapidAttribution
 from glasshouse.disclosure.rapid.redraw import redrawn_rates
 from glasshouse.disclosure.rapid.scores import Array
@@ -23,6 +23,7 @@ from glasshouse.disclosure.rapid.scores import Array
 if TYPE_CHECKING:
     from glasshouse.data.pair import Pair
 
+MANY_LEVELS = 20  # a number with more values than this is cut into quarters of the people before it makes groups
 Columns: TypeAlias = dict[str, list[object]]  # a table on its way to the caller's frame library
 
 
@@ -276,40 +277,26 @@ class RapidResult(Result):
                 table[name].append(entry)
         return table
 
-    def by(self, column: str, confidence: float = 0.95, min_group: int = 10) -> Frame:
-        """The figure inside each level of ``column``; numbers with many values are cut at their quartiles, weights
-        count."""
-        pair, answers = self.pairs[0], self.answers()
-        pair.codes(column)
-        many = pair.is_numeric(column) and pair.codes(column).n_levels > 20
-        if not many and answers[0].weights is None:
-            return super().by(column, confidence, min_group)
-        scored = self.attacks[0].scored
-        flags = np.mean([a.flags() for a in answers], axis=0)
-        if many:
-            values = pair.values(column, "original")[scored]
-            known = ~np.isnan(values)
-            cut = quantile_factor(column, values[known], 4)
-            codes = np.full(len(values), len(cut.labels))
-            codes[known] = cut.codes
-            labels: list[object] = [*cut.labels, None]
-        else:
-            labels, every = pair.group_labels(column, "original")
-            codes = every[scored]
-        table: Columns = {name: [] for name in (column, "n", "value", "low", "high", "small")}
-        for position, label in enumerate(labels):
-            inside = codes == position
-            n = int(inside.sum())
-            if label is None and not n:
-                continue
-            weights = None if answers[0].weights is None else answers[0].weights[inside]
-            value, low, high = None, None, None
-            if n and (weights is None or weights.any()):  # a group may hold only records of weight zero
-                value = float(np.average(flags[inside], weights=weights))
-                low, high = inference.share_interval(flags[inside], confidence=confidence, weights=weights)
-            for name, entry in zip(table, (label, n, value, low, high, n < min_group), strict=True):
-                table[name].append(entry)
-        return self._frame(table)
+    def _levels(self, source: RecordSource, column: str, table: str, known: Array) -> tuple[list[object], Array]:
+        """Levels of a column; numbers with many values are cut at the quartiles of the original."""
+        pair = self.pairs[0]
+        if not pair.is_numeric(column) or pair.codes(column).n_levels <= MANY_LEVELS:
+            return super()._levels(source, column, table, known)
+        original = pair.values(column, "original")[self.attacks[0].scored]
+        breaks = np.unique(np.quantile(original[~np.isnan(original)], np.linspace(0, 1, 5)))
+        values = pair.values(column, table)[known]
+        there = ~np.isnan(values)
+        cut = cut_at(column, values[there], breaks)
+        codes = np.full(len(values), len(cut.labels))
+        codes[there] = cut.codes
+        return [*cut.labels, *([] if there.all() else [None])], codes
+
+    def _group_weights(self, table: str, known: Array) -> Array | None:
+        weights = self.pairs[0].weight_values(table)
+        return None if weights is None else weights[known]
+
+    def _counts_people(self) -> bool:
+        return True
 
     def importance(self, attacker: str | None = None) -> dict[str, float] | None:
         """What each key contributed to the attacker's model, shares summing to 1 (mean over releases)."""
