@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, fields
 from statistics import NormalDist
 from typing import Literal, NamedTuple, TypeAlias, TypedDict
 
@@ -16,10 +15,9 @@ import numpy as np
 
 from glasshouse.core.errors import InputError
 from glasshouse.core.intervals import Interval, bootstrap_share, clopper_pearson, wald, wilson
-from glasshouse.core.plain import percent
-from glasshouse.core.result import Frame
 from glasshouse.core.streams import RandomState, generator
 from glasshouse.disclosure.rapid.answers import Answers
+from glasshouse.disclosure.rapid.outcomes import RapidTest
 from glasshouse.disclosure.rapid.scores import Array, Moments, effective_n
 
 Rule = Literal["max", "strictest", "max_z"]
@@ -137,46 +135,6 @@ def tail_probability(observed: float, moments: Moments, n: int) -> float:
     return 0.5 * math.erfc((observed - mean - 0.5 / n) / sd / math.sqrt(2))
 
 
-@dataclass(frozen=True)
-class RapidTest:
-    """Outcome of the permutation test."""
-
-    observed: float
-    null_mean: float
-    null_sd: float
-    effect_size: float | None
-    p_value: float
-    permutations: int
-    null: str
-    exact_mean: float
-    exact_sd: float
-    p_normal: float
-    alpha: float = 0.05
-    values: Array = field(default_factory=lambda: np.zeros(0), repr=False, compare=False)
-
-    @property
-    def significant(self) -> bool:
-        return self.p_value <= self.alpha
-
-    @property
-    def sentence(self) -> str:
-        what = (
-            "people are relabelled at random"
-            if self.null == "labels"
-            else "the attacker learns from a release with shuffled targets"
-        )
-        size = "" if self.effect_size is None else f", {self.effect_size:.1f} standard deviations away"
-        return (
-            f"RAPID is {percent(self.observed)}; when {what} it is {percent(self.null_mean)} on average{size} "
-            f"(p = {self.p_value:.4g}, {self.permutations:,} permutations)."
-        )
-
-    def to_dict(self) -> dict[str, object]:
-        """The outcome as plain data, without the permuted values."""
-        shown = {f.name: getattr(self, f.name) for f in fields(self) if f.name != "values"}
-        return shown | {"significant": self.significant}
-
-
 def relabelling_test(
     answers: Sequence[Answers], n_permutations: int = 199, alpha: float = 0.05, random_state: RandomState = 0
 ) -> RapidTest:
@@ -266,32 +224,6 @@ def threshold_curve(
         for name, entry in zip(names, row, strict=True):
             table[name].append(entry)
     return table
-
-
-@dataclass(frozen=True)
-class RapidThresholds:
-    """Thresholds at which RAPID is beyond chance, and the one a rule recommends (None when there is none).
-
-    ``table`` has one row per threshold of the grid; ``corrected`` says whether looking at many was allowed for.
-    """
-
-    recommended: float | None
-    rule: str
-    table: Frame
-    alpha: float
-    permutations: int
-    corrected: bool
-
-    @property
-    def sentence(self) -> str:
-        if self.recommended is None:
-            return f"At no threshold of the grid is RAPID beyond chance (level {self.alpha:g})."
-        how = (
-            "corrected for looking at the whole grid"
-            if self.corrected
-            else "not corrected for looking at the whole grid"
-        )
-        return f"Rule {self.rule!r} recommends the threshold {self.recommended:g} (level {self.alpha:g}, {how})."
 
 
 class ThresholdTable(TypedDict):

@@ -1,15 +1,38 @@
-"""What the regression of the flags on the keys gives back: effects of key levels, and predictions on a grid."""
+"""What the regression of the flags on the keys takes and gives back: keys, effects of their levels, predictions."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TypeAlias, TypedDict
 
 import numpy as np
 
 from glasshouse.core.result import Frame
+from glasshouse.disclosure.rapid.scores import Array
 
 GridRow: TypeAlias = dict[str, float | str | bool]  # one value per key, then log odds, interval and probability
+
+
+@dataclass(frozen=True)
+class Factor:
+    """A key as levels: labels and the position of every record's level."""
+
+    name: str
+    labels: tuple[str, ...]
+    codes: Array
+
+
+@dataclass(frozen=True)
+class Numbers:
+    """A key as numbers, none of them missing."""
+
+    name: str
+    values: Array
+
+
+Key: TypeAlias = Numbers | Factor  # a key as the regression takes it
+At: TypeAlias = Mapping[str, Sequence[object]]  # values or levels of the prediction grid, by key
 
 
 class Effect(TypedDict):

@@ -15,8 +15,9 @@ from glasshouse.core.streams import RandomState
 from glasshouse.disclosure.rapid import inference
 from glasshouse.disclosure.rapid.answers import Answers, ClassAnswers
 from glasshouse.disclosure.rapid.attack import ScoredAttack, shuffled_attack
-from glasshouse.disclosure.rapid.key_effects import At, Factor, Key, Numbers, attribute, cut_at
-from glasshouse.disclosure.rapid.key_tables import RapidAttribution
+from glasshouse.disclosure.rapid.key_effects import attribute, cut_at
+from glasshouse.disclosure.rapid.key_tables import At, Factor, Key, Numbers, RapidAttribution
+from glasshouse.disclosure.rapid.outcomes import RapidTest, RapidThresholds
 from glasshouse.disclosure.rapid.redraw import redrawn_rates
 from glasshouse.disclosure.rapid.scores import Array
 
@@ -88,7 +89,7 @@ class RapidResult(Result):
         alpha: float = 0.05,
         random_state: RandomState = 0,
         attacker: str | None = None,
-    ) -> inference.RapidTest:
+    ) -> RapidTest:
         """Permutation test: is the prediction tied to the person's own value?
 
         Parameters
@@ -129,7 +130,7 @@ class RapidResult(Result):
         n_permutations: int = 199,
         random_state: RandomState = 0,
         attacker: str | None = None,
-    ) -> inference.RapidThresholds:
+    ) -> RapidThresholds:
         """A threshold chosen from the data, at which RAPID is beyond chance.
 
         Parameters
@@ -157,7 +158,7 @@ class RapidResult(Result):
         best, table, corrected = inference.choose_threshold(
             self.answers(attacker), rule, thresholds, alpha, n_permutations, random_state
         )
-        return inference.RapidThresholds(best, rule, self._frame(table), alpha, n_permutations, corrected)
+        return RapidThresholds(best, rule, self._frame(table), alpha, n_permutations, corrected)
 
     def confint(
         self,
