@@ -19,8 +19,8 @@ import numpy as np
 
 from glasshouse.core.errors import InputError, NotApplicable
 from glasshouse.core.intervals import normal_quantile
-from glasshouse.disclosure.rapid.key_grid import MOST_GRID_ROWS, predict_grid, products
-from glasshouse.disclosure.rapid.key_tables import At, Effect, Factor, GridRow, Key, KeyEffects, Numbers
+from glasshouse.disclosure.rapid.key_grid import MOST_GRID_ROWS, Predicted, predict_grid, products
+from glasshouse.disclosure.rapid.key_tables import At, Effect, Factor, Key, KeyEffects, Numbers
 from glasshouse.disclosure.rapid.scores import Array
 from glasshouse.engines.models.linear.firth import cells_of, firth_logistic
 
@@ -186,11 +186,10 @@ def attribute(
     widths = [2 if isinstance(k, Numbers) else len(k.labels) for k in grid_keys]
     while order > 1 and _parameters(widths, order) > min(MOST_PARAMETERS, len(y) / 2):
         order -= 1
-    grid_rows: list[GridRow] = []
-    coefficients: dict[str, float | None] = {}
+    grid = Predicted([], {}, "", [], {})
     if int(np.prod([3 if isinstance(k, Numbers) else len(k.labels) for k in grid_keys])) <= MOST_GRID_ROWS:
-        grid_rows, coefficients, method = predict_grid(grid_keys, y, order, dict(at or {}), penalty, confidence)
-        methods.add(method)
+        grid = predict_grid(grid_keys, y, order, dict(at or {}), penalty, confidence)
+        methods.add(grid.method)
     else:
         notes.append("too many combinations for a grid of predictions; choose fewer keys with keys=")
     separated = sum(r["separated"] for r in rows)
@@ -200,7 +199,7 @@ def attribute(
             "penalty"
         )
     return KeyEffects(
-        coefficients,
+        grid.coefficients,
         " and ".join(sorted(methods)),
         highest,
         tuple(k.name for k in keys),
@@ -209,7 +208,9 @@ def attribute(
         separated,
         notes,
         rows,
-        grid_rows,
+        grid.rows,
+        grid.marginal,
+        grid.reference,
     )
 
 

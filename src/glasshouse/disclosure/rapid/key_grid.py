@@ -4,16 +4,28 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from itertools import combinations, product
+from typing import NamedTuple
 
 import numpy as np
 
 from glasshouse.core.errors import InputError
 from glasshouse.core.intervals import normal_quantile
-from glasshouse.disclosure.rapid.key_tables import At, Factor, GridRow, Key, Numbers
+from glasshouse.disclosure.rapid.key_tables import At, Factor, GridRow, Key, Marginal, Numbers
 from glasshouse.disclosure.rapid.scores import Array
-from glasshouse.engines.models.linear.firth import cells_of, firth_logistic
+from glasshouse.engines.models.linear.firth import FirthFit, cells_of, firth_logistic
 
 MOST_GRID_ROWS = 5_000
+
+
+class Predicted(NamedTuple):
+    """Predictions on the grid, the coefficients behind them, how they were found, each key alone, and where the charts
+    of two keys hold the others."""
+
+    rows: list[GridRow]
+    coefficients: dict[str, float | None]
+    method: str
+    marginal: list[Marginal]
+    reference: dict[str, float | str]
 
 
 def products(left: Array, right: Array) -> Array:
@@ -48,11 +60,9 @@ def treatment_design(keys: Sequence[Key], order: int, at: Mapping[str, Array]) -
     return np.hstack(columns), names
 
 
-def predict_grid(
-    keys: Sequence[Key], y: Array, order: int, at: At, penalty: str, confidence: float
-) -> tuple[list[GridRow], dict[str, float | None], str]:
-    """Log odds at all combinations of factor levels and chosen numbers, with intervals; and the coefficients behind
-    them."""
+def predict_grid(keys: Sequence[Key], y: Array, order: int, at: At, penalty: str, confidence: float) -> Predicted:
+    """Log odds at all combinations of factor levels and chosen numbers, with intervals; each key alone; and the
+    coefficients behind them."""
     from scipy.special import expit
 
     raw = {k.name: _column(k) for k in keys}
@@ -92,7 +102,43 @@ def predict_grid(
             }
         )
     coefficients = {name: None if np.isnan(b) else float(b) for name, b in zip(names, fit.coefficients, strict=True)}
-    return rows, coefficients, fit.method
+    reference = {key.name: _reference(key, axis) for key, axis in zip(keys, axes, strict=True)}
+    at_cells = {name: column[first] for name, column in raw.items()}
+    marginal = [row for key in keys for row in _marginal(key, keys, order, at_cells, counts, fit, z)]
+    return Predicted(rows, coefficients, fit.method, marginal, reference)
+
+
+def _marginal(
+    key: Key, keys: Sequence[Key], order: int, at: Mapping[str, Array], counts: Array, fit: FirthFit, z: float
+) -> list[Marginal]:
+    """One key set to each of its levels for everybody, the others as they are: the mean log odds. The model is linear
+    in a number, so a step of it adds the same wherever it starts."""
+    own = at[key.name]
+    if isinstance(key, Numbers):
+        spread = float(np.ptp(key.values))
+        step = 10.0 ** np.floor(np.log10(spread)) if spread > 0 else 1.0
+        asked = {f"per {step:g}": own + step}
+    else:
+        asked = {label: np.full(len(own), float(i)) for i, label in enumerate(key.labels)}
+    share = counts / counts.sum()
+    start = share @ treatment_design(keys, order, at)[0][:, fit.used] if isinstance(key, Numbers) else 0.0
+    rows: list[Marginal] = []
+    for level, values in asked.items():
+        mean = share @ treatment_design(keys, order, {**at, key.name: values})[0][:, fit.used] - start
+        odds = float(mean @ fit.coefficients[fit.used])
+        se = float(np.sqrt(max(mean @ fit.covariance[np.ix_(fit.used, fit.used)] @ mean, 0.0)))
+        rows.append(
+            Marginal(variable=key.name, level=level, logodds=odds, se=se, low=odds - z * se, high=odds + z * se)
+        )
+    return rows
+
+
+def _reference(key: Key, axis: Sequence[float]) -> float | str:
+    """Where a key is held while others are looked at: the middle number asked for, the commonest level asked for."""
+    if isinstance(key, Numbers):
+        return sorted(axis)[len(axis) // 2]
+    held = np.bincount(key.codes, minlength=len(key.labels))
+    return key.labels[int(max(axis, key=lambda i: held[int(i)]))]
 
 
 def _column(key: Key) -> Array:

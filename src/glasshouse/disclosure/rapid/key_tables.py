@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TypeAlias, TypedDict
+from typing import ClassVar, TypeAlias, TypedDict
 
 import numpy as np
 
 from glasshouse.core.result import Frame
+from glasshouse.core.tabular import Tabled
 from glasshouse.disclosure.rapid.scores import Array
 
+MOST_SHOWN = 20  # rows of a printed table
 GridRow: TypeAlias = dict[str, float | str | bool]  # one value per key, then log odds, interval and probability
 
 
@@ -50,8 +52,19 @@ class Effect(TypedDict):
     separated: bool
 
 
-@dataclass(frozen=True)
-class KeyEffects:
+class Marginal(TypedDict):
+    """Log odds with one key set to a level for everybody, the mean over people; of a number what a step adds."""
+
+    variable: str
+    level: str
+    logodds: float
+    se: float
+    low: float
+    high: float
+
+
+@dataclass(frozen=True, repr=False)
+class KeyEffects(Tabled):
     """Effects and predictions of the regression of the flags on the keys, as rows."""
 
     coefficients: dict[str, float | None]
@@ -64,6 +77,9 @@ class KeyEffects:
     notes: list[str] = field(default_factory=list)
     rows: list[Effect] = field(default_factory=list, repr=False)
     grid_rows: list[GridRow] = field(default_factory=list, repr=False)
+    marginal_rows: list[Marginal] = field(default_factory=list, repr=False)
+    reference: dict[str, float | str] = field(default_factory=dict)
+    name: ClassVar[str] = "rapid_attribution"
 
     @property
     def sentence(self) -> str:
@@ -82,8 +98,32 @@ class KeyEffects:
             f"average odds (log odds {estimate:+.2f}, interval {top['low']:+.2f} to {top['high']:+.2f})."
         )
 
+    def _strongest(self) -> list[Effect]:
+        """Key levels first, then combinations; inside each the strongest first, what could not be estimated last."""
+        return sorted(self.rows, key=lambda r: (r["order"], r["estimate"] is None, -abs(r["estimate"] or 0.0)))
 
-@dataclass(frozen=True)
+    def _table(self) -> tuple[Sequence[Mapping[str, object]], Mapping[str, str]]:
+        rows = [{**row, "variable": row["variable"].replace(":", " × ")} for row in self._strongest()[:MOST_SHOWN]]
+        titles = {
+            "variable": "key",
+            "level": "level",
+            "estimate": "log odds",
+            "low": "low",
+            "high": "high",
+            "n": "people",
+            "flagged": "flagged",
+            "separated": "separated",
+        }
+        return rows, titles
+
+    def _rest(self) -> list[str]:
+        left = len(self.rows) - MOST_SHOWN
+        more = [f"  ... {left:,} more rows in .effects"] if left > 0 else []
+        how = f"{self.flagged:,} of {self.n:,} records flagged; log odds against the average, by {self.method}"
+        return [*more, "", how, *(f"! {note}" for note in self.notes)]
+
+
+@dataclass(frozen=True, repr=False)
 class RapidAttribution(KeyEffects):
     """Which keys carry the risk, with the tables in the caller's frame library.
 
@@ -104,9 +144,15 @@ class RapidAttribution(KeyEffects):
         Records, flagged records, and cells in which everybody or nobody is flagged.
     notes
         Sentences about what was left out.
-    rows, grid_rows
-        The two tables as rows.
+    marginal
+        Log odds with one key set to each of its levels for everybody (the mean over people), and for a number what a
+        step of 1, 10, 100, ... adds.
+    reference
+        Where the charts of two keys hold the others: the middle of the numbers asked for, the commonest level.
+    rows, grid_rows, marginal_rows
+        The three tables as rows.
     """
 
     effects: Frame = None
     grid: Frame = None
+    marginal: Frame = None

@@ -158,7 +158,8 @@ class RapidResult(Result):
         best, table, corrected = inference.choose_threshold(
             self.answers(attacker), rule, thresholds, alpha, n_permutations, random_state
         )
-        return RapidThresholds(best, rule, self._frame(table), alpha, n_permutations, corrected)
+        rows = [dict(zip(table, row, strict=True)) for row in zip(*table.values(), strict=True)]
+        return RapidThresholds(best, rule, self._frame(table), alpha, n_permutations, corrected, rows)
 
     def confint(
         self,
@@ -248,8 +249,12 @@ class RapidResult(Result):
         answers = self.answers(attacker)
         columns = [_key(self.pairs[0], name, scored, len(answers)) for name in chosen]
         found = attribute(columns, np.concatenate([a.flags() for a in answers]), interactions, at, penalty, confidence)
-        grid = None if not found.grid_rows else self._frame(_columns(found.grid_rows))
-        return RapidAttribution(**vars(found), effects=self._frame(_columns(found.rows)), grid=grid)
+        return RapidAttribution(
+            **vars(found),
+            effects=self._frame(_columns(found.rows)),
+            grid=None if not found.grid_rows else self._frame(_columns(found.grid_rows)),
+            marginal=None if not found.marginal_rows else self._frame(_columns(found.marginal_rows)),
+        )
 
     def by_class(self, attacker: str | None = None) -> Frame:
         """Risk inside each true class: n, share of the class, the probability it takes to be flagged, the risk and its

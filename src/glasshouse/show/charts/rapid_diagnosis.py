@@ -10,6 +10,7 @@ from glasshouse.core.charts import chart
 from glasshouse.core.errors import InputError
 from glasshouse.core.result import Result
 from glasshouse.disclosure.rapid.answers import ClassAnswers, NumberAnswers
+from glasshouse.disclosure.rapid.key_tables import At, KeyEffects
 from glasshouse.disclosure.rapid.result import RapidResult
 from glasshouse.show.charts.rapid import CHANCE, INK, RISK, only
 from glasshouse.show.charts.rows import data
@@ -19,15 +20,29 @@ if TYPE_CHECKING:
 
 
 @chart("rapid", "attribution")
-def attribution(result: Result, top: int = 15) -> alt.LayerChart:
+@chart("rapid_attribution", "effects")
+def attribution(result: Result | KeyEffects, top: int = 15) -> alt.LayerChart:
     """Forest plot of the main effects: log odds of being flagged against the average."""
-    return _forest(only(result), 1, top, "What raises the risk: key levels")
+    return _forest(effects_of(result, 1), 1, top, "What raises the risk: key levels")
 
 
 @chart("rapid", "interactions")
-def interactions(result: Result, top: int = 15) -> alt.LayerChart:
+@chart("rapid_attribution", "interactions")
+def interactions(result: Result | KeyEffects, top: int = 15) -> alt.LayerChart:
     """Forest plot of the pairwise interactions."""
-    return _forest(only(result), 2, top, "What raises the risk together: pairs of key levels")
+    return _forest(effects_of(result, 2), 2, top, "What raises the risk together: pairs of key levels")
+
+
+@chart("rapid", "three_way")
+@chart("rapid_attribution", "three_way")
+def three_way(result: Result | KeyEffects, top: int = 15) -> alt.LayerChart:
+    """Forest plot of the interactions of three keys."""
+    return _forest(effects_of(result, 3), 3, top, "What raises the risk together: three key levels")
+
+
+def effects_of(result: Result | KeyEffects, order: int, at: At | None = None) -> KeyEffects:
+    """The effects as they were asked for, or those of up to ``order`` keys of a result."""
+    return result if isinstance(result, KeyEffects) else only(result).attribution(interactions=order, at=at)
 
 
 @chart("rapid", "calibration")
@@ -171,14 +186,16 @@ def _confusion(result: RapidResult, answers: ClassAnswers) -> alt.LayerChart:
     )
 
 
-def _forest(result: RapidResult, order: int, top: int, title: str) -> alt.LayerChart:
+def _forest(found: KeyEffects, order: int, top: int, title: str) -> alt.LayerChart:
     import altair as alt
 
-    found = result.attribution(interactions=order)
     usable = [r for r in found.rows if r["order"] == order and r["se"] is not None and r["se"] < 10]
     usable = sorted(usable, key=lambda r: -abs(r["estimate"] or 0.0))[:top]
     if not usable:
-        raise InputError("; ".join(found.notes) or "there is no effect to draw")
+        asked = (
+            f"no effect of {order} keys at a time was estimated; ask for them with attribution(interactions={order})"
+        )
+        raise InputError("; ".join(found.notes) if found.interactions >= order and found.notes else asked)
     if order == 1:
         usable = [r for r in found.rows if r in usable]
     rows = [
