@@ -131,15 +131,15 @@ class Recorded(Fields):
 
     def _of_table(self, table: str | None) -> tuple[str, Records]:
         """The table whose records are meant, and the records."""
-        if table not in (None, "original", "holdout") and table != self._record_table:
-            raise InputError(f"table={table!r} has no records here; choose 'original' or 'holdout'")
-        if table == "holdout":
-            if self._strangers is None:
-                raise InputError(f"{self.name} has no figures for holdout people here")
-            return "holdout", self._strangers
-        if self._records is None:
-            raise InputError(f"{self.name} has no figures per record")
-        return self._record_table, self._records
+        if table not in (None, self._record_table, "holdout"):
+            raise InputError(f"table={table!r} has no records here; choose {self._record_table!r} or 'holdout'")
+        if table in (None, self._record_table):
+            if self._records is None:
+                raise InputError(f"{self.name} has no figures per record")
+            return self._record_table, self._records
+        if self._strangers is None:
+            raise InputError(f"{self.name} has no figures for holdout people here")
+        return "holdout", self._strangers
 
     def _own_records(self) -> RecordSource:
         if self._records is None or self.flag is None or self._source is None:

@@ -93,6 +93,12 @@ class ClassAnswers:
             return 0.0, 0.0
         return scores.chance_for_classes(self._every > threshold, self.y, self.weights)
 
+    def chance_among(self, weights: Array) -> Moments:
+        """The same for people who count with these weights, 0 for others, each with the prediction of anybody."""
+        if self.is_degenerate:
+            return 0.0, 0.0
+        return scores.chance_for_classes(self._every > self.threshold, self.y, weights)
+
     def relabelled_rates(self, order: Array, thresholds: Sequence[float] | Array) -> Array:
         """Shares of flags when record i is given the predictions of record ``order[i]``."""
         return shares_above(self.relabelled_scores(order), np.asarray(thresholds, float), self.weights)
@@ -192,6 +198,10 @@ class NumberAnswers:
 
     def _chance(self, threshold: float) -> Moments:
         return scores.chance_for_numbers(self.y, self.predicted, self.metric, self.delta, threshold, self.weights)
+
+    def chance_among(self, weights: Array) -> Moments:
+        """The same for people who count with these weights, 0 for others, each with the prediction of anybody."""
+        return scores.chance_for_numbers(self.y, self.predicted, self.metric, self.delta, self.threshold, weights)
 
     def relabelled_rates(self, order: Array, thresholds: Sequence[float] | Array) -> Array:
         """Shares of flags when record i is given the prediction of record ``order[i]``."""

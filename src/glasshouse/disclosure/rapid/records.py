@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
 from glasshouse.disclosure.rapid.answers import Answers, ClassAnswers, NumberAnswers
 from glasshouse.disclosure.rapid.attack import ScoredAttack
+from glasshouse.disclosure.rapid.key_effects import cut_at
 from glasshouse.disclosure.rapid.scores import Array
 
+if TYPE_CHECKING:
+    from glasshouse.data.pair import Pair
+
+MANY_LEVELS = 20  # a number with more values than this is cut into quarters of the people before it makes groups
 Columns: TypeAlias = dict[str, Array]
 
 
@@ -83,6 +88,23 @@ def together(attack: ScoredAttack, answers: Sequence[Answers]) -> Array:
         return spoken(attack, mean.argmax(axis=1))
     number: Array = np.mean([a.predicted for a in answers], axis=0)
     return number
+
+
+def quarters(pair: Pair, column: str, table: str, known: Array) -> tuple[list[object], Array] | None:
+    """A number with many values, cut at the quartiles of the original: the groups, and the one of every known record
+    of a table; None for any other column."""
+    if column not in pair.schema or not pair.is_numeric(column) or pair.codes(column).n_levels <= MANY_LEVELS:
+        return None
+    original = pair.values(column, "original")
+    if table == "original":
+        original = original[known]
+    breaks = np.unique(np.quantile(original[~np.isnan(original)], np.linspace(0, 1, 5)))
+    values = pair.values(column, table)[known]
+    there = ~np.isnan(values)
+    cut = cut_at(column, values[there], breaks)
+    codes = np.full(len(values), len(cut.labels))
+    codes[there] = cut.codes
+    return [*cut.labels, *([] if there.all() else [None])], codes
 
 
 def full_length(values: Array, scored: Array) -> Array:

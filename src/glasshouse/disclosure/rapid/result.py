@@ -12,10 +12,10 @@ from glasshouse.core.errors import InputError, listed
 from glasshouse.core.intervals import Interval
 from glasshouse.core.result import Frame, RecordSource, Result
 from glasshouse.core.streams import RandomState
-from glasshouse.disclosure.rapid import inference
+from glasshouse.disclosure.rapid import inference, records
 from glasshouse.disclosure.rapid.answers import Answers, ClassAnswers
 from glasshouse.disclosure.rapid.attack import ScoredAttack, shuffled_attack
-from glasshouse.disclosure.rapid.key_effects import attribute, cut_at
+from glasshouse.disclosure.rapid.key_effects import attribute
 from glasshouse.disclosure.rapid.key_tables import At, Factor, Key, Numbers, RapidAttribution
 from glasshouse.disclosure.rapid.outcomes import RapidTest, RapidThresholds
 from glasshouse.disclosure.rapid.redraw import redrawn_rates
@@ -23,8 +23,8 @@ from glasshouse.disclosure.rapid.scores import Array
 
 if TYPE_CHECKING:
     from glasshouse.data.pair import Pair
+    from glasshouse.disclosure.rapid.groups import Group, RapidGroup
 
-MANY_LEVELS = 20  # a number with more values than this is cut into quarters of the people before it makes groups
 Columns: TypeAlias = dict[str, list[object]]  # a table on its way to the caller's frame library
 
 
@@ -283,19 +283,33 @@ class RapidResult(Result):
                 table[name].append(entry)
         return table
 
+    def among(self, people: Group, confidence: float = 0.95) -> RapidGroup:
+        """RAPID for a group of people, scored against everybody.
+
+        Parameters
+        ----------
+        people
+            ``{column: level}`` or ``{column: [levels]}``: the original records with these levels. One yes or no per
+            original record, or row numbers. "holdout": the holdout people. A table or file with keys and target:
+            people from outside, about whom the same attackers are asked.
+        confidence
+            Level of the interval.
+
+        Returns
+        -------
+        RapidGroup
+            ``value``: share of the group at risk, class shares (or class means) being those of everybody.
+            ``baseline``: the share of the group with the prediction of somebody drawn from everybody, exactly.
+            ``holdout``: of a group by levels, the same among people never in the data. ``records`` and ``top(n)``: the
+            group's people. Nothing of it is told outside.
+        """
+        from glasshouse.disclosure.rapid.groups import among
+
+        self.answers()
+        return among(self, people, confidence)
+
     def _levels(self, source: RecordSource, column: str, table: str, known: Array) -> tuple[list[object], Array]:
-        """Levels of a column; numbers with many values are cut at the quartiles of the original."""
-        pair = self.pairs[0]
-        if not pair.is_numeric(column) or pair.codes(column).n_levels <= MANY_LEVELS:
-            return super()._levels(source, column, table, known)
-        original = pair.values(column, "original")[self.attacks[0].scored]
-        breaks = np.unique(np.quantile(original[~np.isnan(original)], np.linspace(0, 1, 5)))
-        values = pair.values(column, table)[known]
-        there = ~np.isnan(values)
-        cut = cut_at(column, values[there], breaks)
-        codes = np.full(len(values), len(cut.labels))
-        codes[there] = cut.codes
-        return [*cut.labels, *([] if there.all() else [None])], codes
+        return records.quarters(self.pairs[0], column, table, known) or super()._levels(source, column, table, known)
 
     def _group_weights(self, table: str, known: Array) -> Array | None:
         weights = self.pairs[0].weight_values(table)
