@@ -66,6 +66,7 @@ class PairLike(RecordSource, Protocol):
 
 
 R = TypeVar("R", bound=Result)
+T = TypeVar("T", bound=Result)
 _pairs: list[type] = []
 
 
@@ -145,7 +146,7 @@ def _one(measure: Measure[R], pair: PairLike, options: Mapping[str, Any]) -> Res
     return bound(result, measure, pair, options)
 
 
-def bound(result: Result, measure: Measure[R], pair: PairLike, options: Mapping[str, Any]) -> Result:
+def bound(result: T, measure: Measure[R], pair: PairLike, options: Mapping[str, Any]) -> T:
     """A result that knows which measure made it, on what, and with which settings.
 
     The number of threads is none of them: it changes no figure, so it must not change a byte of what is written.
@@ -180,9 +181,9 @@ def _behind(result: Result, measure: Measure[R], pair: PairLike, options: Mappin
     return worth * min(known, default=min(pair.n(t) for t in tables))
 
 
-def combine_releases(results: Sequence[Result], measure: Measure[R]) -> Result:
+def combine_releases(results: Sequence[T], measure: Measure[R]) -> T:
     """Several releases: the worst case for a risk, the mean for utility; every single result stays in
-    ``replicates``."""
+    ``replicates``, and has a row of the table where the measure has none of its own."""
     usable = [(float(r.value), r) for r in results if r.value is not None]
     if not usable:
         return results[0]._copy(replicates=list(results))
@@ -194,10 +195,13 @@ def combine_releases(results: Sequence[Result], measure: Measure[R]) -> Result:
         "release_mean": sum(values) / len(values),
     }
     worst = max((r for _, r in usable), key=gravity)
+    table = _by_release(results, worst) if worst._table is None else worst._table
     missing = len(results) - len(usable)
     warnings = [f"{missing} of {len(results)} releases gave no value"] if missing else []
     if measure.side == "disclosure":
         return worst._copy(
+            over="worst",
+            _table=table,
             replicates=list(results),
             details={**worst.details, **spread},
             warnings=[*worst.warnings, *warnings],
@@ -206,6 +210,8 @@ def combine_releases(results: Sequence[Result], measure: Measure[R]) -> Result:
     scores = [r.utility for _, r in usable if r.utility is not None]
     others = [r.null for _, r in usable if r.null is not None and r is not worst]
     return worst._copy(
+        over="mean",
+        _table=table,
         null=None if worst.null is None else worst.null.among(others),
         value=spread["release_mean"],
         utility=sum(scores) / len(scores) if scores else None,
@@ -217,6 +223,17 @@ def combine_releases(results: Sequence[Result], measure: Measure[R]) -> Result:
         warnings=warnings,
         sentence=f"Mean of {len(results)} releases; the worst: {worst.sentence}",
     )
+
+
+def _by_release(results: Sequence[Result], worst: Result) -> list[Content]:
+    """One row per release, in their order, counted from 0: its figures, and whether it is the worst."""
+    rows = []
+    for i, one in enumerate(results):
+        figures = {k: getattr(one, k) for k in ("value", "baseline", "excess", "holdout")}
+        low, high = one.interval or (None, None)
+        numbers = {k: v for k, v in one.details.items() if isinstance(v, (int, float)) or v is None}
+        rows.append({"release": i, "worst": one is worst, **figures, "low": low, "high": high, **numbers})
+    return rows
 
 
 _GRAVITY = {"no_limit": 0, "pass": 0, "not_assessed": 1, "warn": 2, "fail": 3}
@@ -246,7 +263,9 @@ def worse(each: Result, together: Result) -> Result:
     chosen = together if gravity(together) > gravity(each) else each
     details = {**chosen.details, "worst_release": each.value, "stacked": together.value}
     sentence = f"All releases together: {together.sentence}" if chosen is together else chosen.sentence
-    return chosen._copy(details=details, replicates=each.replicates, sentence=sentence)
+    over = "together" if chosen is together else each.over
+    table = each._table if chosen._table is None else chosen._table
+    return chosen._copy(details=details, replicates=each.replicates, sentence=sentence, over=over, _table=table)
 
 
 def _mean_details(results: Sequence[Result]) -> dict[str, float]:

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from glasshouse.core.result import Result
 
 Status: TypeAlias = Literal["ok", "not_applicable", "failed"]
+Over: TypeAlias = Literal["", "worst", "mean", "together"]  # what a figure of several releases is
 Details: TypeAlias = Content  # figures for showing only: no room decides anything from them
 
 
@@ -61,6 +62,7 @@ class Fields:
         needs: str | None = None,
         settings: Mapping[str, Any] | None = None,
         replicates: Sequence[Result] = (),
+        over: Over = "",
     ) -> None:
         value = plain(value)
         if status == "ok" and value is None:
@@ -103,6 +105,7 @@ class Fields:
             warnings=list(warnings),
             settings=plain(dict(settings or {})),
             replicates=list(replicates),
+            over=over,
             plot_data=dict(plot_data or {}),
             measure=None,
             elapsed=None,
@@ -148,6 +151,7 @@ class Fields:
     warnings: list[str]
     settings: Content
     replicates: list[Result]
+    over: Over
     plot_data: Content
     measure: Measure | None
     elapsed: float | None

@@ -6,16 +6,31 @@ from html import escape
 from typing import TYPE_CHECKING, Any
 
 from glasshouse.core.plain import number
+from glasshouse.core.tabular import text_table
 from glasshouse.core.words import visible
 
 if TYPE_CHECKING:
     from glasshouse.core.result import Result
 
+RELEASE_FIGURES = ("value", "baseline", "excess", "holdout")
+MOST_RELEASES = 20
 MARKS = {"pass": "● pass", "warn": "▲ warn", "fail": "✖ fail", None: ""}
 
 
+def over(result: Result) -> str:
+    """What a figure of several releases is: "worst of 5 releases"; nothing for one release."""
+    many = len(result.replicates)
+    if not many or not result.over:
+        return ""
+    return f"all {many} releases together" if result.over == "together" else f"{result.over} of {many} releases"
+
+
 def _figures(result: Result) -> list[tuple[str, str]]:
-    rows = [("value", number(result.value))]
+    said, many = over(result), len(result.replicates)
+    rows = [(f"value ({said})" if said else "value", number(result.value))]
+    for other, figure in (("mean", result.mean), ("worst", result.worst)) if said else ():
+        if other != result.over:
+            rows.append((f"{other} of {many} releases", number(figure)))
     if result.interval is not None:
         level = result.settings.get("options", {}).get("confidence")
         rows.append(
@@ -31,11 +46,32 @@ def _figures(result: Result) -> list[tuple[str, str]]:
     return rows
 
 
+def _by_release(result: Result) -> list[str]:
+    """A line per release where there are several."""
+    if not result.replicates:
+        return []
+    worst = result.worst
+    rows = [
+        {
+            "release": i,
+            **{name: getattr(one, name) for name in RELEASE_FIGURES},
+            "mark": "worst" if one.value == worst else "",
+        }
+        for i, one in enumerate(result.replicates)
+    ]
+    known = [name for name in RELEASE_FIGURES if any(row[name] is not None for row in rows)]
+    titles = {"release": "release", **{name: name for name in known}, "mark": ""}
+    left = len(rows) - MOST_RELEASES
+    more = [f"  ... {left} more releases in .replicates"] if left > 0 else []
+    return ["", *text_table(rows, titles, MOST_RELEASES), *more]
+
+
 def line(result: Result) -> str:
     """``disco 0.375 [0.137, 0.694], baseline 0.5, excess -0.25  ✖ fail``"""
     if result.status != "ok":
         return visible(f"{result.name}: {result.status.replace('_', ' ')}: {result.reason}")
-    parts = [f"{result.name} {number(result.value)}"]
+    said = over(result)
+    parts = [f"{result.name}{f' ({said})' if said else ''} {number(result.value)}"]
     if result.interval is not None:
         parts[0] += f" [{number(result.interval[0])}, {number(result.interval[1])}]"
     parts += [
@@ -60,6 +96,7 @@ def block(result: Result) -> str:
     lines += [f"  {k:<{width}}  {v}" for k, v in rows[:24]]
     if len(rows) > 24:
         lines.append(f"  ... {len(rows) - 24} more figures in .details")
+    lines += _by_release(result)
     lines += [f"! {w}" for w in result.warnings]
     return visible("\n".join(lines))
 

@@ -55,6 +55,9 @@ class Result(Recorded):
     records, holdout_records
         One row per record, computed when asked for; and the same for people never in the data, where the measure has
         them.
+    replicates, over
+        One result per release where there are several, and what the value is of them: "worst", "mean", or "together"
+        (an attacker who holds them all). ``mean`` and ``worst`` are the two others.
     needs
         The input that was missing where the measure does not apply: "holdout", "keys", "target".
     """
@@ -128,6 +131,24 @@ class Result(Recorded):
         """
         return self._copy(_judged=status)
 
+    # -- several releases ---------------------------------------------------------------------------------------------
+
+    @property
+    def mean(self) -> float | None:
+        """The mean over several releases; None for one release."""
+        known = self._of_releases()
+        return sum(known) / len(known) if known else None
+
+    @property
+    def worst(self) -> float | None:
+        """The worst of several releases, by the value alone; None for one release."""
+        higher = self.measure is not None and self.measure.better == "higher"
+        known = self._of_releases()
+        return (min(known) if higher else max(known)) if known else None
+
+    def _of_releases(self) -> list[float]:
+        return [float(r.value) for r in self.replicates if r.value is not None]
+
     # -- other forms -------------------------------------------------------------------------------------------------
 
     def plot(self, kind: str | None = None, **options: Any) -> Any:
@@ -200,6 +221,7 @@ class Result(Recorded):
             "settings": self.settings,
         }
         if self.replicates:
+            content["over"] = self.over
             content["replicates"] = [r.to_dict(audience) for r in self.replicates]
         return content
 

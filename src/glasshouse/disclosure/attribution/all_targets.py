@@ -6,17 +6,17 @@ from collections.abc import Mapping, Sequence
 from typing import Literal, TypeAlias, get_args
 
 from glasshouse.core.advice import READS_OFF
+from glasshouse.core.calling import bound
 from glasshouse.core.errors import InputError, closest
 from glasshouse.core.limits import LEAK_LIMIT
 from glasshouse.core.measure import measure
-from glasshouse.core.result import Result
 from glasshouse.data.pair import Pair
+from glasshouse.disclosure.attribution.checks import AllTargetsResult, Level
 from glasshouse.disclosure.attribution.figures import Shares
 from glasshouse.disclosure.attribution.matching import KNOWS, LIMITS, RAAB
-from glasshouse.disclosure.attribution.table import Looked, look_up, over_releases
+from glasshouse.disclosure.attribution.table import POINTED, Looked, look_up, over_releases
 from glasshouse.disclosure.attribution.table_options import (
     Excluded,
-    Level,
     MissingKeys,
     Threshold,
     per_key,
@@ -59,7 +59,7 @@ def attribution_all(
     key_groups: KeyGroups = "auto",
     one_way: Threshold = (50, 0.90),
     two_way: Threshold = (4, 0.80),
-) -> Result:
+) -> AllTargetsResult:
     """Attribute disclosure for every target at once, the key classes shared; the worst target is the headline.
 
     Parameters
@@ -75,7 +75,8 @@ def attribution_all(
     missing_keys : bool or mapping of str to bool, default True
         False leaves out people with a missing key; once for all keys, or {key: bool}.
     exclude_pairs : mapping of str to sequence of (str, level, level), or None, default None
-        {target: cells left out}, a cell being (key, key level, target level).
+        {target: cells left out}, a cell being (key, key level, target level) or a finding: ``result.checks`` of an
+        earlier run is taken as it is.
     denominator_limit : int or None, default None
         Leaves out cells with more original records than that, because many people share them. None keeps all.
     target_groups : int, sequence of float, mapping, "auto" or None, default "auto"
@@ -93,12 +94,15 @@ def attribution_all(
 
     Returns
     -------
-    Result
+    AllTargetsResult
         Value, baseline, interval and the comparison with holdout people are those of the target with the largest
         excess over luck among all real people, members and strangers together. ``to_frame()`` has one row per target,
         sorted by DiSCO: UiO repU Dorig DiSCO DiSDiO CAPd DCAP TCAP baseCAPd iS, the excess, how many findings both
         checks have, and with a holdout DiSCO and DCAP of holdout people (``*_control``) and the part that being in the
-        data adds (``*_R``). ``details`` hold the same rows by target and ``worst_target``. There are no records.
+        data adds (``*_R``). Of several releases the table shows the means (``over`` says so) with the worst DiSCO and
+        DCAP beside them, the headline is the worst release, and ``replicates`` hold one result per release, about the
+        same target. ``checks`` are the findings of both checks by target. ``details`` hold the same rows by target and
+        ``worst_target``. There are no records.
 
     Notes
     -----
@@ -127,14 +131,10 @@ def attribution_all(
         for target in given or {}:
             if target not in chosen:
                 raise InputError(f"{name} names {target!r}, which is no target{closest(target, chosen)}")
-    rows: list[dict[str, object]] = []
-    shown: dict[str, float] = {}
-    results: dict[str, Result] = {}
-    beyond: dict[str, float] = {}
-    grouped: dict[str, Grouping] = {}
-    warnings: list[str] = []
+    looked: dict[str, list[Looked]] = {}
+    grouped: dict[str, Mapping[str, Grouping]] = {}
     for target in chosen:
-        own = pair.replace(target=target) if pair.target != target else pair
+        own = _about(pair, target)
         groups: Groups = per_key(target_groups, target, AUTO)
         options = table_options(
             own,
@@ -148,18 +148,43 @@ def attribution_all(
             one_way=one_way,
             two_way=two_way,
         )
-        looked = [look_up(own.release(i), options) for i in range(own.m)]
-        results[target] = over_releases(own, looked)
-        rows.append(_row(own, target, looked))
-        shown[target] = _mean([one.shares["DiSCO"] for one in looked]) or 0.0
-        beyond[target] = _mean([one.people.excess for one in looked]) or 0.0
-        grouped |= options.automatic
-        said = grouped_note(options.automatic)
-        warnings += [f"{target}: {w}" for w in results[target].warnings if w not in said]
-    rows.sort(key=lambda row: shown[str(row["target"])])
+        looked[target] = [look_up(own.release(i), options) for i in range(own.m)]
+        grouped[target] = options.automatic
+    beyond = {t: _mean([one.people.excess for one in each]) or 0.0 for t, each in looked.items()}
     worst = max(beyond, key=lambda t: beyond[t])
+    whole = _table(pair, looked, grouped, worst)
+    if pair.m == 1:
+        return whole
+    single = [{target: [each[i]] for target, each in looked.items()} for i in range(pair.m)]
+    # every release speaks of the same target, so that their mean and the worst of them mean something
+    made = [_table(pair.release(i), one, grouped, worst) for i, one in enumerate(single)]
+    return whole._copy(
+        over="worst", replicates=[bound(one, attribution_all, pair.release(i), {}) for i, one in enumerate(made)]
+    )
+
+
+def _about(pair: Pair, target: str) -> Pair:
+    return pair.replace(target=target) if pair.target != target else pair
+
+
+def _table(
+    pair: Pair, looked: Mapping[str, Sequence[Looked]], grouped: Mapping[str, Mapping[str, Grouping]], worst: str
+) -> AllTargetsResult:
+    """One row per target, the headline being that of ``worst``, the target given away most beyond luck; ``grouped``: by
+    target the columns put into groups."""
+    results = {target: over_releases(_about(pair, target), each) for target, each in looked.items()}
+    rows = [_row(pair, target, each) for target, each in looked.items()]
+    shown = {t: _mean([one.shares["DiSCO"] for one in each]) or 0.0 for t, each in looked.items()}
+    rows.sort(key=lambda row: shown[str(row["target"])])
     top = results[worst]
-    return Result(
+    said = grouped_note({column: groups for own in grouped.values() for column, groups in own.items()})
+    warnings = [
+        f"{target}: {warning.replace(POINTED, _pointed(target))}"
+        for target, result in results.items()
+        for warning in result.warnings
+        if warning not in grouped_note(grouped[target])
+    ]
+    made = AllTargetsResult(
         value=top.value,
         baseline=top.baseline,
         holdout=top.holdout,
@@ -177,10 +202,16 @@ def attribution_all(
             **{str(row["target"]): {k: v for k, v in row.items() if k != "target"} for row in rows},
         },
         sentence=f"Of {len(rows)} targets, {worst} is given away most beyond luck: {top.sentence}",
-        warnings=[*grouped_note(grouped), *warnings],
+        warnings=[*said, *warnings],
         table=rows,
-        plot_data={"targets": rows},
+        plot_data={"targets": rows, "releases": max(len(each) for each in looked.values())},
     )
+    made._set(checks={target: result.checks for target, result in results.items() if result.checks})
+    return made
+
+
+def _pointed(target: str) -> str:
+    return f"look at result.checks[{target!r}]; exclude_pairs=result.checks leaves out what everybody knows"
 
 
 def _row(pair: Pair, target: str, looked: Sequence[Looked]) -> dict[str, object]:
@@ -193,6 +224,14 @@ def _row(pair: Pair, target: str, looked: Sequence[Looked]) -> dict[str, object]
         "one_way_checks": max(len(one.one_way) for one in looked),
         "two_way_checks": max(len(one.two_way) for one in looked),
     }
+    if len(looked) > 1:
+        found = [one.shares["DiSCO"] for one in looked]
+        row |= {
+            "over": f"mean of {len(looked)} releases",
+            "DiSCO_worst": max(found),
+            "DCAP_worst": max(one.shares["DCAP"] for one in looked),
+            "worst_release": found.index(max(found)),
+        }
     if pair.has_holdout:
         held = {
             "DiSCO": _mean([one.people.strangers_disco for one in looked]),

@@ -3,18 +3,28 @@ gives away?"""
 
 from __future__ import annotations
 
-from typing import TypedDict
+from collections.abc import Mapping, Sequence
+from typing import TypeAlias, TypedDict
 
 import narwhals as nw
 import polars as pl
 
+from glasshouse.core.result import Result
+from glasshouse.core.tabular import text_table
+from glasshouse.core.words import visible
 from glasshouse.disclosure.attribution.figures import CORRECT, D
 from glasshouse.disclosure.roles import target_part
 from glasshouse.engines.cells.counting import Cells, Part
 
+Level: TypeAlias = object  # a value of a column, in the user's own type
+
 
 class OneWay(TypedDict):
-    """A target level that dominates the disclosive records, under synthpop's names."""
+    """A target level that dominates the disclosive records, under synthpop's names; no key makes it so."""
+
+    key: None
+    key_level: None
+    target_level: Level
 
     Level: str
     All: int
@@ -27,20 +37,115 @@ class OneWay(TypedDict):
 class TwoWay(TypedDict):
     """A key level that nearly gives a target level away, under synthpop's names."""
 
+    key: str
+    key_level: Level
+    target_level: Level
     target_key_levs: str
     npairs: int
-    key: str
     key_target_total: int
     key_total: int
     PctTargetKeyLevel: float
 
 
-def spoken(part: Part, stored: object) -> str:
+Check: TypeAlias = OneWay | TwoWay
+
+
+class Checks(list[Check]):
+    """What the one-way and two-way checks found; ``exclude_pairs=`` takes it as it is.
+
+    Each finding is a mapping with ``key`` (None for a one-way check: the target level as such), ``key_level`` and
+    ``target_level`` (None where the value is missing) and synthpop's counts. They name people's values: for the
+    custodian.
+    """
+
+    @classmethod
+    def of_releases(cls, each: Sequence[Sequence[Check]]) -> Checks:
+        """What was found in any of several releases, once.
+
+        Parameters
+        ----------
+        each : sequence of sequence of finding
+            Per release what was found.
+
+        Returns
+        -------
+        Checks
+            In the order of the releases, one-way checks first.
+        """
+        found: dict[tuple[Level, ...], Check] = {}
+        for check in sorted((c for one in each for c in one), key=lambda c: c["key"] is not None):
+            found.setdefault((check["key"], check["key_level"], check["target_level"]), check)
+        return cls(found.values())
+
+    def rows(self) -> list[dict[str, object]]:
+        """The findings alike: which check, key, levels as text, the disclosive records and the share."""
+        made: list[dict[str, object]] = []
+        for check in self:
+            one = check["key"] is None
+            kind, level = ("one-way", None) if one else ("two-way", _said(check["key_level"]))
+            told = {
+                "check": kind,
+                "key": check["key"],
+                "key_level": level,
+                "target_level": _said(check["target_level"]),
+            }
+            counted: Mapping[str, object] = {**check}
+            records, share = ("nLevelDis", "PctLevelDis") if one else ("npairs", "PctTargetKeyLevel")
+            made.append({**told, "records": counted[records], "share": counted[share]})
+        return made
+
+    def to_frame(self) -> pl.DataFrame:
+        """One row per finding.
+
+        Returns
+        -------
+        polars.DataFrame
+            check, key, key_level and target_level as text, records and share.
+        """
+        kinds = {"check": pl.String, "key": pl.String, "key_level": pl.String, "target_level": pl.String}
+        return pl.DataFrame(self.rows(), schema={**kinds, "records": pl.Int64, "share": pl.Float64})
+
+    def __repr__(self) -> str:
+        titles = {name: name.replace("_", " ") for name in ("check", "key", "key_level", "target_level", "records")}
+        rows = self.rows()
+        return visible("\n".join(text_table(rows, {**titles, "share": "share"}))) if rows else "no checks needed"
+
+
+def _said(label: Level) -> str:
     """A level as text; the missing level has synthpop's name."""
-    label = part.label(stored)
     if label is None:
         return "Missing"
     return f"{label:.15g}" if isinstance(label, float) else str(label)
+
+
+def spoken(part: Part, stored: object) -> str:
+    """A level as text; the missing level has synthpop's name."""
+    return _said(part.label(stored))
+
+
+class AttributionResult(Result):
+    """synthpop's table for one target.
+
+    Attributes
+    ----------
+    checks
+        What the one-way and two-way checks found, in any release; ``exclude_pairs=result.checks`` leaves it out.
+    """
+
+    checks: Checks
+
+
+class AllTargetsResult(Result):
+    """synthpop's table for every target.
+
+    Attributes
+    ----------
+    checks
+        By target what its checks found, in any release; targets without a finding are left out.
+        ``exclude_pairs=result.checks`` leaves it out.
+    """
+
+    checks: dict[str, Checks]
 
 
 def one_way(cells: Cells, count: float, share: float) -> list[OneWay]:
@@ -69,6 +174,9 @@ def one_way(cells: Cells, count: float, share: float) -> list[OneWay]:
         return []
     return [
         OneWay(
+            key=None,
+            key_level=None,
+            target_level=target.label(worst["level"]),
             Level=spoken(target, worst["level"]),
             All=everyone,
             PctLevelAll=float(worst["everyone"]) / everyone,
@@ -113,9 +221,11 @@ def two_way(cells: Cells, count: float, share: float) -> list[TwoWay]:
             if known > share + 1e-12:
                 findings.append(
                     TwoWay(
+                        key=key.name,
+                        key_level=key.label(row["k_"]),
+                        target_level=target.label(row["t_"]),
                         target_key_levs=f"{spoken(target, row['t_'])}|{spoken(key, row['k_'])}",
                         npairs=int(row["npairs"]),
-                        key=key.name,
                         key_target_total=int(row["key_target_total"]),
                         key_total=int(row["key_total"]),
                         PctTargetKeyLevel=known,

@@ -11,9 +11,9 @@ from glasshouse.core.intervals import wilson
 from glasshouse.core.limits import LEAK_LIMIT
 from glasshouse.core.measure import measure
 from glasshouse.core.plain import percent
-from glasshouse.core.result import Result
+from glasshouse.core.words import plural
 from glasshouse.data.pair import Pair
-from glasshouse.disclosure.attribution.checks import OneWay, TwoWay
+from glasshouse.disclosure.attribution.checks import AttributionResult, Checks, Level, OneWay, TwoWay
 from glasshouse.disclosure.attribution.checks import one_way as one_way_check
 from glasshouse.disclosure.attribution.checks import two_way as two_way_check
 from glasshouse.disclosure.attribution.figures import (
@@ -28,7 +28,6 @@ from glasshouse.disclosure.attribution.matching import KNOWS, LIMITS, RAAB, funn
 from glasshouse.disclosure.attribution.people import People, people_figures
 from glasshouse.disclosure.attribution.table_options import (
     Excluded,
-    Level,
     MissingKeys,
     TableOptions,
     Threshold,
@@ -39,12 +38,15 @@ from glasshouse.disclosure.wording import beside_strangers, population_fact
 from glasshouse.engines.cells.counting import Cells, count_cells
 from glasshouse.engines.cells.strangers import exchange_cells, told
 
+# what a message about a check points to
+POINTED = "look at result.checks; exclude_pairs=result.checks leaves out what everybody knows"
+
 
 class Looked(NamedTuple):
     """One release looked up for one target: its result, its shares, what the checks found, and how real people of
     either side fare."""
 
-    result: Result
+    result: AttributionResult
     shares: Shares
     one_way: list[OneWay]
     two_way: list[TwoWay]
@@ -80,7 +82,7 @@ def attribution(
     one_way: Threshold = (50, 0.90),
     two_way: Threshold = (4, 0.80),
     confidence: float = 0.95,
-) -> Result:
+) -> AttributionResult:
     """The whole table of synthpop's disclosure(): identity, attribution and CAP figures with exclusions and checks.
 
     A disclosure that everybody knows of is none: levels, missing values and pairs can be left out, and two checks say
@@ -97,7 +99,8 @@ def attribution(
     missing_keys : bool or mapping of str to bool, default True
         False leaves out people with a missing key; once for all keys, or {key: bool}.
     exclude_pairs : sequence of (str, level, level), default ()
-        Cells left out: (key, key level, target level).
+        Cells left out: (key, key level, target level), None being missing; or findings, ``result.checks`` of an earlier
+        run. A finding without a key leaves out the target level, as ``exclude_levels`` does.
     denominator_limit : int or None, default None
         Leaves out cells with more original records than that, because many people share them. None keeps all.
     target_groups : int, sequence of float, "auto" or None, default "auto"
@@ -117,9 +120,11 @@ def attribution(
 
     Returns
     -------
-    Result
+    AttributionResult
         ``value`` is DiSCO with Wilson's interval; ``baseline`` the share that luck would get right; ``holdout``,
-        ``difference`` and ``p_value`` compare with holdout people; several releases give the worst. ``details`` hold
+        ``difference`` and ``p_value`` compare with holdout people; several releases give the worst, and ``to_frame()``
+        a row for each. ``checks`` are the findings of both checks, each with its key (None for a one-way check), key
+        level and target level, in any release. ``details`` hold
         UiO UiS UiOiS repU, Dorig Dsyn iS DiS DiSCO DiSDiO, max_denom mean_denom, baseCAPd CAPd CAPs DCAP TCAP
         tcap_certain tcap_conditional, the records each exclusion took (``Nexclusions``) and the findings ``one_way``
         and ``two_way``. ``records`` are those of ``disco``.
@@ -171,7 +176,7 @@ def attribution(
     return over_releases(pair, [look_up(pair.release(i), options, confidence) for i in range(pair.m)])
 
 
-def over_releases(pair: Pair, looked: Sequence[Looked]) -> Result:
+def over_releases(pair: Pair, looked: Sequence[Looked]) -> AttributionResult:
     """The result of several releases: the worst of them, or the only one.
 
     Parameters
@@ -183,14 +188,20 @@ def over_releases(pair: Pair, looked: Sequence[Looked]) -> Result:
 
     Returns
     -------
-    Result
+    AttributionResult
     """
     made = [bound(one.result, attribution, pair.release(i), {}) for i, one in enumerate(looked)]
     if len(made) == 1:
         return made[0]
     worst = combine_releases(made, attribution)
-    # the smallest of several p values is small too often; so many times as large, it is not
-    return worst._copy(p_value=None if worst.p_value is None else min(1.0, worst.p_value * len(made)))
+    checks = Checks.of_releases([one.checks for one in made])
+    unsaid = [f"checks of other releases: {POINTED}"] if checks and not worst.checks else []
+    return worst._copy(
+        # the smallest of several p values is small too often; so many times as large, it is not
+        p_value=None if worst.p_value is None else min(1.0, worst.p_value * len(made)),
+        checks=checks,
+        warnings=[*worst.warnings, *unsaid],
+    )
 
 
 def look_up(pair: Pair, options: TableOptions, confidence: float = 0.95) -> Looked:
@@ -243,14 +254,14 @@ def look_up(pair: Pair, options: TableOptions, confidence: float = 0.95) -> Look
     if singles:
         warnings.append(
             f"one-way check: {percent(singles[0]['PctLevelDis'])} of the disclosive records have the same {target}; "
-            "consider excluding that level (details['one_way'])"
+            + POINTED
         )
     if doubles:
         warnings.append(
-            f"two-way check: {len(doubles)} pairs of {target} and a key level nearly go together in the original "
-            "(details['two_way'])"
+            f"two-way check: {len(doubles)} {plural(len(doubles), 'pair')} of {target} and a key level nearly go "
+            f"together in the original; {POINTED}"
         )
-    result = Result(
+    result = AttributionResult(
         value=shares["DiSCO"],
         baseline=shares["chance"],
         **leak,
@@ -264,6 +275,8 @@ def look_up(pair: Pair, options: TableOptions, confidence: float = 0.95) -> Look
             "Nexclusions": exclusion_counts(cells, exclusions, sums),
             "one_way": singles,
             "two_way": doubles,
+            "one_way_checks": len(singles),
+            "two_way_checks": len(doubles),
             "n_dropped": cells.dropped,
         },
         sentence=f"Knowing {spoken_keys(pair)}, the release gives the right {target} away with certainty for "
@@ -277,4 +290,5 @@ def look_up(pair: Pair, options: TableOptions, confidence: float = 0.95) -> Look
         rank="cap",
         plot_data={"funnel": funnel(shares)},
     )
+    result._set(checks=Checks([*singles, *doubles]))
     return Looked(result, shares, singles, doubles, people_figures(cells))

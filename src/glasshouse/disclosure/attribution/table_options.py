@@ -12,14 +12,15 @@ import narwhals as nw
 
 from glasshouse.core.errors import InputError, closest
 from glasshouse.data.pair import Pair
+from glasshouse.disclosure.attribution.checks import Level
 from glasshouse.disclosure.attribution.figures import Exclusions
 from glasshouse.disclosure.roles import Groups, KeyGroups, automatic, key_groupings, target_part
 from glasshouse.engines.cells.counting import Cells, Part, count_cells
 from glasshouse.engines.cells.grouping import Grouping, as_grouping
 
 T = TypeVar("T")
-Level: TypeAlias = object  # a value of a column, in the user's own type
-Excluded: TypeAlias = tuple[str, Level, Level]  # a key, its level, a target level
+Pair3: TypeAlias = tuple[str | None, Level, Level]  # a key (None: whatever the keys), its level, a target level
+Excluded: TypeAlias = Pair3 | Mapping[str, Level]  # the same, or a finding of the checks
 MissingKeys: TypeAlias = bool | Mapping[str, bool]
 Threshold: TypeAlias = tuple[float, float]  # a count and a share, both to be exceeded
 
@@ -31,7 +32,7 @@ class TableOptions:
     exclude_levels: tuple[Level, ...]
     missing_target: bool
     missing_keys: MissingKeys
-    exclude_pairs: tuple[Excluded, ...]
+    exclude_pairs: tuple[tuple[str, Level, Level], ...]
     denominator_limit: int | None
     key_groups: Mapping[str, Grouping]
     target_group: Grouping | None
@@ -112,11 +113,14 @@ def table_options(
     TableOptions
     """
     _check_options(pair, missing_keys, denominator_limit, one_way, two_way)
+    pairs = [_three(given) for given in exclude_pairs]
+    named = [exclude_levels] if isinstance(exclude_levels, str) else exclude_levels
     options = TableOptions(
-        tuple([exclude_levels] if isinstance(exclude_levels, str) else exclude_levels),
+        # a finding without a key is about the target level as such
+        (*named, *(level for key, _, level in pairs if key is None)),
         missing_target,
         missing_keys,
-        tuple(exclude_pairs),
+        tuple((key, key_level, level) for key, key_level, level in pairs if key is not None),
         denominator_limit,
         key_groupings(pair, key_groups),
         as_grouping(pair, pair.require_target(), target_groups),
@@ -126,6 +130,17 @@ def table_options(
     )
     _check_levels(pair, options)
     return options
+
+
+def _three(given: Excluded) -> Pair3:
+    """A cell to leave out, as three values or as a finding."""
+    names = ("key", "key_level", "target_level")
+    if isinstance(given, Mapping) and all(name in given for name in names):
+        key = given["key"]
+        return None if key is None else str(key), given["key_level"], given["target_level"]
+    if isinstance(given, (tuple, list)) and len(given) == len(names):
+        return given[0], given[1], given[2]
+    raise InputError("exclude_pairs takes key, key_level and target_level of each cell, or the checks of a result")
 
 
 def _check_options(

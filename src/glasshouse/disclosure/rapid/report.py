@@ -310,10 +310,11 @@ class Report:
             flag="at_risk",
             rank="at_risk",
             table=[
-                {"release": i, "rapid": v, "chance": a.chance()[0]}
+                {"release": i, "worst": v == max(values), "rapid": v, "chance": a.chance()[0]}
                 for i, (v, a) in enumerate(zip(values, answers, strict=True))
             ],
             replicates=list(singles),
+            over="mean",
         )
         return self._bound(result._with(attacks, pairs, headline), self.pair, answers[0])
 

@@ -55,12 +55,14 @@ class Part:
         Parameters
         ----------
         level : label
-            A number may be given as text ("18"), as it stands in a file.
+            A number may be given as text ("18"), as it stands in a file; None is missing.
 
         Returns
         -------
         narwhals.Expr
         """
+        if level is None:
+            return self.missing()
         if self.numeric and isinstance(level, str):
             try:
                 level = float(level)

@@ -83,9 +83,15 @@ def _under(rules: Sequence[Limit], result: Result) -> Result:
     judged = result.with_limits(*rules)
     if result.measure is None or result.measure.side != "disclosure":
         return judged
-    singles = [r.with_limits(*rules) for r in result.replicates if r.value is not None]
+    # a measure that joins its releases itself has multiplied its p value already; a single release's has not been
+    many = len(result.replicates) if result.measure.replicates == "own" else 1
+    singles = [
+        r._copy(p_value=None if r.p_value is None else min(1.0, r.p_value * many)).with_limits(*rules)
+        for r in result.replicates
+        if r.value is not None
+    ]
     gravest = max([judged, *singles], key=gravity)
     if gravest is judged:
         return judged
     sentence = f"Worst of {len(result.replicates)} releases: {gravest.sentence}"
-    return gravest._copy(replicates=result.replicates, sentence=sentence, warnings=result.warnings)
+    return gravest._copy(over="worst", replicates=result.replicates, sentence=sentence, warnings=result.warnings)

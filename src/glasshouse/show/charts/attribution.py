@@ -9,12 +9,14 @@ from typing import TYPE_CHECKING, TypeAlias
 import numpy as np
 
 from glasshouse.core.charts import chart
+from glasshouse.core.errors import InputError
 from glasshouse.core.result import Result
 
 if TYPE_CHECKING:  # importing altair takes longer than computing the figures
     import altair as alt
 
 Drawing: TypeAlias = "alt.Chart | alt.LayerChart"
+BEFORE = {"DiSCO": "Dorig", "DCAP": "CAPd"}  # the figure of the original beside that of the release
 GREY, TEAL = "#666666", "#0f7b8a"
 
 
@@ -31,13 +33,16 @@ def arrows(result: Result, measure: str = "DiSCO") -> Drawing:
     plot)."""
     import altair as alt
 
-    before = {"DiSCO": "Dorig", "DCAP": "CAPd"}[measure]
+    if measure not in BEFORE:
+        raise InputError(f"measure={measure!r} has no arrows; choose 'DiSCO' or 'DCAP'")
+    before = BEFORE[measure]
     rows = result.plot_data["targets"]
-    data = [{"target": r["target"], "original": r[before], "release": r[measure]} for r in rows]
+    data = [{"target": _with_checks(r), "original": r[before], "release": r[measure]} for r in rows]
     points = [
         {"target": r["target"], "share": r[side], "table": side} for r in data for side in ("original", "release")
     ]
-    y = alt.Y("target:N", sort=[r["target"] for r in reversed(data)], title=None)
+    order = [r["target"] for r in reversed(data)]
+    y = alt.Y("target:N", sort=order, title=None, axis=alt.Axis(labelLimit=320))
     lines = (
         alt.Chart(_inline(data))
         .mark_rule(color="#888")
@@ -66,9 +71,17 @@ def arrows(result: Result, measure: str = "DiSCO") -> Drawing:
             ),
         )
     )
-    return (lines + ends).properties(
-        width=420, height=28 * max(len(data), 2), title="Attribute disclosure, original to release"
-    )
+    releases = int(result.plot_data["releases"])
+    said = [f"means of {releases} releases"] if releases > 1 else []
+    said += ["▲ look at result.checks before reading it"] if any("▲" in r["target"] for r in data) else []
+    title = alt.Title("Attribute disclosure, original to release", subtitle="; ".join(said))
+    return (lines + ends).properties(width=420, height=28 * max(len(data), 2), title=title)
+
+
+def _with_checks(row: Mapping[str, object]) -> str:
+    """A target, marked where its figure may come from what everybody knows."""
+    needed = [name for name, way in (("1-way", "one_way_checks"), ("2-way", "two_way_checks")) if row[way]]
+    return f"{row['target']} ▲ {' and '.join(needed)} checks" if needed else str(row["target"])
 
 
 @chart("disco", "funnel")

@@ -110,6 +110,7 @@ def report(
         sentence=f"Mean of {len(results)} releases; the worst: {worst.sentence}",
         warnings=worst.warnings,
         replicates=[r._copy(name=measure_name) for r in results],
+        over="mean",
         null=null,
         utility=utility,
         plot_data=worst.plot_data,
