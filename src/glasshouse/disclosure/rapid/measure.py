@@ -149,8 +149,10 @@ def rapid(
         strangers (memorisation), with the p value of exchanged labels. ``details``: number at risk, chance and its
         standard deviation, z, p value, the attacker's quality (accuracy, log-loss, calibration; MAE, RMSE), one row per
         attacker, risk by class or the best constant guess. ``records``: per person the prediction, the score and
-        ``at_risk``. It can be asked further: ``curve()``, ``test()``, ``thresholds()``, ``confint()``,
-        ``attribution()``, ``by_class()``, ``by(column)``, ``importance()``. Several targets give a
+        ``at_risk``; ``holdout_records``: the same for people never in the data; ``top(n)``: the people most at risk
+        with their keys, their true value and the prediction. It can be asked further: ``curve()``, ``test()``,
+        ``thresholds()``, ``confint()``, ``attribution()``, ``by_class()``, ``by(column)``, ``by([a, b])``,
+        ``among(people)`` (any group, against the baseline of everybody), ``importance()``. Several targets give a
         ``RapidJointResult`` with one result each in ``targets``.
 
     Notes
