@@ -73,6 +73,11 @@ def test_a_column_named_like_a_figure_is_not_lost() -> None:
     assert result.by("n")["own_n"].to_list() == ["a", "b"] and result.by("n")["n"].to_list() == [3, 3]
 
 
+def test_without_roles_there_is_nothing_to_show_but_the_figures(health: Any) -> None:
+    result = gh.disclosure.identical(health.original, health.original)
+    assert result.top(2).columns == ["row", *result.records.columns]
+
+
 def test_several_releases_and_several_targets_have_a_top(health: Any) -> None:
     pair = gh.Pair(health.original, [health.released] * 2, keys=health.keys, target=health.target)
     several = gh.disclosure.rapid(pair, attackers="cart")

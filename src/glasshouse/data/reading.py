@@ -353,8 +353,7 @@ class Reading:
         for column in columns:
             if column not in known:
                 raise InputError(f"the {table} table has no column {column!r}{closest(column, known)}")
-        chosen = self.local(table).select(columns)[rows]
-        return {name: chosen[name] for name in columns}
+        return {name: self.local(table)[name].gather(rows) for name in columns}
 
     # -- computed once -----------------------------------------------------------------------------------------------
 
