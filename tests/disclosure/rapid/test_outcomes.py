@@ -127,6 +127,12 @@ def test_three_way_effects_are_drawn(result: Any) -> None:
     assert effects and all(effect.count(" × ") == 4 for effect in effects)
 
 
+def test_groups_by_several_columns_are_drawn(result: Any) -> None:
+    labels = [r["label"] for r in rows_of(result.plot("subgroups", column=["education", "gender"])) if "label" in r]
+    table = result.by(["education", "gender"])
+    assert len(labels) == table.filter(~table["small"]).height and any("low × female" in label for label in labels)
+
+
 # -- the paper's figure 5 -----
 
 

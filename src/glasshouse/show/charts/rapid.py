@@ -163,12 +163,21 @@ def classes(result: Result) -> alt.LayerChart:
 
 
 @chart("rapid", "subgroups")
-def subgroups(result: Result, column: str | None = None) -> alt.LayerChart:
-    """Risk inside each level of a column (the first key unless named); groups under ten people are left out."""
+def subgroups(result: Result, column: str | Sequence[str] | None = None) -> alt.LayerChart:
+    """Risk inside each level of a column (the first key unless named), or each combination of levels of several; groups
+    under ten people are left out."""
     result = only(result)
-    name = column or result.pairs[0].keys[0]
-    groups = [row for row in _rows(_table(result.by(name))) if row["value"] is not None and not row["small"]]
-    return _dots(groups[:40], name, f"Risk by {name}", result.value, "share of the group at risk")
+    chosen = column or result.pairs[0].keys[0]
+    names = [chosen] if isinstance(chosen, str) else list(chosen)
+    table = _table(result.by(names))
+    levels = list(table)[: len(names)]
+    groups = [
+        {**row, "group": " × ".join("missing" if row[level] is None else str(row[level]) for level in levels)}
+        for row in _rows(table)
+        if row["value"] is not None and not row["small"]
+    ]
+    title = f"Risk by {' and '.join(names)}"
+    return _dots(groups[:40], "group", title, result.value, "share of the group at risk")
 
 
 def targets(result: Result) -> alt.LayerChart:
