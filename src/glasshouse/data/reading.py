@@ -337,17 +337,14 @@ class Reading:
 
         Parameters
         ----------
-        columns : sequence of str
-            Columns of the table.
-        table : str
-            One of ``tables``.
+        columns, table : sequence of str, str
+            Columns of one of ``tables``.
         rows : array of int
             Positions of the records.
 
         Returns
         -------
         dict of str to polars.Series
-            In the order asked for.
         """
         known = self._tables.lazy_columns(table)
         for column in columns:
