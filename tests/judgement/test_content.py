@@ -108,3 +108,19 @@ def test_what_leaves_does_not_give_counts_back() -> None:
     limits = [t["detection_limit"] for t in outside["threats"].values() if t["detection_limit"] is not None]
     assert limits and all(f"{limit:.0e}"[0] in "125" and limit == float(f"{limit:.0e}") for limit in limits)
     assert not any(r["details"] or r["warnings"] or r["replicates"] for r in outside["results"].values())
+
+
+def test_who_is_at_risk_is_told_whatever_holds_the_tables() -> None:
+    duckdb = pytest.importorskip("duckdb")
+    example = gh.data.load("health")
+    tables = {"o": example.original, "s": example.released, "h": example.holdout}
+    roles = {"keys": example.keys, "target": example.target, "measures": ["disco"]}
+    base = duckdb.connect()
+    for name, table in tables.items():
+        base.register(f"{name}_view", table.to_arrow())
+        base.execute(f"create table {name} as select * from {name}_view")
+    lazily = [[t.lazy() for t in tables.values()], [base.table(name) for name in tables]]
+    wanted = gh.assess(*list(tables.values())[:2], holdout=tables["h"], **roles).content("internal")["people"]
+    for original, released, holdout in lazily:
+        found = gh.assess(original, released, holdout=holdout, **roles).content("internal")
+        assert found["people"] == wanted and found["people"]["groups"]

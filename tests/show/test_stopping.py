@@ -105,6 +105,20 @@ def test_ctrl_c_in_compiled_code_ends_the_command_with_130(
 
 
 @posix
+def test_an_impatient_second_ctrl_c_changes_nothing(files: tuple[str, str]) -> None:
+    again = "[threading.Timer(0.3 + 0.03 * i, os.kill, (os.getpid(), signal.SIGINT)).start() for i in (1, 2, 3)]\n"
+    script = SPINNING.format(nogil=False).replace("    timer.start()\n", f"    timer.start()\n    {again}")
+    found = _python(
+        script + "from glasshouse.show.cli import main\nmain(sys.argv[1:])\n",
+        "assess",
+        *files,
+        "--measures",
+        "spinning",
+    )
+    assert found.returncode == 130 and "Traceback" not in found.stderr, found.stderr
+
+
+@posix
 @pytest.mark.parametrize("how", ["assess", "alone", "threads"])
 def test_ctrl_c_in_compiled_code_reaches_the_caller_in_python(how: str) -> None:
     act = {
@@ -277,6 +291,32 @@ def test_a_forked_process_is_told_and_does_not_wait_for_ever(tmp_path: Path, how
     )
     found = subprocess.run([sys.executable, script], capture_output=True, text=True, timeout=100, check=False)
     assert said in found.stdout, found.stderr
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
+@pytest.mark.parametrize(
+    "act",
+    [
+        "pair.replace(keys=['b']).check()",
+        "found.to_json('external')",
+        "found.to_html()",
+        "found.results['exact_copies'].records",
+        "gh.data.load('health')",
+    ],
+)
+def test_whatever_is_asked_in_a_forked_process_is_answered(act: str) -> None:
+    script = (
+        "import os, glasshouse as gh, polars as pl\n"
+        "t = pl.DataFrame({'a': ['x', 'y'] * 50, 'b': [1.5, 2.5] * 50})\n"
+        "pair = gh.Pair(t, t, keys=['a'])\nfound = gh.assess(pair, measures=['exact_copies'])\n"
+        "child = os.fork()\nif not child:\n    import signal\n    signal.alarm(60)\n"
+        f"    try:\n        {act}\n    except gh.core.errors.GlasshouseError as problem:\n        print(problem)\n"
+        "    os._exit(0)\nos.waitpid(child, 0)\n"
+    )
+    found = subprocess.run(
+        [sys.executable, "-u", "-c", script], capture_output=True, text=True, timeout=100, check=False
+    )
+    assert "forked after glasshouse" in found.stdout, found.stderr
 
 
 # -- what a terminal obeys -------------------------------------------------------------------------------------------

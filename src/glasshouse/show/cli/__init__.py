@@ -17,6 +17,9 @@ INTERRUPTED = 130
 _NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 
+_stopping: list[int] = []  # the interrupt that is being heeded
+
+
 def main(argv: Sequence[str] | None = None) -> None:
     """Run the command line and leave with its exit code. No traceback unless ``--debug`` is given."""
     arguments = list(sys.argv[1:] if argv is None else argv)
@@ -29,7 +32,9 @@ def _guarded(arguments: list[str], debug: bool) -> int:
     try:
         from glasshouse.core.interrupts import heeded
 
-        signal.signal(signal.SIGTERM, _interrupt)
+        _stopping.clear()
+        for number in (signal.SIGINT, signal.SIGTERM):
+            signal.signal(number, _interrupt)
         with heeded():
             code = _run(arguments)
             sys.stdout.flush()  # what does not fit on the disk is an error now, not a note after the exit code
@@ -88,7 +93,10 @@ def _run(arguments: list[str]) -> int:
 
 
 def _interrupt(number: int, frame: Any) -> None:
-    raise KeyboardInterrupt
+    """The first interrupt stops the work; those that follow would only stop the stopping."""
+    if not _stopping:
+        _stopping.append(number)
+        raise KeyboardInterrupt
 
 
 def _say(text: str) -> None:
