@@ -107,7 +107,9 @@ def people(pair: Pair, judged: Sequence[Judged]) -> People | None:
     groups: list[Group] = []
     for column in (*pair.keys, *pair.targets) if flags[known].any() else ():
         if len(pair.codes(column).levels) <= MOST_LEVELS:
-            groups += _groups(result, column)
+            # an engine returns rows in any order
+            place = {str(level): i for i, level in enumerate(pair.codes(column).levels)}
+            groups += sorted(_groups(result, column), key=lambda g: place.get(str(g.level), len(place)))
     seen = result.exposure
     return People(
         result.name,
