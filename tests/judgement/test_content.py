@@ -123,4 +123,6 @@ def test_who_is_at_risk_is_told_whatever_holds_the_tables() -> None:
     wanted = gh.assess(*list(tables.values())[:2], holdout=tables["h"], **roles).content("internal")["people"]
     for original, released, holdout in lazily:
         found = gh.assess(original, released, holdout=holdout, **roles).content("internal")
-        assert found["people"] == wanted and found["people"]["groups"]
+        # an ordered category is plain text in a database, so that its levels come in another order
+        groups = [sorted(p["groups"], key=str) for p in (found["people"], wanted)]
+        assert groups[0] == groups[1] and {**found["people"], "groups": []} == {**wanted, "groups": []}
