@@ -1,6 +1,6 @@
 # Two commands for everybody: `make demo` and `make test`. Each sets up what it needs in .venv and nothing else.
 PYTHON ?= python3
-EXTRAS ?= test,duckdb
+EXTRAS ?= test,duckdb,files
 PYTEST_ARGS ?=
 VENV := .venv
 BIN := $(VENV)/bin

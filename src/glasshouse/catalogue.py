@@ -15,7 +15,7 @@ from glasshouse.core.measure import Measure, registered
 from glasshouse.core.pointing import elsewhere, known_elsewhere, plainly, table
 from glasshouse.core.printing import prose
 from glasshouse.core.rooms import measures_of
-from glasshouse.data.checks import Findings
+from glasshouse.data.findings import Findings
 from glasshouse.data.frames import Frame
 from glasshouse.data.pair import Pair
 from glasshouse.data.roles import Argument

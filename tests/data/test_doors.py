@@ -66,7 +66,10 @@ def test_texts_that_are_no_dates_become_missing_and_are_counted() -> None:
 
 
 def test_numbers_beside_text_are_compared_by_label_and_quoted_nowhere() -> None:
-    pair = gh.Pair(frame(v=[7.654321e300, 2.0, 3.5, None]), frame(v=["x", "2", "3.5", None]))
+    tables = frame(v=[7.654321e300, 2.0, 3.5, None]), frame(v=["x", "2", "3.5", None])
+    with pytest.raises(gh.InputError, match="column 'v' is numbers in the original table and text in the released"):
+        gh.Pair(*tables)
+    pair = gh.Pair(*tables, schema={"v": "categorical"})
     assert pair.schema["v"].storage == "text" and pair.codes("v").n_levels == 4
     assert not any("7.65" in f.message for f in pair.check())
 
@@ -81,8 +84,9 @@ def test_numbers_beside_text_are_compared_by_label_and_quoted_nowhere() -> None:
 )
 def test_unusual_types_give_values_or_reasons(values: list[Any]) -> None:
     table = frame(v=values, w=[1, 2, 3, 4])
-    for other in (table, frame(v=["a", "b", None, "c"], w=[1, 2, 3, 4])):
-        found = gh.assess(gh.Pair(table, other, keys=["k"], target="w"), measures="fast")
+    told = {"schema": {"v": "categorical"}}
+    for other, roles in ((table, {}), (frame(v=["a", "b", None, "c"], w=[1, 2, 3, 4]), told)):
+        found = gh.assess(gh.Pair(table, other, keys=["k"], target="w", **roles), measures="fast")
         assert not [r.reason for r in found.results.values() if "stopped with" in (r.reason or "")]
 
 

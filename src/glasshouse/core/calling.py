@@ -35,6 +35,7 @@ PAIR_ARGUMENTS = (
     "row_paired",
     "exclude",
     "header",
+    "encoding",
 )
 
 
@@ -60,6 +61,7 @@ class PairLike(RecordSource, Protocol):
     def replace(self, **changes: Any) -> PairLike: ...
     def describe(self) -> Content: ...
     def n(self, table: str) -> int: ...
+    def require_header(self) -> None: ...
     def has(self, column: str, table: str) -> bool: ...
     def n_missing(self, column: str, table: str) -> int: ...
     def people(self, table: str) -> float: ...
@@ -116,6 +118,7 @@ def run(measure: Measure[R], pair: PairLike, options: Mapping[str, Any]) -> Resu
     """Run on a ready pair. What does not apply comes back as a result that says why; errors are raised."""
     started = time.perf_counter()
     entering()
+    pair.require_header()  # a result names columns, which may be the first person's values
     options = translated(measure.name, options)
     check_random_state(options.get("random_state"))
     check_types(measure.name, measure.function, options)

@@ -37,7 +37,7 @@ class MissingExtra(GlasshouseError, ImportError):
     """An optional dependency is needed and not installed."""
 
     def __init__(self, extra: str, purpose: str) -> None:
-        super().__init__(f"{purpose} needs an optional package; install it with: pip install 'glasshouse[{extra}]'")
+        super().__init__(f'{purpose} needs an optional package; install it with: pip install "glasshouse[{extra}]"')
         self.extra = extra
 
 
@@ -63,5 +63,5 @@ def closest(name: str, names: Iterable[str]) -> str:
     for pointer in elsewhere(str(name)):
         if pointer.target in known:
             return f"; did you mean {pointer.target!r} ({pointer.package} calls it {pointer.name})?"
-    match = get_close_matches(str(name), known, n=1)
+    match = [n for n in known if n.casefold() == str(name).casefold()] or get_close_matches(str(name), known, n=1)
     return f"; did you mean {match[0]!r}?" if match else ""

@@ -5,97 +5,23 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator
-from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING
 
 import narwhals as nw
-import polars as pl
 
 from glasshouse.core.errors import listed
-from glasshouse.core.words import visible
-from glasshouse.data.conversion import collected
+from glasshouse.data.conversion import collected, readable
+from glasshouse.data.findings import LEVELS, Finding, Findings, spoken
 from glasshouse.data.frames import Lazy
 from glasshouse.data.headers import headerless_text
-from glasshouse.data.schema import FEW
+from glasshouse.data.mistakes import MISTAKES
+from glasshouse.data.schema import FEW, GIVEN, TWO_CODES
 from glasshouse.data.tables import Label
 
 if TYPE_CHECKING:
     from glasshouse.data.pair import Pair
 
-LEVELS = ("error", "warning", "note")
 DATE_SHAPES = ("%Y-%m-%d", "%d.%m.%Y", "%m/%d/%Y", "%d/%m/%Y")
-
-
-@dataclass(frozen=True)
-class Finding:
-    """One remark about a pair.
-
-    Parameters
-    ----------
-    level : str
-        How serious: "error", "warning" or "note".
-    column : str or None
-        The column it is about; None for a remark about a whole table.
-    code : str
-        What it is, for machines, such as "unseen_level".
-    message : str
-        What it is and what to do, for people; counts stand in it, never a value.
-    """
-
-    level: str
-    column: str | None
-    code: str
-    message: str
-
-    def __str__(self) -> str:
-        return visible(f"{self.level:<8}{self.message}")
-
-
-class Findings(list[Finding]):
-    """A list of findings that prints itself, worst first.
-
-    Parameters
-    ----------
-    iterable : iterable of Finding, default empty
-        The findings.
-    """
-
-    def __repr__(self) -> str:
-        return "\n".join(str(f) for f in self) if self else "no findings: the tables fit together"
-
-    def _repr_html_(self) -> str:
-        from html import escape
-
-        rows = "".join(
-            f"<tr><td>{escape(f.level)}</td><td>{escape(f.column or '')}</td><td>{escape(f.message)}</td></tr>"
-            for f in self
-        )
-        return f"<table><tr><th>level</th><th>column</th><th>finding</th></tr>{rows}</table>"
-
-    def about(self, column: str) -> Findings:
-        """The findings about one column.
-
-        Parameters
-        ----------
-        column : str
-            Name of the column.
-
-        Returns
-        -------
-        Findings
-        """
-        return Findings(f for f in self if f.column == column)
-
-    def to_frame(self) -> pl.DataFrame:
-        """One row per finding: level, column, code, message."""
-        return pl.DataFrame(
-            [asdict(f) for f in self],
-            schema={"level": pl.String, "column": pl.String, "code": pl.String, "message": pl.String},
-        )
-
-    def to_dict(self) -> list[dict[str, str | None]]:
-        """The findings as plain data."""
-        return [asdict(f) for f in self]
 
 
 def check(pair: Pair) -> Findings:
@@ -114,7 +40,7 @@ def check(pair: Pair) -> Findings:
     if headerless:  # any other finding would name a column, which may be called like a value of a person
         return Findings([Finding("error", None, "no_header", headerless_text(headerless))])
     found = [finding for look in _LOOKS for finding in look(pair)]
-    return Findings(sorted(found, key=lambda f: (LEVELS.index(f.level), f.column or "")))
+    return Findings(sorted(found, key=lambda f: (LEVELS.index(f.level), not f.first, f.column or "")))
 
 
 def _columns_differ(pair: Pair) -> Iterator[Finding]:
@@ -129,7 +55,7 @@ def _columns_differ(pair: Pair) -> Iterator[Finding]:
                 "warning",
                 lost[0],
                 "missing_column",
-                f"{len(lost)} columns of the original are not in the {_spoken(table)} table and are not assessed: "
+                f"{len(lost)} columns of the original are not in the {spoken(table)} table and are not assessed: "
                 f"{listed(lost)}",
             )
         if extra:
@@ -137,7 +63,7 @@ def _columns_differ(pair: Pair) -> Iterator[Finding]:
                 "note",
                 extra[0],
                 "extra_column",
-                f"{len(extra)} columns of the {_spoken(table)} table are not in the original and are not assessed: "
+                f"{len(extra)} columns of the {spoken(table)} table are not in the original and are not assessed: "
                 f"{listed(extra)}",
             )
 
@@ -168,13 +94,29 @@ def _kinds(pair: Pair) -> Iterator[Finding]:
                 f"column {column!r} looks like an identifier ({spec.reason}); {use}. An identifier in a release is "
                 "itself a disclosure",
             )
-        elif spec.kind == "integer" and 1 < distinct <= FEW and spec.reason != "given in schema":
+        elif spec.kind == "integer" and 1 < distinct <= FEW and spec.reason != GIVEN:
             yield Finding(
                 "note",
                 column,
                 "few_integers",
                 f"column {column!r} is whole numbers with {distinct} values: treated as numeric; if they are codes, "
                 f"say schema={{{column!r}: 'categorical'}}",
+            )
+        elif spec.reason == TWO_CODES:
+            yield Finding(
+                "note",
+                column,
+                "two_codes",
+                f"column {column!r} is two whole numbers: treated as categories; if distances between them mean "
+                f"something, say schema={{{column!r}: 'numeric'}}",
+            )
+        elif spec.kind == "datetime" and pair.stored_as_text(column):
+            yield Finding(
+                "note",
+                column,
+                "iso_dates",
+                f"column {column!r} is text with ISO dates: read as dates; schema={{{column!r}: 'categorical'}} "
+                "keeps the labels",
             )
         elif spec.kind == "text":
             yield Finding(
@@ -192,12 +134,12 @@ def _text_looks_like(pair: Pair) -> Iterator[Finding]:
         if (
             spec.storage != "text"
             or spec.levels is not None
-            or spec.reason == "given in schema"
+            or spec.reason == GIVEN
             or pair._tables.distinct[column] == 0
         ):
             continue
         labels = pair._tables.labels("original", column)
-        numbers = labels.str.strip_chars().cast(pl.Float64, strict=False).is_not_null().sum()
+        numbers = readable(labels, "number", commas=True).sum()
         if labels.len() and numbers >= 0.99 * labels.len():
             yield Finding(
                 "warning",
@@ -233,7 +175,7 @@ def _levels(pair: Pair) -> Iterator[Finding]:
                     "warning",
                     column,
                     "unseen_level",
-                    f"column {column!r}: {len(new)} levels of the {_spoken(table)} table do not occur in the "
+                    f"column {column!r}: {len(new)} levels of the {spoken(table)} table do not occur in the "
                     f"original{hint}",
                 )
             if lost and table != "holdout":
@@ -283,7 +225,7 @@ def _infinite(pair: Pair) -> Iterator[Finding]:
                     "warning",
                     column,
                     "infinite",
-                    f"column {column!r}: {count:,} values of the {_spoken(table)} table are infinite; make them "
+                    f"column {column!r}: {count:,} values of the {spoken(table)} table are infinite; make them "
                     "missing, or few measures can use the column",
                 )
 
@@ -298,7 +240,7 @@ def _missing(pair: Pair) -> Iterator[Finding]:
                     column,
                     "missing_share",
                     f"column {column!r} is missing in {100 * shares['original']:.1f} % of the original and "
-                    f"{100 * share:.1f} % of the {_spoken(table)} table",
+                    f"{100 * share:.1f} % of the {spoken(table)} table",
                 )
 
 
@@ -326,39 +268,13 @@ def _holdout(pair: Pair) -> Iterator[Finding]:
             "no holdout: membership and memorisation cannot be judged; set records aside before synthesis and pass "
             "holdout=",
         )
-        return
-    if pair._tables.adopted["holdout"].library != pair._tables.adopted["original"].library:
-        return
-    shared = list(pair.columns)
-    if not shared:
-        return
-    longest = "_" * (1 + max((len(c) for c in shared), default=0))  # longer than any name, so that it is nobody's
-    mine, theirs = f"{longest}o", f"{longest}h"
-    parts = [
-        pair.frame(t).select(*shared).with_columns(nw.lit(o).alias(mine), nw.lit(h).alias(theirs))
-        for t, o, h in (("original", 1, 0), ("holdout", 0, 1))
-    ]
-    o, h = nw.col(mine), nw.col(theirs)
-    rows = nw.concat(parts, how="vertical").group_by(*shared).agg(o.sum(), h.sum())
-    sums = _row(
-        rows.select(
-            twins=nw.when(o > 0).then(h).otherwise(nw.lit(0)).sum(),
-            within=nw.when(o > 1).then(o).otherwise(nw.lit(0)).sum(),
-        )
-    )
-    twins, within = float(sums["twins"]) / pair.n("holdout"), float(sums["within"]) / pair.n("original")
-    if twins > within + 0.02 + 3 * (max(within, 0.01) / pair.n("holdout")) ** 0.5:
-        yield Finding(
-            "warning",
-            None,
-            "holdout_overlap",
-            f"{100 * twins:.1f} % of the holdout records also stand in the original, more than the "
-            f"{100 * within:.1f} % expected from duplicates: were these people really never shown to the synthesiser?",
-        )
 
 
-def _spoken(table: str) -> str:
-    return "released" if table.startswith("released") else table
+def _reading(pair: Pair) -> Iterator[Finding]:
+    """How files were read, where that is not obvious."""
+    for table, adopted in pair._tables.adopted.items():
+        for note in () if adopted.contents is None else adopted.contents.notes:
+            yield Finding(note.level, None, note.code, note.message.format(table=spoken(table)))
 
 
 def _row(frame: Lazy) -> dict[str, Label]:
@@ -367,5 +283,6 @@ def _row(frame: Lazy) -> dict[str, Label]:
 
 
 _LOOKS: tuple[Callable[[Pair], Iterator[Finding]], ...] = (
-    _columns_differ, _types_differ, _kinds, _text_looks_like, _levels, _ranges, _infinite, _missing, _sizes, _holdout,
+    *MISTAKES, _columns_differ, _types_differ, _kinds, _text_looks_like, _levels, _ranges, _infinite, _missing, _sizes,
+    _holdout, _reading,
 )  # fmt: skip

@@ -14,7 +14,10 @@ from glasshouse.data.frames import Lazy
 WIDE: tuple[type[DType], ...] = (nw.UInt64, nw.Int128, nw.UInt128)  # types that hold what 64 bits with a sign do not
 EXACT = 2.0**53  # up to here every whole number is a float of its own
 _LARGEST = 2**63 - 1
-_DATES = ("%Y-%m-%d", "%Y-%m-%dT%H:%M:%S", "%Y-%m-%d %H:%M:%S")
+_DATES = tuple(f"%Y-%m-%d{rest}" for rest in ("", "T%H:%M:%S", " %H:%M:%S", "T%H:%M", " %H:%M"))
+_ISO = r"^\d{4}-\d{2}-\d{2}([T ]\d{2}:\d{2}(:\d{2})?)?$"  # strptime also takes 2020-1-2, which is no ISO date
+_WITH_POINT = r"^\s*[-+]?\d*\.\d+\s*$"
+_WITH_COMMA = r"^\s*[-+]?\d+,\d+\s*$"
 
 
 def collected(lazy: Lazy, table: str) -> pl.DataFrame:
@@ -83,16 +86,32 @@ def refuse_patterns(names: Iterable[str], table: str) -> None:
             raise InputError(f"the {table} table has a column called {name!r}, which reads as a pattern; rename it")
 
 
-def readable(values: pl.Series, what: str) -> pl.Series:
-    """Which texts can be read as a number, a boolean or an ISO date."""
+def readable(values: pl.Series, what: str, commas: bool = False) -> pl.Series:
+    """Which texts can be read as a number (with decimal commas, if told to), a boolean or an ISO date."""
     if what == "number":
+        values = values.str.replace(",", ".", literal=True) if commas and decimal_commas(values) else values
         return values.str.strip_chars().cast(pl.Float64, strict=False).is_finite().fill_null(False)
     if what == "bool":
         return values.str.to_lowercase().is_in(["true", "false", "0", "1", "yes", "no", "t", "f"])
     found = pl.Series([False] * len(values), dtype=pl.Boolean)
     for shape in _DATES:
         found = found | values.str.to_datetime(strict=False, format=shape).is_not_null()
-    return found
+    return found & values.str.contains(_ISO)
+
+
+def decimal_commas(values: pl.Series) -> bool:
+    """Whether texts hold numbers with a decimal comma: none with a point, and some comma without just three
+    digits after it, as a mark of thousands has."""
+    commas = values.filter(values.str.contains(_WITH_COMMA))
+    if not len(commas) or values.str.contains(_WITH_POINT).any():
+        return False
+    return not bool(commas.str.contains(r",\d{3}\s*$").all())
+
+
+def parsed_numbers(column: nw.Expr, values: pl.Series) -> nw.Expr:
+    """Numbers from text; ``values`` are the distinct texts, which say whether a comma is the decimal sign."""
+    pointed = column.str.replace_all(",", ".", literal=True) if decimal_commas(values) else column
+    return pointed.str.strip_chars().cast(nw.Float64)
 
 
 def parsed_dates(column: nw.Expr, values: pl.Series) -> nw.Expr:

@@ -8,7 +8,7 @@ are wanted.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -19,7 +19,8 @@ import polars as pl
 from glasshouse.core.errors import InputError, foreign
 from glasshouse.core.forking import entering
 from glasshouse.data.arrays import Ints
-from glasshouse.data.files import is_text, read
+from glasshouse.data.files import contents_of
+from glasshouse.data.files.contents import Contents, Orders
 from glasshouse.data.headers import looks_headerless
 
 if TYPE_CHECKING:
@@ -28,7 +29,6 @@ if TYPE_CHECKING:
 Frame: TypeAlias = Any  # a frame of a foreign library: a type would say less
 Lazy: TypeAlias = nw.LazyFrame[Any]  # a table in whichever engine holds it
 Values: TypeAlias = "np.ndarray | pl.Series | Sequence[object]"  # one column of a small table
-Orders: TypeAlias = dict[str, tuple[list[str], bool]]  # levels of a category as declared, and whether they are ranked
 
 
 @dataclass(frozen=True)
@@ -48,7 +48,11 @@ class Adopted:
     category_order : dict, default empty
         Levels of every declared category, and whether they are ranked.
     headerless : bool, default False
-        Whether the first line of a text file looks like a record, and its values became the names of the columns.
+        Whether the first line of a file looks like a record, and its values became the names of the columns.
+    contents : Contents, optional
+        What the file said about its columns. None for a frame.
+    path : Path, optional
+        The file. None for a frame.
     """
 
     lazy: Lazy
@@ -57,15 +61,41 @@ class Adopted:
     source: str
     category_order: Orders = field(default_factory=dict)
     headerless: bool = False
+    contents: Contents | None = None
+    path: Path | None = None
 
     @property
     def in_memory(self) -> bool:
         """Whether the table is on this machine already."""
         return self.library in ("polars", "pandas", "pyarrow")
 
+    @property
+    def labels(self) -> Mapping[str, str]:
+        """What the columns are about, as far as the file says."""
+        return {} if self.contents is None else self.contents.labels
 
-def adopt(table: Frame, role: str) -> Adopted:
-    """Take a caller's frame or the path of a file.
+    def frame(self) -> pl.DataFrame:
+        """The table as polars holds it; for tables on this machine."""
+        made: pl.DataFrame = self.lazy.collect(backend="polars").to_native()
+        return made
+
+    def with_frame(self, frame: pl.DataFrame, orders: Orders) -> Adopted:
+        """The same table with other values."""
+        declared = {
+            c: pl.Enum(list(dict.fromkeys([*levels, *frame[c].drop_nulls().unique().sort()])))
+            for c, (levels, _) in orders.items()
+            if frame.schema.get(c) == pl.String
+        }
+        native = (
+            frame.with_columns(pl.col(c).cast(kind) for c, kind in declared.items())
+            if self.contents is not None
+            else self.native
+        )
+        return replace(self, lazy=nw.from_native(frame.lazy()), native=native, category_order=orders)
+
+
+def adopt(table: Frame, role: str, encoding: str | None = None) -> Adopted:
+    """Take a caller's frame or the path of a file, codes of a file as labels.
 
     Parameters
     ----------
@@ -73,6 +103,8 @@ def adopt(table: Frame, role: str) -> Adopted:
         pandas, polars (eager or lazy), pyarrow, DuckDB, PySpark, narwhals, or a file.
     role : str
         The table's name in error messages: "original", "released", "holdout".
+    encoding : str, optional
+        Encoding of the texts of a file. Default: found out.
 
     Returns
     -------
@@ -83,11 +115,21 @@ def adopt(table: Frame, role: str) -> Adopted:
     InputError
         For what is no data frame, and for a frame with two columns of one name.
     """
+    from glasshouse.data.code_books import settle
+
+    return settle({role: as_given(table, role, encoding)}, {}).tables[role]
+
+
+def as_given(table: Frame, role: str, encoding: str | None = None) -> Adopted:
+    """The same with codes as they stand in the file; :func:`glasshouse.data.code_books.settle` settles them jointly."""
     entering()
     if isinstance(table, (str, Path)):
-        frame = read(table)
-        headerless = is_text(table) and looks_headerless(frame)
-        return Adopted(nw.from_native(frame.lazy()), "polars", frame, str(Path(table).name), {}, headerless)
+        found = contents_of(table, encoding)
+        frame, path = found.frame, Path(table)
+        headerless = found.header_line and looks_headerless(frame)
+        orders = found.orders or _polars_order(frame.schema)
+        made = Adopted(nw.from_native(frame.lazy()), "polars", frame, path.name, orders, headerless, found, path)
+        return made.with_frame(frame, orders) if found.orders else made
     if isinstance(table, (nw.DataFrame, nw.LazyFrame)):
         table = table.to_native()
     library = type(table).__module__.split(".")[0]

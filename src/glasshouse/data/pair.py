@@ -12,7 +12,8 @@ from glasshouse.core.errors import InputError, listed
 from glasshouse.core.measure import accept_pairs
 from glasshouse.core.words import visible
 from glasshouse.data.arrays import Ints
-from glasshouse.data.checks import Findings, check
+from glasshouse.data.checks import check
+from glasshouse.data.findings import Findings
 from glasshouse.data.frames import Frame, Values, give_back
 from glasshouse.data.headers import refuse_headerless
 from glasshouse.data.reading import Reading
@@ -20,7 +21,7 @@ from glasshouse.data.roles import Argument, check_roles, names_of, take_aliases
 from glasshouse.data.schema import Wish
 from glasshouse.data.tables import Tables, adopt_all
 
-_TABLE_ARGUMENTS = ("original", "released", "holdout", "schema", "exclude", "header")
+_TABLE_ARGUMENTS = ("original", "released", "holdout", "schema", "exclude", "header", "encoding")
 
 
 @accept_pairs
@@ -30,7 +31,8 @@ class Pair(Reading):
     Parameters
     ----------
     original : frame or path
-        The confidential table: pandas, polars, pyarrow, DuckDB, PySpark or a file.
+        The confidential table: pandas, polars, pyarrow, DuckDB, PySpark or a file (CSV, JSON lines, Parquet, Arrow;
+        with the extra ``files`` Excel, SPSS, Stata, SAS and R).
     released : frame, path, or list or mapping of them
         The release; several are replicate releases of the same original.
     keys : str or sequence of str, optional
@@ -49,14 +51,18 @@ class Pair(Reading):
         "level" (missing is a value of its own), "drop" or "wildcard" (a missing key fits every value). Default:
         "level", unless a measure's own definition says otherwise.
     special_codes : mapping, optional
-        ``{"income": [-8]}``: values of a numeric column that are reasons for missing, not numbers. Default: none.
+        ``{"income": [-8]}``: values of a numeric column that are reasons for missing, not numbers. Default: those that
+        a file of SPSS, Stata or SAS declares, else none.
     row_paired : bool, default False
         Row i of the release is row i of the original, perturbed.
     exclude : sequence of str, default empty
         Columns to leave out of everything.
     header : bool, default False
         The first line of every text file holds column names, even where it looks like a record. Without this,
-        ``check`` reports such a file and ``gh.assess`` refuses it.
+        ``check`` reports such a file and everything else refuses it.
+    encoding : str, optional
+        Encoding of the texts of files, such as "latin-1". Default: found out file by file, and told by ``check`` where
+        it is not UTF-8.
     **aliases
         ``synthetic``, ``key_vars`` and ``target_var`` are taken for ``released``, ``keys`` and ``target``.
 
@@ -115,6 +121,7 @@ class Pair(Reading):
         row_paired: bool = False,
         exclude: Sequence[str] = (),
         header: bool = False,
+        encoding: str | None = None,
         _tables: Tables | None = None,
         **aliases: Argument,
     ) -> None:
@@ -132,6 +139,7 @@ class Pair(Reading):
             "row_paired": row_paired,
             "exclude": exclude,
             "header": header,
+            "encoding": encoding,
         }
         take_aliases(given, aliases)
         if given["original"] is None:
@@ -147,7 +155,9 @@ class Pair(Reading):
         named += [("released", releases[0])] + [(f"released{i}", r) for i, r in enumerate(releases) if i]
         if given["holdout"] is not None:
             named.append(("holdout", given["holdout"]))
-        self._tables = _tables or adopt_all(named, given["schema"], given["exclude"], bool(given["header"]))
+        self._tables = _tables or adopt_all(
+            named, given["schema"], given["exclude"], bool(given["header"]), given["encoding"]
+        )
         self._cache = {}
         self.weights, self.cluster = given["weights"], given["cluster"]
         self.missing_given = given["missing"] is not None
@@ -157,7 +167,7 @@ class Pair(Reading):
         self.targets = names_of(given["target"])
         self.special_codes = {
             str(k): tuple(v if isinstance(v, Sequence) and not isinstance(v, str) else (v,))
-            for k, v in (given["special_codes"] or {}).items()
+            for k, v in {**self._tables.special_codes, **(given["special_codes"] or {})}.items()
         }
         try:
             check_roles(self)

@@ -14,7 +14,7 @@ from glasshouse.core.forking import entering
 from glasshouse.data.arrays import Bools, Floats, Ints
 from glasshouse.data.frames import Lazy
 from glasshouse.data.roles import require_column
-from glasshouse.data.schema import Column
+from glasshouse.data.schema import Column, family
 from glasshouse.data.tables import Codes, Label, Tables, plain_values
 
 T = TypeVar("T")
@@ -124,6 +124,37 @@ class Reading:
         int
         """
         return self._tables.distinct.get(column, 0)
+
+    def stored_as_text(self, column: str) -> bool:
+        """Whether the original holds a column as text, whatever it is read as.
+
+        Parameters
+        ----------
+        column : str
+            Name of the column.
+
+        Returns
+        -------
+        bool
+        """
+        return family(self._tables.adopted["original"].lazy.collect_schema()[column]) == "text"
+
+    def label(self, column: str, table: str) -> str | None:
+        """What the file of one table says a column is about.
+
+        Parameters
+        ----------
+        column : str
+            Name of the column.
+        table : str
+            One of ``tables``.
+
+        Returns
+        -------
+        str or None
+            None where the file does not say; ``schema[column].label`` is what any of the files says.
+        """
+        return self._tables.adopted[table].labels.get(column)
 
     def source(self, table: str = "original") -> str:
         """Where a table came from.

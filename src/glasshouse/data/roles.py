@@ -166,7 +166,7 @@ def check_roles(pair: Pair) -> None:
             raise InputError(
                 f"special_codes names {column!r}, which is no shared column{closest(column, tables.columns)}"
             )
-        if not pair.is_numeric(column):
+        if tables.columns[column].storage not in ("int", "float"):
             raise InputError(
                 f"special_codes names {column!r}, which is {tables.columns[column].kind}: codes are numbers among "
                 f"numbers. A label needs none; if the column holds numbers, say schema={{{column!r}: 'numeric'}}"

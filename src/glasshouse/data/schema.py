@@ -15,6 +15,8 @@ from glasshouse.core.errors import InputError, closest, listed
 KINDS = ("numeric", "integer", "categorical", "ordinal", "boolean", "datetime", "text", "identifier")
 NUMERIC_KINDS = ("numeric", "integer", "datetime")
 FEW = 10  # an integer column with no more distinct values than this may be a set of codes; we say so, we do not guess
+TWO_CODES = "two whole numbers"
+GIVEN = "given in schema"
 IDENTIFIER_SHARE = 0.95
 IDENTIFIER_ROWS = 20  # in a smaller table nearly every column is unique
 # Whole numbers that all differ although chance would have made this many pairs equal were handed out one by one. None
@@ -46,6 +48,8 @@ class Column:
         Whether the levels are ranked.
     levels : tuple of str, optional
         Declared levels in their order; None where the data decide.
+    label : str, optional
+        What the column is about, in the words of the file it came from; None where no file says.
     """
 
     name: str
@@ -54,6 +58,7 @@ class Column:
     reason: str
     ordered: bool = False
     levels: tuple[str, ...] | None = None
+    label: str | None = None
 
     @property
     def is_numeric(self) -> bool:
@@ -80,7 +85,9 @@ def family(dtype: DType) -> str:
     return "other"
 
 
-def common_storage(name: str, families: Mapping[str, str], text_parses: Mapping[str, str]) -> tuple[str, str | None]:
+def common_storage(
+    name: str, families: Mapping[str, str], text_parses: Mapping[str, str], told: bool = False
+) -> tuple[str, str | None]:
     """The type in which one column is compared over all tables, and a remark when tables disagree.
 
     Parameters
@@ -90,7 +97,10 @@ def common_storage(name: str, families: Mapping[str, str], text_parses: Mapping[
     families : mapping of str to str
         Kind of storage per table, as :func:`family` says.
     text_parses : mapping of str to str
-        For each table that stores text, what all its values can be read as: "number", "bool", "time" or "text".
+        For each table that stores text, what all its values can be read as: "number", "bool", "time", "text", or
+        "nothing" where there is none.
+    told : bool, default False
+        Whether the user said what the column is.
 
     Returns
     -------
@@ -100,7 +110,8 @@ def common_storage(name: str, families: Mapping[str, str], text_parses: Mapping[
     Raises
     ------
     InputError
-        When the column holds lists or structures.
+        When the column holds lists or structures, or is text in one table and something else in another, unless the
+        user said what it is.
     """
     kinds = {f for f in families.values() if f != "null"}
     if "other" in kinds:
@@ -118,26 +129,60 @@ def common_storage(name: str, families: Mapping[str, str], text_parses: Mapping[
         ) > 1 else None
     if kinds == {"duration"}:
         return "float", "a span of time: compared in days"
+    readable = {text_parses.get(table, "text") for table, f in families.items() if f == "text"} - {"nothing"}
+    if kinds == {"text"} and readable == {"time"}:
+        return "time", None
     if len(kinds) == 1:
         return kinds.pop(), None
     where = ", ".join(f"{f} in {table}" for table, f in families.items())
     others = kinds - {"text"}
     if "text" in kinds:
-        readable = {text_parses.get(table) for table, f in families.items() if f == "text"}
+        if not readable:  # every text is missing
+            return common_storage(name, {t: f for t, f in families.items() if f != "text"}, {}, told)
         if others <= {"int", "float"} and readable == {"number"}:
             return "float", f"stored as {where}: every text is a number, so it is compared as a number"
         if others == {"bool"} and readable == {"bool"}:
             return "bool", f"stored as {where}: every text is true or false, so it is compared as boolean"
         if others == {"time"} and readable == {"time"}:
             return "time", f"stored as {where}: every text is an ISO date, so it is compared as a date"
+        if not told:
+            raise InputError(_unlike(name, families))
         return "text", f"stored as {where}: compared by label, as text"
     if others <= {"int", "float", "bool"}:
         return "float", f"stored as {where}: false is 0 and true is 1"
     return "text", f"stored as {where}: compared by label, as text"
 
 
+_SPOKEN = {"int": "whole numbers", "float": "numbers", "bool": "true or false", "time": "dates", "duration": "spans"}
+
+
+def _unlike(name: str, families: Mapping[str, str]) -> str:
+    """What is wrong with a column that is text in one table and something else in another, and what to do."""
+    texts = [t for t, f in families.items() if f == "text"]
+    others = {t: f for t, f in families.items() if f not in ("text", "null")}
+    table, kind = next(iter(others.items()))
+    what = {"bool": "boolean", "time": "datetime"}.get(kind, "numeric")
+    unlike = "numbers" if what == "numeric" else _SPOKEN[kind]
+    return (
+        f"column {name!r} is {_SPOKEN.get(kind, kind)} in the {_table(table)} table and text in the {_table(texts[0])} "
+        f"table, and not every text there can be read as {unlike} (a unit, a decimal comma, a word for missing?); mend "
+        f"the file, or say what the column is: schema={{{name!r}: {what!r}}} reads what can be read and counts the "
+        f"rest as missing, schema={{{name!r}: 'categorical'}} compares labels (on the command line --schema)"
+    )
+
+
+def _table(name: str) -> str:
+    return "released" if name.startswith("released") else name
+
+
 def detect(
-    name: str, storage: str, n: int, distinct: int, missing: int, span: int, order: tuple[list[str], bool] | None
+    name: str,
+    storage: str,
+    n: int,
+    distinct: int,
+    missing: int,
+    ends: tuple[float, float] | None,
+    order: tuple[list[str], bool] | None,
 ) -> Column:
     """The kind of a column from its storage and a few counts of the original.
 
@@ -147,8 +192,8 @@ def detect(
         Name and common storage of the column.
     n, distinct, missing : int
         Records, distinct values (missing not counted) and missing values in the original.
-    span : int
-        For whole numbers, how many lie between the smallest and the largest, both counted; else 0.
+    ends : (float, float) or None
+        The smallest and the largest number; None where the column holds no numbers.
     order : (list of str, bool) or None
         Declared levels and whether they are ranked; None where the caller declared none.
 
@@ -158,12 +203,16 @@ def detect(
 
     Notes
     -----
-    Declared categories, booleans and times are what they are declared. Text is an identifier when more than 95 % of at
-    least 20 values differ, a category up to max(50, 5 % of the records) distinct values, else free text. Whole numbers
-    are an identifier only when all of at least 20 differ and they are named like one or lie so close together that
-    n values drawn from their span would have held n (n - 1) / (2 span) >= 7 equal pairs: running numbers do, with gaps
-    or without. Everything else is a number. The order of the rows says nothing, so that a table sorted otherwise, or
-    kept in an engine that has no order, is read alike.
+    Declared categories, booleans and times are what they are declared; text of which every value in every table is an
+    ISO date or time is a date. Other text is an identifier when more than 95 % of at least 20 values differ, a category
+    up to max(50, 5 % of the records) distinct values, else free text. Whole numbers of which at least 20 records hold
+    exactly two values (0 and 1, 1 and 2) are a category: two values are the same or different, and have no distances.
+    With three values or more they are numbers, for a count or a scale has distances and a code has none, and nobody can
+    tell which it is; ``check`` and ``assess`` name those with up to 10 values. Whole numbers are an identifier only
+    when all of at least 20 differ and they are named like one or lie so close together that n values drawn from their
+    span would have held n (n - 1) / (2 span) >= 7 equal pairs: running numbers do, with gaps or without. Everything
+    else is a number. The order of the rows says nothing, so that a table sorted otherwise, or kept in an engine that
+    has no order, is read alike.
     """
     present = n - missing
     if order is not None:
@@ -174,7 +223,7 @@ def detect(
     if storage == "bool":
         return Column(name, "boolean", storage, "stored as true/false")
     if storage == "time":
-        return Column(name, "datetime", storage, "stored as a date or time")
+        return Column(name, "datetime", storage, "dates or times")
     unique = present >= IDENTIFIER_ROWS and distinct > IDENTIFIER_SHARE * present
     if storage == "text":
         if unique:
@@ -182,13 +231,23 @@ def detect(
         if distinct <= max(50, 0.05 * n):
             return Column(name, "categorical", storage, f"text with {distinct:,} distinct values")
         return Column(name, "text", storage, f"text with {distinct:,} distinct values in {n:,} records")
+    if two_codes(distinct, present, ends):
+        return Column(name, "categorical", storage, TWO_CODES)
     if storage == "int":
-        running = present * (present - 1) >= 2 * PAIRS_EXPECTED * span
+        low, high = ends or (0, 0)
+        running = present * (present - 1) >= 2 * PAIRS_EXPECTED * (int(high) - int(low) + 1)
         if unique and distinct == present and (running or _ID_NAME.search(name)):
             how = "close together as running numbers are" if running else "and named like an identifier"
             return Column(name, "identifier", storage, f"whole numbers, all different, {how}")
         return Column(name, "integer", storage, f"whole numbers, {distinct:,} distinct values")
     return Column(name, "numeric", storage, f"numbers, {distinct:,} distinct values")
+
+
+def two_codes(distinct: int, present: int, ends: tuple[float, float] | None) -> bool:
+    """Whether a column of numbers holds exactly two whole ones, in enough records to tell."""
+    return (
+        distinct == 2 and present >= IDENTIFIER_ROWS and ends is not None and all(float(v).is_integer() for v in ends)
+    )
 
 
 def override(column: Column, wish: Wish) -> Column:
@@ -245,4 +304,4 @@ def override(column: Column, wish: Wish) -> Column:
         storage = "float"
     if levels is not None and column.storage in ("int", "float"):
         storage = "text"
-    return Column(column.name, kind, storage, "given in schema", ordered, levels)
+    return Column(column.name, kind, storage, GIVEN, ordered, levels)

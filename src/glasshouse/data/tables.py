@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, TypeAlias
 
 import narwhals as nw
@@ -13,6 +13,7 @@ from narwhals.dtypes import DType
 
 from glasshouse.core.errors import InputError, closest
 from glasshouse.data.arrays import Ints
+from glasshouse.data.code_books import settle
 from glasshouse.data.conversion import (
     EXACT,
     WIDE,
@@ -20,16 +21,19 @@ from glasshouse.data.conversion import (
     beyond,
     collected,
     comparable,
+    decimal_commas,
     known,
     parsed_dates,
+    parsed_numbers,
     readable,
     refuse_beyond,
     refuse_patterns,
 )
-from glasshouse.data.frames import Adopted, Frame, Lazy
+from glasshouse.data.frames import Adopted, Frame, Lazy, as_given
 from glasshouse.data.headers import refuse_headerless
 from glasshouse.data.schema import Column, Wish, common_storage, detect, family, override
 
+HEAD = 100  # records that are looked at before all are
 STORED_AS: dict[str, DType] = {
     "int": nw.Int64(), "float": nw.Float64(), "text": nw.String(), "bool": nw.Boolean(), "time": nw.Datetime("us")
 }  # fmt: skip
@@ -98,6 +102,8 @@ class Tables:
         Columns to leave out of everything.
     header : bool, default False
         Whether the caller said that the first lines are headers, whatever they look like.
+    special_codes : dict, default empty
+        Reasons for missing among numbers that the files declare.
     columns, remarks, lazy, sizes, missing, distinct : dict
         Found here: kind of each column, how disagreements were settled, the tables in common types, their records,
         missing values per table and column, distinct values of the original.
@@ -107,6 +113,7 @@ class Tables:
     wishes: dict[str, Wish]
     exclude: tuple[str, ...]
     header: bool = False
+    special_codes: dict[str, tuple[float, ...]] = field(default_factory=dict)
     columns: dict[str, Column] = field(default_factory=dict)
     remarks: dict[str, str] = field(default_factory=dict)
     lazy: dict[str, Lazy] = field(default_factory=dict)
@@ -134,12 +141,15 @@ class Tables:
             )
         own = [c for c in original if c not in shared and c not in self.exclude]
         storage: dict[str, str] = {}
+        maybe = self._maybe_dates([*shared, *own], schemas)
         for column in [*shared, *own]:
             families = {t: family(s[column]) for t, s in schemas.items() if column in s}
-            storage[column], remark = common_storage(column, families, self._text_parses(column, families))
+            parses = self._text_parses(column, families, column in maybe)
+            storage[column], remark = common_storage(column, families, parses, column in self.wishes)
             if remark:
                 self.remarks[column] = remark
         self._scan(storage, schemas)
+        self.special_codes = {c: v for c, v in self.special_codes.items() if self._numeric(c)}
         self._make_canonical(schemas)
         for table in self.adopted:
             if self.sizes[table] == 0:
@@ -179,17 +189,32 @@ class Tables:
         """The distinct labels of a column in the common form, missing not counted."""
         return _distinct(self.lazy[table], column, table)
 
-    def _text_parses(self, column: str, families: Mapping[str, str]) -> dict[str, str]:
-        """For tables that store text where another table does not: what all their values can be read as."""
+    def _numeric(self, column: str) -> bool:
+        return column in self.columns and self.columns[column].storage in ("int", "float")
+
+    def _maybe_dates(self, columns: Sequence[str], schemas: Schemas) -> set[str]:
+        """Columns of text of which no record at the head of a table says that they are no ISO dates."""
+        left = {c for c in columns if c not in self.wishes and c not in self.adopted["original"].category_order}
+        for table, adopted in self.adopted.items():
+            texts = [c for c in columns if c in left and c in schemas[table] and family(schemas[table][c]) == "text"]
+            if texts:
+                head = collected(adopted.lazy.select(nw.col(*texts).cast(nw.String)).head(HEAD), _spoken(table))
+                left -= {c for c in texts if not readable(head[c].drop_nulls(), "time").all()}
+        return left
+
+    def _text_parses(self, column: str, families: Mapping[str, str], maybe_date: bool) -> dict[str, str]:
+        """For tables that store text where another table does not, or where it may be dates: what all their values can
+        be read as."""
         present = {f for f in families.values() if f != "null"}
-        wish = self.wishes.get(column)
-        if "text" not in present or (len(present) == 1 and wish not in ("numeric", "integer", "boolean", "datetime")):
+        told = self.wishes.get(column) in ("numeric", "integer", "boolean", "datetime")
+        if "text" not in present or (len(present) == 1 and not told and not maybe_date):
             return {}
         found = {}
         for table, kind in families.items():
             if kind == "text":
                 values = _distinct(self.adopted[table].lazy, column, table)
                 found[table] = next((k for k in ("number", "bool", "time") if readable(values, k).all()), "text")
+                found[table] = found[table] if len(values) else "nothing"
         return found
 
     def _scan(self, storage: Mapping[str, str], schemas: Schemas) -> None:
@@ -203,9 +228,13 @@ class Tables:
             wanted += [beyond(c).alias(f"w{i}") for i, c in enumerate(wide)]
             if table == "original":
                 wanted += [read[c].n_unique().alias(f"u{i}") for i, c in enumerate(names)]
-                whole = {c: i for i, c in enumerate(names) if storage[c] == "int"}
-                wanted += [read[c].min().alias(f"l{i}") for c, i in whole.items()]
-                wanted += [read[c].max().alias(f"h{i}") for c, i in whole.items()]
+                # the ends of numbers say how far they reach, and of two values which they are
+                numbers = ("int", "float")
+                ends = {
+                    c: i for i, c in enumerate(names) if storage[c] in numbers and family(schemas[table][c]) in numbers
+                }
+                wanted += [read[c].min().alias(f"l{i}") for c, i in ends.items()]
+                wanted += [read[c].max().alias(f"h{i}") for c, i in ends.items()]
             row = collected(adopted.lazy.select(*wanted), _spoken(table)).row(0, named=True)
             for i, column in enumerate(wide):
                 refuse_beyond(column, _spoken(table), int(row[f"w{i}"] or 0))
@@ -213,14 +242,16 @@ class Tables:
             self.missing[table] = {c: int(row[f"m{i}"] or 0) for i, c in enumerate(names)}
             if table == "original":
                 distinct = {c: int(row[f"u{i}"] or 0) for i, c in enumerate(names)}
-                spans = {c: int(row[f"h{i}"] or 0) - int(row[f"l{i}"] or 0) + 1 for c, i in whole.items()}
+                spans = {c: (row[f"l{i}"] or 0, row[f"h{i}"] or 0) for c, i in ends.items()}
         n = self.sizes["original"]
         for column, kind in storage.items():
             missing = self.missing["original"][column]
             seen = self.distinct[column] = distinct[column] - (1 if missing else 0)
             order = self.adopted["original"].category_order.get(column) if kind == "text" else None
-            found = detect(column, kind, n, seen, missing, spans.get(column, 0), order)
-            self.columns[column] = override(found, self.wishes[column]) if column in self.wishes else found
+            found = detect(column, kind, n, seen, missing, spans.get(column), order)
+            found = override(found, self.wishes[column]) if column in self.wishes else found
+            label = next((a.labels[column] for a in self.adopted.values() if column in a.labels), None)
+            self.columns[column] = found if label is None else replace(found, label=label)
 
     def _make_canonical(self, schemas: Schemas) -> None:
         for table, adopted in self.adopted.items():
@@ -256,7 +287,9 @@ class Tables:
         and is remarked."""
         values = _distinct(self.adopted[table].lazy, name, table)
         target = {"bool": "bool", "time": "time"}.get(storage, "number")
-        bad = values.filter(~readable(values, target)).to_list()
+        bad = values.filter(~readable(values, target, commas=True)).to_list()
+        if target == "number" and decimal_commas(values):
+            self.remarks[name] = f"numbers with a decimal comma in {_spoken(table)}: read as numbers"
         column = nw.col(name).cast(nw.String)
         if bad:
             spoken = {"number": "number", "bool": "boolean", "time": "ISO date"}[target]
@@ -267,7 +300,7 @@ class Tables:
             return nw.when(~column.is_null()).then(column.str.to_lowercase().is_in(["true", "1", "yes", "t"]))
         if storage == "time":
             return parsed_dates(column, values)
-        return column.str.strip_chars().cast(nw.Float64)
+        return parsed_numbers(column, values)
 
     def _holding(self, table: str, column: str, values: list[str]) -> int:
         """How many records hold one of these texts."""
@@ -352,6 +385,7 @@ def adopt_all(
     wishes: Mapping[str, Wish] | None,
     exclude: Sequence[str],
     header: bool = False,
+    encoding: str | None = None,
 ) -> Tables:
     """Tables from names and frames; the same object given twice is adopted once.
 
@@ -365,21 +399,24 @@ def adopt_all(
         Columns to leave out.
     header : bool, default False
         Whether the first lines are headers, whatever they look like.
+    encoding : str, optional
+        Encoding of the texts of files. Default: found out, file by file.
 
     Returns
     -------
     Tables
     """
-    from glasshouse.data.frames import adopt
-
     seen: dict[int, Adopted] = {}
     adopted = {}
     for name, table in tables:
         if id(table) not in seen:
-            seen[id(table)] = adopt(table, _spoken(name))
+            seen[id(table)] = as_given(table, _spoken(name), encoding)
         adopted[name] = seen[id(table)]
     try:
-        return Tables(adopted, dict(wishes or {}), tuple(exclude), header)
+        settled = settle(adopted, wishes or {})
+        return Tables(
+            settled.tables, dict(wishes or {}), tuple(exclude), header, settled.special_codes, remarks=settled.remarks
+        )
     except InputError:  # its message may name a column
         refuse_headerless(() if header else (t for t, a in adopted.items() if a.headerless))
         raise

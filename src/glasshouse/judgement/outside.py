@@ -357,7 +357,8 @@ def _people(assessment: Assessment, told: Mapping[str, ToldResult], gate: Gate) 
 
 
 def _data(assessment: Assessment, gate: Gate) -> Content:
-    """Tables, roles and columns. What is in the release anybody can count; of the others sizes are rounded."""
+    """Tables, roles and columns. What is in the release anybody can count or read, so its variable labels are told; of
+    the others sizes are rounded."""
     overview, pair = assessment.overview, assessment.pair
     sizes = {t["table"]: t["records"] for t in overview["tables"]}
     tables = [
@@ -376,6 +377,7 @@ def _data(assessment: Assessment, gate: Gate) -> Content:
             # read off the values, kind and the role of an identifier follow a single odd one
             "kind": "",
             "role": c["role"] if c["role"] in GIVEN_ROLES else "",
+            "label": next((said for t in pair.releases if (said := pair.label(c["name"], t))), None),
             "missing": {
                 t: n if public(t) else gate.bounded(n / sizes[t] if sizes[t] else None, pair.people(t)).text(percent)
                 for t, n in c["missing"].items()
@@ -384,7 +386,9 @@ def _data(assessment: Assessment, gate: Gate) -> Content:
         for c in overview["columns"]
     ]
     roles = ("keys", "target", "weights", "cluster", "missing", "row_paired", "releases", "holdout")
-    return {**{k: overview[k] for k in roles}, "tables": tables, "columns": columns, "remarks": {}, "findings": []}
+    told = {k: overview[k] for k in roles}
+    told["reading"] = {k: [] for k in overview["reading"]}  # whether a column has ten values or eleven is one person
+    return {**told, "tables": tables, "columns": columns, "remarks": {}, "findings": []}
 
 
 def public(table: str) -> bool:

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from glasshouse.core.plain import Content
+from glasshouse.data.schema import FEW, GIVEN, TWO_CODES
 from glasshouse.judgement.run import safely
 
 if TYPE_CHECKING:
@@ -18,6 +19,7 @@ def overview(pair: Pair) -> Content:
     columns = [
         {
             "name": name,
+            "label": spec.label,
             "kind": spec.kind,
             "reason": spec.reason,
             "role": role(pair, name),
@@ -40,8 +42,23 @@ def overview(pair: Pair) -> Content:
         "releases": pair.m,
         "holdout": pair.has_holdout,
         "columns": columns,
+        "reading": reading(pair),
         "remarks": pair.remarks,
-        "findings": [{"level": "warning", "column": None, "message": problem}] if problem else _findings(found),
+        "findings": [{"level": "warning", "column": None, "code": "not_checked", "first": False, "message": problem}]
+        if problem
+        else _findings(found),
+    }
+
+
+def reading(pair: Pair) -> Content:
+    """Columns whose values could be read otherwise: whole numbers and dates as text, by what they are read as."""
+    own = {c: pair.schema[c] for c in pair.columns if pair.schema[c].reason != GIVEN}
+    few = [c for c, spec in own.items() if spec.kind == "integer" and 1 < pair.n_distinct(c) <= FEW]
+    dates = [c for c, spec in own.items() if spec.kind == "datetime" and pair.stored_as_text(c)]
+    return {
+        "categories": [c for c, spec in own.items() if spec.reason == TWO_CODES],
+        "numbers": [{"column": c, "values": pair.n_distinct(c)} for c in few],
+        "dates": dates,
     }
 
 
@@ -61,7 +78,9 @@ def role(pair: Pair, column: str) -> str:
 
 
 def _findings(found: Any) -> list[Content]:
-    return [{"level": f.level, "column": f.column, "message": f.message} for f in found]
+    return [
+        {"level": f.level, "column": f.column, "code": f.code, "first": f.first, "message": f.message} for f in found
+    ]
 
 
 def call(pair: Pair, policy: str | None, measures: Any, seed: int, options: Mapping[str, Any]) -> str:

@@ -21,6 +21,7 @@ from glasshouse.judgement.content import content
 from glasshouse.judgement.overview import call, overview
 from glasshouse.judgement.policy.outcomes import PolicyIncomplete, PolicyReport, PolicyViolation
 from glasshouse.judgement.policy.policy import Policy
+from glasshouse.judgement.run import safely
 from glasshouse.judgement.verdict import compat
 from glasshouse.judgement.verdict.advice import Recommendation, recommend
 from glasshouse.judgement.verdict.decision import decision
@@ -393,7 +394,9 @@ class Assessment:
         return f"{self.headline} {self.leading.name.capitalize()}: {self.leading.sentence}"
 
     def __repr__(self) -> str:
-        lines = [f"{MARKS[self.verdict]} {self.verdict.upper()}  {self.headline}", f"policy: {self.policy}", ""]
+        lines = [f"{MARKS[self.verdict]} {self.verdict.upper()}  {self.headline}", f"policy: {self.policy}"]
+        found, _ = safely(self.pair.check)
+        lines += [*(f"before you read on: {one.message}" for one in found or () if one.first), ""]
         for threat in self.threats.values():
             lines.append(
                 f"  {MARKS[threat.status]} {threat.name:<10} {threat.status.replace('_', ' '):<12} {threat.worst or ''}"

@@ -62,6 +62,7 @@ def assess(
     missing: o.Missing = None,
     row_paired: o.RowPaired = False,
     header: o.Header = False,
+    encoding: o.Encoding = None,
     seed: o.Seed = None,
     jobs: o.Jobs = None,
     quiet: o.Quiet = False,
@@ -92,6 +93,7 @@ def assess(
         missing=missing,
         row_paired=row_paired,
         header=header,
+        encoding=encoding,
         wanted=wanted,
     )
     which = measures_of(measures)
@@ -142,6 +144,7 @@ def measure(
     missing: o.Missing = None,
     row_paired: o.RowPaired = False,
     header: o.Header = False,
+    encoding: o.Encoding = None,
     seed: o.Seed = None,
     jobs: o.Jobs = None,
     quiet: o.Quiet = False,
@@ -178,6 +181,7 @@ def measure(
         missing=missing,
         row_paired=row_paired,
         header=header,
+        encoding=encoding,
     )
     given: dict[str, Any] = o.measure_options(option)
     stray = [given_name for given_name in given if given_name not in chosen.options]

@@ -21,6 +21,7 @@ def check(
     schema: o.Schema = None,
     exclude: o.Exclude = None,
     header: o.Header = False,
+    encoding: o.Encoding = None,
     format: o.Format = None,
 ) -> int:
     """Do the tables fit together? Findings before anything is measured."""
@@ -37,6 +38,7 @@ def check(
         schema=schema,
         exclude=exclude,
         header=header,
+        encoding=encoding,
     )
     found = pair.check()
     if format == "json":

@@ -37,6 +37,7 @@ def compare(
     missing: o.Missing = None,
     row_paired: o.RowPaired = False,
     header: o.Header = False,
+    encoding: o.Encoding = None,
     seed: o.Seed = None,
     jobs: o.Jobs = None,
     quiet: o.Quiet = False,
@@ -69,6 +70,7 @@ def compare(
         exclude=exclude,
         missing=missing,
         row_paired=row_paired,
+        encoding=encoding,
     )
     first = seed if seed is not None else int((chosen.run if chosen is not None else {}).get("seed", 0))
 

@@ -183,6 +183,7 @@ def synthesise(
         typer.Option("--domain", help="Public domain of the columns, for mst and aim: TOML, JSON or a code book."),
     ] = None,
     mode: o.Mode = None,
+    encoding: o.Encoding = None,
     seed: o.Seed = None,
     quiet: o.Quiet = False,
 ) -> int:
@@ -200,7 +201,7 @@ def synthesise(
         raise InputError(f"{output}: synthesise writes .csv")
     check_outputs([output], original)
     permissions = o.permissions(mode)
-    table = read(original)
+    table = read(original, encoding)
     made = getattr(gh.synthesis, synthesisers[method])
     if method == "cart":
         model = made()
@@ -239,6 +240,7 @@ def audit(
     key: o.Key = None,
     target: o.Target = None,
     header: o.Header = False,
+    encoding: o.Encoding = None,
     advantage: Advantage = None,
     success: Success = None,
     baseline: Baseline = None,
@@ -265,7 +267,9 @@ def audit(
         raise InputError(f"an audit is written as text or json, not {format}")
     check_outputs(output, original, *released, holdout)
     permissions = o.permissions(mode)
-    pair = o.make_pair(original, released, keys=keys, key=key, target=target, holdout=holdout, header=header)
+    pair = o.make_pair(
+        original, released, keys=keys, key=key, target=target, holdout=holdout, header=header, encoding=encoding
+    )
     risk = _risk(
         advantage=advantage,
         success=success,

@@ -19,7 +19,9 @@ T = TypeVar("T")
 Original = Annotated[
     Path,
     typer.Argument(
-        help="The table to protect (.csv, .csv.gz, .parquet, .arrow).", metavar="ORIGINAL", show_default=False
+        help="The table to protect: CSV, JSON lines, Parquet, Arrow, Excel, SPSS, Stata, SAS or R.",
+        metavar="ORIGINAL",
+        show_default=False,
     ),
 ]
 Released = Annotated[
@@ -56,6 +58,14 @@ RowPaired = Annotated[
 ]
 Header = Annotated[
     bool, typer.Option("--header", help="The first line of the files holds names, even where it looks like a record.")
+]
+Encoding = Annotated[
+    str | None,
+    typer.Option(
+        "--encoding",
+        help="Encoding of the texts of the files, such as latin-1.  [default: found out, and told if not UTF-8]",
+        show_default=False,
+    ),
 ]
 Seed = Annotated[
     int | None,
@@ -115,6 +125,7 @@ def make_pair(
     missing: str | None = None,
     row_paired: bool = False,
     header: bool = False,
+    encoding: str | None = None,
     wanted: dict[str, Any] | None = None,
 ) -> Pair:
     """The pair that the options describe; ``wanted`` (a policy's settings) fills what they leave open."""
@@ -131,6 +142,7 @@ def make_pair(
         exclude=exclude,
         missing=missing,
         row_paired=row_paired,
+        encoding=encoding,
     )
     paths: Any = str(released[0]) if len(released) == 1 else [str(path) for path in released]
 
@@ -172,6 +184,7 @@ def roles_of(
     exclude: str | None,
     missing: str | None,
     row_paired: bool,
+    encoding: str | None,
 ) -> dict[str, Any]:
     """The arguments of a Pair among the options, those given only."""
     given: dict[str, Any] = {
@@ -184,6 +197,7 @@ def roles_of(
         "exclude": names(exclude, None),
         "missing": missing,
         "row_paired": row_paired or None,
+        "encoding": encoding,
     }
     return {k: v for k, v in given.items() if v is not None}
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from glasshouse.core.errors import InputError, closest
-from glasshouse.core.words import MARKS, SEVERITY, visible
+from glasshouse.core.words import MARKS, SEVERITY, spoken, visible
 from glasshouse.judgement.figures import figure
 
 if TYPE_CHECKING:
@@ -183,7 +183,11 @@ def show(assessment: Assessment, console: Console, audience: str = "internal") -
     verdict, policy = content["verdict"], content["policy"]
     line = Text(f"{MARKS[verdict]} {verdict.upper()}", style=STYLES[verdict])
     console.print(line.append(f"  {content['headline']}", style="default not bold"))
-    console.print(f"policy: {policy['name']}{': ' + policy['title'] if policy['title'] else ''}\n")
+    console.print(f"policy: {policy['name']}{': ' + policy['title'] if policy['title'] else ''}")
+    for found in first_findings(content):
+        console.print(Text("before you read on: ", style=STYLES["warn"]).append(found, style="default not bold"))
+    said = _reading(content["data"]["reading"])
+    console.print(f"{said}\n" if said else "")
     for name, threat in content["threats"].items():
         head = Text(f"{MARKS[threat['status']]} {name:<11}", style=STYLES[threat["status"]])
         console.print(
@@ -213,6 +217,22 @@ def show(assessment: Assessment, console: Console, audience: str = "internal") -
         console.print(f"\n{len(failed)} measure(s) failed: {', '.join(shown['name'] for shown in failed)}")
         for shown in failed:
             console.print(f"  {shown['reason']}")
+
+
+def first_findings(content: dict[str, Any]) -> list[str]:
+    """What must be known about the tables before any figure is read."""
+    return [found["message"] for found in content["data"]["findings"] if found["first"]]
+
+
+def _reading(reading: dict[str, Any]) -> str:
+    """``read as categories: smoker (two whole numbers); as numbers: region (6 values)``."""
+    parts = [
+        ("categories", [f"{c} (two whole numbers)" for c in reading["categories"]]),
+        ("numbers", [f"{one['column']} ({one['values']} whole numbers)" for one in reading["numbers"]]),
+        ("dates", [f"{c} (text)" for c in reading["dates"]]),
+    ]
+    said = [f"as {kind}: {spoken(columns)}" for kind, columns in parts if columns]
+    return f"read {'; '.join(said)}. If that is wrong, say so with --schema (schema=)" if said else ""
 
 
 def _fact(shown: dict[str, Any]) -> str:

@@ -21,6 +21,9 @@ def render(content: Content) -> str:
         f"Policy: {plain_text(spoken)}. {content['covers']}",
         "",
     ]
+    first = [found for found in content["data"]["findings"] if found["first"]]
+    if first:
+        lines += ["Before you read on:", "", *(f"- {plain_text(found['message'])}" for found in first), ""]
     lines += ["| threat | status | measure | what it means |", "|---|---|---|---|"]
     for name, threat in content["threats"].items():
         lines.append(

@@ -160,6 +160,7 @@ def data(content: Content) -> Content:
     columns = [
         {
             "name": clip(c["name"], 80),
+            "label": clip(c["label"], 200),
             "kind": c["kind"],
             "role": c["role"],
             "reason": clip(c.get("reason", ""), 120),
@@ -178,5 +179,6 @@ def data(content: Content) -> Content:
         "folded": columns[40:],
         "table_names": [t for t in sizes if t in TABLES],
         "remarks": [(clip(k, 60), clip(v, 200)) for k, v in shown["remarks"].items()],
-        "findings": [{**f, "message": clip(f["message"], 300)} for f in shown["findings"]][:60],
+        "first": [{**f, "message": clip(f["message"], 400)} for f in shown["findings"] if f["first"]],
+        "findings": [{**f, "message": clip(f["message"], 300)} for f in shown["findings"] if not f["first"]][:60],
     }
