@@ -211,3 +211,10 @@ def test_bad_input(people: pl.DataFrame) -> None:
         Cart(smoothing="kernel").fit(people)
     with pytest.raises(InputError, match="n must be"):
         Cart().fit(people).sample(0)
+
+
+@pytest.mark.parametrize("library", ["polars", "pandas"])
+def test_dates_that_came_as_text_are_given_back_as_they_came(library: str) -> None:
+    table = pl.DataFrame({"when": [f"2020-0{1 + i % 9}-1{i % 7}" for i in range(80)], "x": list(range(80))})
+    made = Cart().fit(table.to_pandas() if library == "pandas" else table).sample(random_state=0)
+    assert set(made["when"]) <= set(table["when"])

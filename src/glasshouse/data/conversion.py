@@ -128,6 +128,12 @@ def parsed_dates(column: nw.Expr, values: pl.Series) -> nw.Expr:
     )
 
 
+def iso_text(values: pl.Series) -> pl.Series:
+    """Dates as ISO text, with the time of day where there is one."""
+    shape = "%Y-%m-%d" if bool((values == values.dt.truncate("1d")).all()) else "%Y-%m-%d %H:%M:%S"
+    return values.dt.strftime(shape)
+
+
 def as_datetime(column: nw.Expr, dtype: DType, library: str) -> nw.Expr:
     """A date or time without a time zone, in microseconds."""
     if getattr(dtype, "time_zone", None):

@@ -124,12 +124,7 @@ def as_given(table: Frame, role: str, encoding: str | None = None) -> Adopted:
     """The same with codes as they stand in the file; :func:`glasshouse.data.code_books.settle` settles them jointly."""
     entering()
     if isinstance(table, (str, Path)):
-        found = contents_of(table, encoding)
-        frame, path = found.frame, Path(table)
-        headerless = found.header_line and looks_headerless(frame)
-        orders = found.orders or _polars_order(frame.schema)
-        made = Adopted(nw.from_native(frame.lazy()), "polars", frame, path.name, orders, headerless, found, path)
-        return made.with_frame(frame, orders) if found.orders else made
+        return as_contents(contents_of(table, encoding), Path(table))
     if isinstance(table, (nw.DataFrame, nw.LazyFrame)):
         table = table.to_native()
     library = type(table).__module__.split(".")[0]
@@ -171,6 +166,16 @@ def as_given(table: Frame, role: str, encoding: str | None = None) -> Adopted:
         f"{library} frame",
         order or _polars_order(frame.schema),
     )
+
+
+def as_contents(found: Contents, path: Path | None = None) -> Adopted:
+    """What a file holds as a table; its declared categories are categories of the frame."""
+    frame = found.frame
+    headerless = found.header_line and looks_headerless(frame)
+    orders = found.orders or _polars_order(frame.schema)
+    source = "R object" if path is None else path.name
+    made = Adopted(nw.from_native(frame.lazy()), "polars", frame, source, orders, headerless, found, path)
+    return made.with_frame(frame, orders) if found.orders else made
 
 
 def _refuse_duplicates(names: list[str], role: str) -> None:

@@ -6,7 +6,7 @@ that differ by case, codes among numbers, columns that were not synthesised. Mea
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import narwhals as nw
@@ -15,6 +15,7 @@ from glasshouse.core.errors import listed
 from glasshouse.core.words import plural
 from glasshouse.data.conversion import collected
 from glasshouse.data.findings import Finding, spoken
+from glasshouse.data.tables import Label
 
 if TYPE_CHECKING:
     from glasshouse.data.pair import Pair
@@ -24,7 +25,7 @@ _HIGH = (*(int("9" * i + last) for i in range(6) for last in "6789"), 77, 88, 77
 _LOW = (*range(-9, 0), *(-v for v in _HIGH if v > 9))
 _PLAIN_NEGATIVE = -6  # -1 to -6 may also be scores of a scale around 0
 _MANY = 10  # distinct values beyond which a scale around 0 is none
-_RICH = 100  # distinct values of a column that a table does not hold by chance all of another's
+_NEW = 10  # of two tables alike, one lacks this many values of the other and none the other way once in 2 ** 10
 _MADE = re.compile(r"(^|[^a-z])(syn|synth|synthetic|synthesi[sz]ed|releas(e|ed)|anonymi[sz]ed|public)($|[^a-z])")
 _REAL = re.compile(r"(^|[^a-z])(orig|original|raw|real|confidential|train|training)($|[^a-z])")
 
@@ -38,9 +39,14 @@ def special_codes(pair: Pair) -> Iterator[Finding]:
     Notes
     -----
     Candidates are -1 to -9, 6 to 9, and runs of nines that end in 6, 7, 8 or 9 (also 77, 88, 777, 888), of either sign.
-    Below 0: no other value is negative, at least 2 records hold it, and for -1 to -6 the column has more than 10 values
-    (a scale from -2 to 2 is none). Above: it lies at least as far from the rest as the rest is wide, and at least 2
-    records hold it (with one digit 3, and one in a hundred).
+    Below 0: no other value is negative, at least 2 records hold it, with one digit also more than twice as many as hold
+    the same number without the sign, and for -1 to -6 the column has more than 10 values (scales around 0 are none).
+    Above: it lies at least as far from the rest as the rest is wide, and at least 2 records hold it (with one digit 3,
+    and one in a hundred).
+
+    Measured on 350 clean worlds of the twelve kinds of ``studies/kinds.py`` (200 to 3,000 records, ten draws each) and
+    on the bundled data: no column but Adult's capital gain, whose 99999 is a code, in 22 of 30 draws, and the income
+    of SD2011, whose -8 is one, in 20 of 20.
     """
     numeric = [c for c in pair.numeric if pair.schema[c].storage in ("int", "float")]
     if not numeric:
@@ -58,10 +64,12 @@ def special_codes(pair: Pair) -> Iterator[Finding]:
         if low is None or not (row[f"a{i}"] < low or row[f"z{i}"] > high):
             continue
         held = pair.frame("original").select(value[column].alias("value"), nw.lit(1).alias("count"))
-        counted = held.filter(nw.col("value").is_in(likely)).group_by("value").agg(nw.col("count").sum())
+        asked = nw.col("value").is_in([*likely, *map(float, range(1, 6))])
+        counted = held.filter(asked).group_by("value").agg(nw.col("count").sum())
         found = {float(v): int(k) for v, k in collected(counted, "original").iter_rows()}
         declared = pair.special_codes.get(column, ())
-        codes = [v for v, k in found.items() if v not in declared and _is_code(v, k, low, high, pair, column)]
+        few = pair.n_distinct(column) <= _MANY
+        codes = [v for v in found if v not in declared and _is_code(v, found, low, high, few, pair.n())]
         if codes:
             records = sum(found[v] for v in codes)
             how = "far from all others" if max(codes) > high else "below 0, where no other is"
@@ -75,12 +83,12 @@ def special_codes(pair: Pair) -> Iterator[Finding]:
             )
 
 
-def _is_code(value: float, count: int, low: float, high: float, pair: Pair, column: str) -> bool:
-    if value < low:
-        plain = value >= _PLAIN_NEGATIVE and pair.n_distinct(column) <= _MANY
-        return low >= 0 and value < 0 and count >= 2 and not plain
-    enough = max(3, pair.n() / 100) if value < 10 else 2
-    return value - high >= max(high - low, 1) and count >= enough
+def _is_code(value: float, counts: Mapping[float, int], low: float, high: float, few: bool, n: int) -> bool:
+    count = counts[value]
+    if value < 0 <= low:
+        score = value >= -9 and count <= 2 * counts.get(-value, 0)
+        return count >= 2 and not score and not (few and value >= _PLAIN_NEGATIVE)
+    return value - high >= max(high - low, 1) and count >= (max(3, n / 100) if value < 10 else 2)
 
 
 # -- names -------------------------------------------------------------------------------------------------------------
@@ -209,9 +217,13 @@ def swapped(pair: Pair) -> Iterator[Finding]:
     Notes
     -----
     A synthesiser that draws from the values it saw gives back some of them and adds none. So tables are swapped when no
-    column of the original has a value that the release lacks, while one with 100 values or more has 10 % fewer than
-    the release, which is no larger than 1.2 originals (a population made from a sample has all values of the sample).
+    column of the original has a value that the release lacks, while the release has 10 values or more that the original
+    lacks (numbers between its ends: noise draws from a whole domain) and no more than 1.2 times its records (a
+    population made from a sample has all values of the sample).
     The names of files say it too: an original called synthetic, or a release called original.
+
+    Measured on the same 350 clean worlds: none. Of 48 releases by CART of the twelve kinds (500 and 1,000 records),
+    none in the right order, and swapped 40: all but those of the two kinds that have labels only, and keep them all.
     """
     names = {
         t: pair.source(t).rsplit(".", 1)[0].casefold() if pair._tables.adopted[t].path else "" for t in pair.tables
@@ -236,19 +248,22 @@ def swapped(pair: Pair) -> Iterator[Finding]:
 
 def _drawn_from(pair: Pair, table: str) -> bool:
     """Whether the values of the original look drawn from those of a release."""
-    rich = [c for c in pair.columns if pair.n_distinct(c) >= _RICH]
-    if not rich or pair.n(table) > 1.2 * pair.n("original"):
+    if pair.n(table) > 1.2 * pair.n("original"):
         return False
-    values = {c: {t: _distinct(pair, t, c) for t in ("original", table)} for c in rich}
-    if not any(len(v[table]) >= 1.1 * len(v["original"]) for v in values.values()):
-        return False
-    if any(v["original"] - v[table] for v in values.values()):
-        return False
-    others = [c for c in pair.columns if c not in rich]
-    return not any(_distinct(pair, "original", c) - _distinct(pair, table, c) for c in others)
+    new = 0
+    for column in pair.columns:
+        original, released = (_distinct(pair, t, column) for t in ("original", table))
+        if original - released:
+            return False
+        added = released - original
+        if pair.is_numeric(column) and original:
+            low, high = min(original), max(original)
+            added = {v for v in added if low < v < high}
+        new += len(added)
+    return new >= _NEW
 
 
-def _distinct(pair: Pair, table: str, column: str) -> set[object]:
+def _distinct(pair: Pair, table: str, column: str) -> set[Label]:
     return set(collected(pair.frame(table).select(column).unique(), spoken(table)).to_series().drop_nulls().to_list())
 
 

@@ -310,7 +310,9 @@ class Pair(Reading):
         def compute() -> Pair:
             tables = [self.local(table) for table in self.releases]
             shared = [c for c in tables[0].columns if all(c in t.columns for t in tables)]
-            return self.replace(released=pl.concat([t.select(shared) for t in tables]))
+            made = self.replace(released=pl.concat([t.select(shared) for t in tables]))
+            made._note(unsynthesised=self.unsynthesised)
+            return made
 
         return self if self.m == 1 else self.memo(("stacked",), compute)
 

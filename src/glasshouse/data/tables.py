@@ -135,9 +135,12 @@ class Tables:
                 )
         shared = [c for c in original if c not in self.exclude and all(c in s for s in schemas.values())]
         if not shared:
+            other = schemas[next(t for t in schemas if t != "original")]
+            alike = {c.casefold() for c in original} & {c.casefold() for c in other}
+            hint = "; their names differ by case: rename one of them" if alike else ""
             raise InputError(
                 "original and released have no column in common: look at the first lines of both files, the names must "
-                "be the same"
+                f"be the same{hint}"
             )
         own = [c for c in original if c not in shared and c not in self.exclude]
         storage: dict[str, str] = {}

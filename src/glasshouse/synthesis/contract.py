@@ -21,7 +21,9 @@ import polars as pl
 from glasshouse.core.errors import InputError
 from glasshouse.core.streams import RandomState, integer_seed
 from glasshouse.core.writing import write_atomically
+from glasshouse.data.conversion import iso_text
 from glasshouse.data.frames import Adopted, Frame, adopt, give_back
+from glasshouse.data.schema import family
 from glasshouse.data.split import collected
 
 if TYPE_CHECKING:
@@ -181,6 +183,9 @@ class Synthesiser(ABC):
             if self._library == "pandas":
                 return frame.to_pandas()
             return frame.to_arrow() if self._library == "pyarrow" else frame
+        stored = self._like.lazy.collect_schema()
+        texts = [c for c, dtype in frame.schema.items() if dtype == pl.Datetime and family(stored[c]) == "text"]
+        frame = frame.with_columns(iso_text(frame[c]) for c in texts)  # dates came as text
         if self._library in ("polars", "polars-lazy"):
             types = self._like.lazy.collect_schema().to_polars()
             frame = frame.with_columns([pl.col(c).cast(types[c], strict=False) for c in frame.columns if c in types])
