@@ -18,7 +18,7 @@ def pair():
         {
             "g": rng.choice(list("abc"), 60),
             "two words": rng.normal(size=60),
-            "k": rng.integers(0, 2, 60),
+            "k": 3 * rng.integers(0, 2, 60),
             "v": rng.exponential(size=60),
         }
     )

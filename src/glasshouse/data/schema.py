@@ -206,13 +206,13 @@ def detect(
     Declared categories, booleans and times are what they are declared; text of which every value in every table is an
     ISO date or time is a date. Other text is an identifier when more than 95 % of at least 20 values differ, a category
     up to max(50, 5 % of the records) distinct values, else free text. Whole numbers of which at least 20 records hold
-    exactly two values (0 and 1, 1 and 2) are a category: two values are the same or different, and have no distances.
-    With three values or more they are numbers, for a count or a scale has distances and a code has none, and nobody can
-    tell which it is; ``check`` and ``assess`` name those with up to 10 values. Whole numbers are an identifier only
-    when all of at least 20 differ and they are named like one or lie so close together that n values drawn from their
-    span would have held n (n - 1) / (2 span) >= 7 equal pairs: running numbers do, with gaps or without. Everything
-    else is a number. The order of the rows says nothing, so that a table sorted otherwise, or kept in an engine that
-    has no order, is read alike.
+    exactly two, one after the other (0 and 1, 1 and 2), are a category: they are the same or different, and have no
+    distances. With more values, or further apart, they are numbers, for a count or a scale has distances and a code has
+    none, and nobody can tell which it is; ``check`` and ``assess`` name those with up to 10 values. Whole numbers are
+    an identifier only when all of at least 20 differ and they are named like one or lie so close together that n values
+    drawn from their span would have held n (n - 1) / (2 span) >= 7 equal pairs: running numbers do, with gaps or
+    without. Everything else is a number. The order of the rows says nothing, so that a table sorted otherwise, or kept
+    in an engine that has no order, is read alike.
     """
     present = n - missing
     if order is not None:
@@ -244,10 +244,10 @@ def detect(
 
 
 def two_codes(distinct: int, present: int, ends: tuple[float, float] | None) -> bool:
-    """Whether a column of numbers holds exactly two whole ones, in enough records to tell."""
-    return (
-        distinct == 2 and present >= IDENTIFIER_ROWS and ends is not None and all(float(v).is_integer() for v in ends)
-    )
+    """Whether a column of numbers holds exactly two whole ones, one after the other, in enough records to tell."""
+    if distinct != 2 or present < IDENTIFIER_ROWS or ends is None:
+        return False
+    return all(float(v).is_integer() for v in ends) and ends[1] - ends[0] == 1
 
 
 def override(column: Column, wish: Wish) -> Column:
