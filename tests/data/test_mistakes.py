@@ -189,8 +189,11 @@ def test_the_same_file_twice_is_at_the_top(tmp_path: Path, capsys: pytest.Captur
     run("assess", path, path, "--measures", "identical")
     lines = capsys.readouterr().out.splitlines()
     assert "the same table was given twice" in "".join(lines[:4])
-    page = gh.assess(path, path, measures=["identical"]).to_html()
-    assert page.index("the same table was given twice") < page.index('id="verdict"')
+    found = gh.assess(path, path, measures=["identical"])
+    page, said = found.to_html(), "the same table was given twice"
+    assert page.index(said) < page.index('id="verdict"')
+    for text in (repr(found), found.to_markdown(), found._repr_html_()):
+        assert text.index(said) < text.index("identity")
     assert run("check", path, path) == 0
     assert capsys.readouterr().out.count("same table was given twice") == 1
 

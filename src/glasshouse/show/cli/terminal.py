@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from glasshouse.core.errors import InputError, closest
 from glasshouse.core.words import MARKS, SEVERITY, spoken, visible
 from glasshouse.judgement.figures import figure
+from glasshouse.show.report.view import first_findings
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -217,11 +218,6 @@ def show(assessment: Assessment, console: Console, audience: str = "internal") -
         console.print(f"\n{len(failed)} measure(s) failed: {', '.join(shown['name'] for shown in failed)}")
         for shown in failed:
             console.print(f"  {shown['reason']}")
-
-
-def first_findings(content: dict[str, Any]) -> list[str]:
-    """What must be known about the tables before any figure is read."""
-    return [found["message"] for found in content["data"]["findings"] if found["first"]]
 
 
 def _reading(reading: dict[str, Any]) -> str:

@@ -6,7 +6,7 @@ import re
 
 from glasshouse.core.plain import Content
 from glasshouse.core.words import MARKS, visible
-from glasshouse.show.report.view import VERDICT_WORDS, clip, views_of
+from glasshouse.show.report.view import VERDICT_WORDS, clip, first_findings, views_of
 
 
 def render(content: Content) -> str:
@@ -21,9 +21,9 @@ def render(content: Content) -> str:
         f"Policy: {plain_text(spoken)}. {content['covers']}",
         "",
     ]
-    first = [found for found in content["data"]["findings"] if found["first"]]
+    first = first_findings(content)
     if first:
-        lines += ["Before you read on:", "", *(f"- {plain_text(found['message'])}" for found in first), ""]
+        lines += ["Before you read on:", "", *(f"- {plain_text(found)}" for found in first), ""]
     lines += ["| threat | status | measure | what it means |", "|---|---|---|---|"]
     for name, threat in content["threats"].items():
         lines.append(

@@ -9,6 +9,7 @@ from html import escape
 
 from glasshouse.core.plain import Content
 from glasshouse.core.words import MARKS
+from glasshouse.show.report.view import first_findings
 
 
 def render(content: Content) -> str:
@@ -21,8 +22,9 @@ def render(content: Content) -> str:
     )
     advice = "".join(f"<li>{escape(r['text'])}</li>" for r in content["recommendations"][:3])
     verdict = content["verdict"]
+    first = "".join(f"<p><b>Before you read on:</b> {escape(found)}</p>" for found in first_findings(content))
     return (
-        f"<div><p><b>{MARKS[verdict]} {verdict.upper()}</b> {escape(content['headline'])}</p>"
+        f"<div>{first}<p><b>{MARKS[verdict]} {verdict.upper()}</b> {escape(content['headline'])}</p>"
         f"<p>Policy: {escape(content['policy']['name'])}</p><table>{rows}</table>"
         + (f"<ul>{advice}</ul>" if advice else "")
         + "</div>"

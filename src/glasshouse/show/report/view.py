@@ -186,6 +186,11 @@ def views_of(content: Content, timing: dict[str, float] | None = None) -> dict[s
     return {name: MeasureView(shown, (timing or {}).get(name)) for name, shown in content["results"].items()}
 
 
+def first_findings(content: Content) -> list[str]:
+    """What must be known about the tables before any figure is read."""
+    return [clip(found["message"], 400) for found in content["data"]["findings"] if found["first"]]
+
+
 def percent_of(count: int, total: int) -> str:
     """A count with its share: '12 (3.1 %)'."""
     return f"{count:,} ({percent(count / total)})" if total else f"{count:,}"
