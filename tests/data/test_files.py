@@ -333,6 +333,17 @@ def test_a_data_frame_of_r(tmp_path: Path, suffix: str) -> None:
     assert pair.codes("name").levels == ["Köln", "x"] and pair.schema["income"].label == "Net income"
 
 
+@pytest.mark.parametrize("name", ["test_dataframe.rds", "test_dataframe.rda"])
+def test_a_data_frame_that_r_itself_wrote(name: str) -> None:
+    """The package rdata brings these with its own tests."""
+    rdata = pytest.importorskip("rdata", reason="R files need glasshouse[files]")
+    path = Path(str(rdata.TESTDATA_PATH)) / name
+    if not path.is_file():
+        pytest.skip("this build of rdata comes without its test files")
+    table = read(path)
+    assert table["class"].cast(pl.String).to_list() == ["a", "b", "b"] and table["value"].to_list() == [1, 2, 3]
+
+
 def test_several_data_frames_in_one_r_file_are_named(tmp_path: Path) -> None:
     pytest.importorskip("rdata", reason="R files need glasshouse[files]")
     path = r.save_rdata(tmp_path / "t.RData", {"before": R_FRAME, "after": R_FRAME})
