@@ -302,3 +302,25 @@ def test_json_stays_the_same_data_and_is_not_obeyed() -> None:
 
     said = to_json({"a\x9b31m": "b\x7f\x1b[2J\u202e"})
     assert json.loads(said) == {"a\x9b31m": "b\x7f\x1b[2J\u202e"} and said.isascii()
+
+
+@pytest.mark.parametrize("door", ["cart", "sequential", "split", "measure", "command line"])
+def test_the_first_person_does_not_become_the_header_of_another_file(tmp_path: Path, door: str) -> None:
+    path = tmp_path / "people.csv"
+    path.write_text(
+        "".join(f"Zq7canary {i},{20 + i % 50},{1000 * i + 500}.5,1999-0{1 + i % 9}-11\n" for i in range(60))
+    )
+    doors: dict[str, Any] = {
+        "cart": lambda: gh.synthesis.Cart().fit(str(path)),
+        "sequential": lambda: gh.synthesis.Sequential("sample").fit(str(path)),
+        "split": lambda: gh.data.split_before_synthesis(str(path)),
+        "measure": lambda: gh.disclosure.uniques(str(path), str(path), keys=["a"]),
+    }
+    if door == "command line":
+        with pytest.raises(SystemExit) as stopped:
+            main(["synthesise", str(path), "-o", str(tmp_path / "out.csv")])
+        assert stopped.value.code == 2 and not (tmp_path / "out.csv").exists()
+        return
+    with pytest.raises(gh.InputError, match="looks like a record") as told:
+        doors[door]()
+    assert "canary" not in str(told.value)

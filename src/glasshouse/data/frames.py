@@ -21,7 +21,7 @@ from glasshouse.core.forking import entering
 from glasshouse.data.arrays import Ints
 from glasshouse.data.files import contents_of
 from glasshouse.data.files.contents import Contents, Orders
-from glasshouse.data.headers import looks_headerless
+from glasshouse.data.headers import looks_headerless, refuse_headerless
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -92,6 +92,28 @@ class Adopted:
             else self.native
         )
         return replace(self, lazy=nw.from_native(frame.lazy()), native=native, category_order=orders)
+
+
+def adopt_headed(table: Frame, role: str) -> Adopted:
+    """The same where names of columns go on into another file: a text file without a header is refused.
+
+    Parameters
+    ----------
+    table, role
+        As for :func:`adopt`.
+
+    Returns
+    -------
+    Adopted
+
+    Raises
+    ------
+    NoHeader
+        When the first line looks like a record.
+    """
+    found = adopt(table, role)
+    refuse_headerless((role,) if found.headerless else ())
+    return found
 
 
 def adopt(table: Frame, role: str, encoding: str | None = None) -> Adopted:

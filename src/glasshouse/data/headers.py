@@ -76,7 +76,7 @@ def headerless_text(headerless: Iterable[str]) -> str:
     return (
         f"the first line of the {tables} table looks like a record and not like column names, so the first person's "
         "values would stand in every report as names of columns; add a line with names, or say header=True (on the "
-        "command line --header) if they are names"
+        "command line --header; where there is no such argument, read the file yourself) if they are names"
     )
 
 

@@ -10,7 +10,7 @@ import polars as pl
 from glasshouse.core.errors import InputError, closest
 from glasshouse.core.streams import RandomState, generator
 from glasshouse.data.arrays import Bools, Ints
-from glasshouse.data.frames import Adopted, Frame, adopt
+from glasshouse.data.frames import Adopted, Frame, adopt_headed
 
 
 def split_before_synthesis(
@@ -58,7 +58,7 @@ def split_before_synthesis(
     """
     if not 0 < fraction < 1:
         raise InputError(f"fraction must lie between 0 and 1, not {fraction}")
-    table = adopt(data, "data")
+    table = adopt_headed(data, "data")
     names = [stratify] if isinstance(stratify, str) else list(stratify or [])
     columns = table.lazy.collect_schema().names()
     for name in [*names, *([cluster] if cluster else [])]:
@@ -142,7 +142,7 @@ def take_rows(data: Frame, rows: Ints) -> Frame:
     -------
     frame
     """
-    table = adopt(data, "data")
+    table = adopt_headed(data, "data")
     native = data.to_native() if hasattr(data, "to_native") else table.native
     if table.library == "pandas":
         return native.iloc[rows]

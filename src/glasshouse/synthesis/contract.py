@@ -22,7 +22,7 @@ from glasshouse.core.errors import InputError
 from glasshouse.core.streams import RandomState, integer_seed
 from glasshouse.core.writing import write_atomically
 from glasshouse.data.conversion import iso_text
-from glasshouse.data.frames import Adopted, Frame, adopt, give_back
+from glasshouse.data.frames import Adopted, Frame, adopt_headed, give_back
 from glasshouse.data.schema import family
 from glasshouse.data.split import collected
 
@@ -169,7 +169,7 @@ class Synthesiser(ABC):
 
     def _take(self, original: Frame) -> pl.DataFrame:
         """The original as a polars frame; remembers which library to answer in."""
-        self._like = adopt(original, "original")
+        self._like = adopt_headed(original, "original")
         self._library = self._like.library
         frame = collected(self._like)
         if frame.height == 0:

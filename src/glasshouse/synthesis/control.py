@@ -15,7 +15,7 @@ import polars as pl
 
 from glasshouse.core.errors import InputError, closest, listed
 from glasshouse.data.arrays import Bools
-from glasshouse.data.frames import Adopted, Frame, adopt, give_back
+from glasshouse.data.frames import Adopted, Frame, adopt_headed, give_back
 from glasshouse.data.split import collected
 
 REMOVALS = ("replicated_uniques", "uniques_in_original")
@@ -202,7 +202,7 @@ def sdc(
 
 def _frame(table: Frame, role: str) -> tuple[pl.DataFrame, Adopted]:
     """A caller's table in memory, and how to answer in its library."""
-    adopted = adopt(table, role)
+    adopted = adopt_headed(table, role)
     return collected(adopted), adopted
 
 

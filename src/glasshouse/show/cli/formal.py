@@ -183,6 +183,7 @@ def synthesise(
         typer.Option("--domain", help="Public domain of the columns, for mst and aim: TOML, JSON or a code book."),
     ] = None,
     mode: o.Mode = None,
+    header: o.Header = False,
     encoding: o.Encoding = None,
     seed: o.Seed = None,
     quiet: o.Quiet = False,
@@ -192,7 +193,8 @@ def synthesise(
 
     import glasshouse as gh
     from glasshouse.core.errors import InputError
-    from glasshouse.data.files import read
+    from glasshouse.data.frames import adopt
+    from glasshouse.data.headers import refuse_headerless
 
     synthesisers = {"cart": "Cart", "mst": "Mst", "aim": "Aim"}
     if method not in synthesisers:
@@ -201,7 +203,9 @@ def synthesise(
         raise InputError(f"{output}: synthesise writes .csv")
     check_outputs([output], original)
     permissions = o.permissions(mode)
-    table = read(original, encoding)
+    adopted = adopt(str(original), "original", encoding)
+    refuse_headerless(["original"] if adopted.headerless and not header else [])
+    table = adopted.native
     made = getattr(gh.synthesis, synthesisers[method])
     if method == "cart":
         model = made()
@@ -225,7 +229,11 @@ def synthesise(
             )
         model = made(risk, domain)
     first = seed if seed is not None else 0
-    sample = pl.DataFrame(model.fit(table).sample(n=n, random_state=first))
+    with warnings.catch_warnings(record=True) as heard:
+        warnings.simplefilter("always")
+        sample = pl.DataFrame(model.fit(table).sample(n=n, random_state=first))
+    for text in dict.fromkeys(str(one.message) for one in heard):
+        err(f"note: {text}", quiet)
     lost = put(output, sample.write_csv(), quiet, permissions, f": {sample.height:,} records")
     if lost is not None:
         raise InputError(lost)

@@ -19,7 +19,7 @@ from glasshouse.core.errors import GlasshouseError, InputError, closest, listed
 from glasshouse.core.plain import plain
 from glasshouse.core.streams import RandomState, generator
 from glasshouse.data.arrays import Ints
-from glasshouse.data.frames import Adopted, Frame, adopt, give_back
+from glasshouse.data.frames import Adopted, Frame, adopt_headed, give_back
 from glasshouse.data.split import collected
 from glasshouse.data.tables import Label
 from glasshouse.synthesis.contract import Arrays, Header, Synthesiser
@@ -154,7 +154,7 @@ class MarginalSynthesiser(Synthesiser):
         MissingExtra
             When OpenDP is not installed.
         """
-        adopted = adopt(original, "original")
+        adopted = adopt_headed(original, "original")
         cells = self.domain.encode(collected(adopted))
         accountant = Accountant(float(self.risk.rho))
         noise = Noise(accountant, self.insecure_seed)
