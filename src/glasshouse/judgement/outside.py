@@ -286,7 +286,7 @@ def _result(judged: Judged, told: ToldResult, gate: Gate) -> Content:
         "status": told.status,
         **({"judgement": "no_limit", "verdict": None} if quiet else {}),
         **told.to_dict(),
-        "comparison": _seen(_judged(judged, {judged.name: told}, gate), gate),
+        "comparison": "" if quiet else _seen(_judged(judged, {judged.name: told}, gate), gate),
         "details": {},
         "warnings": [],
         "settings": {"options": dict(told.options)},
