@@ -70,7 +70,11 @@ def test_the_map_fits_a_phone(ru: gh.RUMap) -> None:
     assert sizes and min(sizes) >= 10
 
 
-def test_outside_the_picture_is_no_finer_than_the_figures(ru: gh.RUMap) -> None:
+def test_outside_the_picture_is_no_finer_than_the_figures() -> None:
+    example = gh.data.load("case_study")
+    ru = gh.compare(
+        example.pair(), example.releases, risk=["exact_copies"], utility=["total_variation", "contingency_fidelity"]
+    )
     shown = ru.content("external")
     rows = [row for layer in ru.plot("map", shown=shown).to_dict()["layer"] for row in layer["data"]["values"]]
     places = {(row["release"], row["risk"], row["utility"]) for row in rows if row.get("mark")}

@@ -34,7 +34,7 @@ COPIES = (
     "memorisation."
 )
 PEOPLE_COPIED = (
-    "{title}: {value} of people who are unlike anybody else have their record in the release{strangers}. Remove or "
+    "{title}: the records of {value} of people are in the release, where they fit nobody else{strangers}. Remove or "
     "re-draw those records (result.records names them), and check the synthesiser for memorisation."
 )
 PEOPLE_NEARLY_COPIED = (

@@ -129,7 +129,7 @@ def test_levels_stay_inside() -> None:
         ({"fraction": 0}, "fraction must lie between 0 and 1"),
         ({"max_k": 0}, "at least 1"),
         ({"score": "riskutility"}, "choose 'elliot'"),
-        ({"max_msu": 3}, "no option 'max_msu'"),
+        ({"max_msu": 3}, "`max_msu` is called `max_k` here"),
     ],
 )
 def test_bad_arguments_get_a_sentence(arguments: dict, sentence: str) -> None:

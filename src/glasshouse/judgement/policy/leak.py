@@ -29,8 +29,9 @@ class LeakLevels:
     fail, warn
         Levels of the combined exchange tests: over the measures of a threat, then over the threats.
     copy_warn
-        Level at which a test made for few copies warns on its own. The tests for verbatim copies and published
-        identifiers warn on their own at ``warn`` and fail at ``fail``, whatever the tolerance.
+        Level at which a test made for few copies warns on its own. The tests for copies that are verbatim, or but for
+        one column, and for published identifiers warn on their own at ``warn`` and fail at ``fail``, whatever the
+        tolerance.
     tolerance
         Members exposed beyond strangers, of 1,000. A leak that is shown but surely not larger warns.
     detects

@@ -336,5 +336,6 @@ def sentence(
             f"({round(found.effect or 0):,} of 1,000, {low:,} to {high:,})."
         )
     if tells_effect and found.tolerated is not None:
-        text += f" That is at most {found.tolerated:.2g} of 1,000, which the policy tolerates."
+        most = f"{found.tolerated:.2g}" if found.tolerated < 10 else f"{found.tolerated:,.0f}"
+        text += f" That is at most {most} of 1,000, which the policy tolerates."
     return text
