@@ -124,10 +124,17 @@ def test_counts_are_told_in_multiples_of_the_threshold() -> None:
     ]
 
 
-def test_p_values_are_told_as_levels() -> None:
-    gate = Gate(5, (0.01, 0.05))
-    assert [gate.p(p) for p in (1e-9, 0.0004, 0.02, 0.03, 0.0625, 0.7)] == [0.01, 0.01, 0.05, 0.05, 1, 1]
-    assert gate.p_words(0.0625) == "p >= 0.05" and gate.p_words(0.004) == "p < 0.01"
+def test_p_values_are_told_as_the_level_their_status_stands_for() -> None:
+    """Of a threat only; that of a single test is a count of people."""
+    pair = gh.data.load("health").pair()
+    found = gh.assess(pair, measures=["exact_copies", "disco", "uniques"])
+    content = found.content("external")
+    levels = {"fail": (0.01, "p < 0.01"), "warn": (0.05, "p < 0.05"), "pass": (1.0, "p >= 0.05")}
+    tested = {n: t for n, t in content["threats"].items() if found.threats[n].leak is not None}
+    assert {"fail", "pass"} <= {t["status"] for t in tested.values()}
+    for threat in tested.values():
+        assert (threat["p_value"], threat["p_shown"]) == levels[threat["status"]]
+    assert all(r["p_value"] is None for r in content["results"].values())
 
 
 def test_a_column_is_lost_only_where_more_than_a_few_people_show_it() -> None:

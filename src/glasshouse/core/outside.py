@@ -19,7 +19,7 @@ from math import floor, isfinite, log10, sqrt
 from typing import TYPE_CHECKING, Any
 
 from glasshouse.core.errors import InputError
-from glasshouse.core.plain import P_BOUNDS, p_below, p_bound, percent
+from glasshouse.core.plain import percent
 
 if TYPE_CHECKING:
     from glasshouse.core.measure import Influence, Measure
@@ -99,13 +99,9 @@ class Gate:
     ----------
     threshold
         Counts below it are not told.
-    levels
-        Levels of p values that the policy decides by; which side of them a p value lies on follows from the verdict,
-        and nothing finer is told.
     """
 
     threshold: int = THRESHOLD
-    levels: tuple[float, ...] = P_BOUNDS
 
     # -- figures of people ---------------------------------------------------------------------------------------------
 
@@ -179,14 +175,6 @@ class Gate:
         lower = ends[0] if low is None else max(low, ends[0])
         upper = ends[1] if high is None else min(high, ends[1])
         return digits(lower, 6), digits(upper, 6)
-
-    def p(self, p: float | None) -> float | None:
-        """The level of the policy a p value lies below: an exact one gives the counts behind it back."""
-        return None if p is None else p_bound(p, tuple(sorted({*self.levels})))
-
-    def p_words(self, p: float) -> str:
-        """The same in words."""
-        return p_below(p, tuple(sorted({*self.levels})))
 
     @staticmethod
     def limit(share: float) -> float:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import datetime as dt
 import json
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -74,20 +74,6 @@ def p_value(p: float) -> str:
 
 # Few levels, and none above those a verdict uses: with more of them the level of a copy test tells how few copies
 # there are.
-P_BOUNDS = (0.01, 0.05)  # the levels of the leak tests, where no policy has others
-
-
-def p_bound(p: float, bounds: Sequence[float] = P_BOUNDS) -> float:
-    """The level a p value lies below; 1 where it lies below none. An exact p value gives the counts behind it back."""
-    return next((bound for bound in bounds if p < bound), 1.0)
-
-
-def p_below(p: float, bounds: Sequence[float] = P_BOUNDS) -> str:
-    """'p < 0.01', for readers who may not see the counts behind a p value."""
-    bound = p_bound(p, bounds)
-    return f"p >= {bounds[-1]:g}" if bound == 1 else f"p < {bound:g}"
-
-
 def number(value: float | int | None, digits: int = 4) -> str:
     """A number with a few significant digits; whole numbers stay whole."""
     if value is None:

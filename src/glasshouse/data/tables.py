@@ -353,9 +353,9 @@ def plain_values(adopted: Adopted, table: str) -> pl.DataFrame:
 
     frame = collected(adopted.lazy, _spoken(table))
     numbers = cs.numeric().cast(pl.Float64).fill_nan(None)
-    return frame.with_columns(numbers, cs.temporal().dt.to_string("iso"), cs.boolean().cast(pl.String)).with_columns(
-        (~cs.by_dtype(pl.Float64)).cast(pl.String)
-    )
+    # a date is a moment in some libraries
+    moments = (cs.date() | cs.datetime()).dt.epoch("us")
+    return frame.with_columns(numbers, moments).with_columns((~cs.by_dtype(pl.Float64)).cast(pl.String))
 
 
 def _spoken(table: str) -> str:

@@ -114,7 +114,7 @@ def _comparison(threat: Threat, assessment: Assessment) -> str:
     if threat.worst is None:
         return ""
     if threat.by_leak and threat.leak is not None:
-        return threat.leak.rule_in(spoken_p)
+        return threat.leak.rule
     return assessment.judgement_of(threat.worst).comparison
 
 

@@ -42,14 +42,12 @@ if TYPE_CHECKING:
     from glasshouse.judgement.verdict.threats import Threat
 
 OWN_POLICY = "the custodian's own policy"
-TINY = 1e-9  # just below a level
 GIVEN_ROLES = ("key", "target", "weights", "cluster")
 
 
 def gate_of(policy: Policy) -> Gate:
-    """What a policy lets out: its threshold, and the levels its verdict gives away anyhow."""
-    levels = policy.leak
-    return Gate(policy.min_count) if levels is None else Gate(policy.min_count, (levels.fail, levels.warn))
+    """What a policy lets out."""
+    return Gate(policy.min_count)
 
 
 def content(assessment: Assessment) -> Content:
@@ -59,7 +57,7 @@ def content(assessment: Assessment) -> Content:
     leak = assessment.leak
     threats = {name: _told_threat(t, assessment, gate) for name, t in assessment.threats.items()}
     return {
-        "headline": headline(replace(assessment, threats=threats), gate.p_words, gate.limit),
+        "headline": headline(replace(assessment, threats=threats), size=gate.limit),
         "p_value": None if leak is None else _level(leak.status, assessment),
         "threats": {name: _threat(t, assessment, told, gate) for name, t in threats.items()},
         "policy": {**policy(assessment.policy), "explicit": assessment.explicit},
@@ -94,7 +92,7 @@ def _threat(threat: Threat, assessment: Assessment, told: Mapping[str, ToldResul
         "worst": threat.worst,
         "sentence": _sentence(threat, leak, assessment, told, gate),
         "p_value": None if threat.leak is None else _level(threat.leak.status, assessment),
-        "p_shown": None if threat.leak is None else gate.p_words(_level(threat.leak.status, assessment) - TINY),
+        "p_shown": None if threat.leak is None else _level_words(threat.leak.status, assessment),
         "effect": None if leak is None else leak.effect,
         "interval": None if leak is None or leak.interval is None else list(leak.interval),
         "detection_limit": None if threat.detection_limit is None else gate.limit(threat.detection_limit),
@@ -112,6 +110,11 @@ def _level(status: str, assessment: Assessment) -> float:
     """The level a p value lies below by the status it led to; each test's own level would be a ladder of counts."""
     levels = assessment.policy.leak or LeakLevels()
     return {"fail": levels.fail, "warn": levels.warn}.get(status, 1.0)
+
+
+def _level_words(status: str, assessment: Assessment) -> str:
+    level = _level(status, assessment)
+    return f"p < {level:g}" if level < 1 else f"p >= {_level('warn', assessment):g}"
 
 
 def _speaks(threat: Threat) -> list[str]:
@@ -133,7 +136,8 @@ def told_leak(leak: ThreatLeak, gate: Gate, levels: LeakLevels, threats: int) ->
     rule = f"the tests of members against strangers lie {'not ' if leak.status == 'pass' else ''}below {level:g}"
     return replace(
         leak,
-        rule_in=lambda say: rule,
+        rule=rule,
+        tests=tuple(rounded),
         shown_by=None if test is None else replace(test, exposure=seen),
         tolerated=tolerated,
         detection_limit=limit_of_tests(rounded, levels, threats),
@@ -159,7 +163,7 @@ def _sentence(
         return _open(threat, assessment)
     own = told[threat.worst].sentence
     if leak is not None and threat.by_leak:
-        said = leak_sentence(leak, leak.seen is not None, gate.p_words, gate.limit, tells_reach=False)
+        said = leak_sentence(leak, leak.seen is not None, size=gate.limit, tells_reach=False)
         return said if threat.status == "pass" else f"{said} {own}"
     return f"{limit_sentence(_judged(assessment.judgement_of(threat.worst), told, gate))} {own}"
 
@@ -186,7 +190,7 @@ def _comparison(threat: Threat, assessment: Assessment, told: Mapping[str, ToldR
     if threat.worst is None:
         return ""
     if threat.by_leak and threat.leak is not None:
-        return threat.leak.rule_in(gate.p_words)
+        return threat.leak.rule
     return _seen(_judged(assessment.judgement_of(threat.worst), told, gate), gate)
 
 

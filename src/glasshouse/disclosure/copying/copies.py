@@ -192,7 +192,7 @@ def copies_but_one(
     what chance does, as long as at most one in five is met so: they lower the p value at most fourfold, and where no
     stranger is found ten times their own p value counts. Where more people are met so, a match is no surprise, and
     the exchange must be four times as sure. Without a holdout nothing is tested: a release that is smoother than
-    people meets them but for one column more often than they meet each other (2 of 24 clean releases had p < 0.01).
+    people meets them but for one column more often than they meet each other (1 of 24 clean releases had p < 0.01).
 
     References
     ----------

@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING
 
-from glasshouse.core.plain import p_value as spoken_p
 from glasshouse.core.plain import percent
 from glasshouse.core.words import SEVERITY, plural, spoken
-from glasshouse.judgement.verdict.leak import BLIND, Spoken
+from glasshouse.judgement.verdict.leak import BLIND
 from glasshouse.judgement.verdict.threats import Threat
 
 if TYPE_CHECKING:
@@ -24,12 +23,12 @@ HEADLINES = {
 KEPT = "Every limit is kept, and every threat the policy requires was assessed."
 
 
-def headline(found: Assessment, say: Spoken = spoken_p, size: Callable[[float], float] = float) -> str:
-    """The verdict in plain words, with what decided it; ``say`` and ``size`` tell a p value and a detection limit."""
+def headline(found: Assessment, size: Callable[[float], float] = float) -> str:
+    """The verdict in plain words, with what decided it; ``size`` tells a detection limit."""
     tested = found.leak is not None and found.leak.threats
     text = HEADLINES[found.verdict] if tested or found.verdict != "pass" else KEPT
     if found.verdict in ("warn", "fail"):
-        text += f" {_why(found, say)}"
+        text += f" {_why(found)}"
     if found.verdict == "pass":
         text += _would_have_been_seen([t for t in found.threats.values() if t.status == "pass"], size)
     stopped = [j.name for j in found.judged if j.decides and j.status == "failed"]
@@ -58,13 +57,13 @@ def _would_have_been_seen(threats: Sequence[Threat], size: Callable[[float], flo
     return text + (f" For {spoken(few)}, too few people can be exposed to be seen." if few else "")
 
 
-def _why(found: Assessment, say: Spoken) -> str:
+def _why(found: Assessment) -> str:
     """What decided: the rule that fired, of the gravest threat or of the policy."""
     if found.policy.verdict_rule == "riskutility":
         return "by the rule of riskutility 0.1.0."
     leading = found.leading
     if leading.status == found.verdict and leading.leak is not None and leading.by_leak:
-        return f"{leading.leak.finding} ({leading.name}: {leading.leak.rule_in(say)})."
+        return f"{leading.leak.finding} ({leading.name}: {leading.leak.rule})."
     if leading.status == found.verdict:
         return f"{leading.name}, by the limit on {spoken(leading.decided_by)}."
     rule = next(o for o in found.outcomes.outcomes if o.status == found.verdict)

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TypeAlias
 
 from glasshouse.core.evidence import Exposure
 from glasshouse.core.intervals import Interval
@@ -22,7 +21,6 @@ from glasshouse.engines.exchange import detection_limit
 from glasshouse.judgement.policy.leak import LeakLevels
 from glasshouse.judgement.verdict.combination import combined
 
-Spoken: TypeAlias = Callable[[float], str]
 POWER = 0.8
 # Seeing nothing is no evidence where a leak about half of the people would not have been seen; policies ask for more.
 BLIND = 0.5
@@ -56,7 +54,7 @@ class LeakTest:
 class ThreatLeak:
     """The leak axis of one threat.
 
-    ``status`` is pass, warn or fail; ``rule_in`` says in words which rule gave it, ``tolerated`` is the largest leak
+    ``status`` is pass, warn or fail; ``rule`` says in words which rule gave it, ``tolerated`` is the largest leak
     not excluded where one is shown and tolerable, of 1,000. ``effect`` and ``interval`` are members exposed beyond
     strangers, of 1,000; ``detection_limit`` is the smallest share of members whose exposure would have
     been seen with 80 % power, None when even a leak about everybody would not.
@@ -66,7 +64,7 @@ class ThreatLeak:
     tests: tuple[LeakTest, ...]
     p_value: float
     status: str
-    rule_in: Callable[[Spoken], str]
+    rule: str
     decided_by: tuple[str, ...]
     decided_alone: bool
     shown_by: LeakTest | None
@@ -79,11 +77,6 @@ class ThreatLeak:
         if self.tolerated is not None:
             return "a leak is shown, and tolerable"
         return {"pass": "no leak was seen", "warn": "a leak is likely", "fail": "a leak is shown"}[self.status]
-
-    @property
-    def rule(self) -> str:
-        """The rule that gave the status, with its p value."""
-        return self.rule_in(spoken_p)
 
     @property
     def seen(self) -> Exposure | None:
@@ -230,27 +223,17 @@ def _threat(
     count = f"{len(tests)} {plural(len(tests), 'test')}"
     if single is not None:
         level = levels.fail if alone == "fail" else _own_level(single, levels)
-        title, own = single.measure.title, single.p
-
-        def by_itself(say: Spoken) -> str:
-            return f"{title} alone: {say(own)}, below {level:g}"
-
+        by_itself = f"{single.measure.title} alone: {spoken_p(single.p)}, below {level:g}"
         decided = (single.name, *(t.name for t in ordered if t is not single and t.p < level))
         return ThreatLeak(name, tuple(ordered), p, alone, by_itself, decided, True, _effect(ordered, decided), limit)
     if status == "pass":
-
-        def not_seen(say: Spoken) -> str:
-            together = f" when all threats are looked at together ({say(overall)})" if p < levels.warn else ""
-            return f"{say(p)} over {count}, not below {levels.warn:g}{together}"
-
+        joint = f" when all threats are looked at together ({spoken_p(overall)})" if p < levels.warn else ""
+        not_seen = f"{spoken_p(p)} over {count}, not below {levels.warn:g}{joint}"
         return ThreatLeak(name, tuple(ordered), p, status, not_seen, (), False, _effect(ordered, ()), limit)
     beyond = levels.fail if status == "fail" else levels.warn
-
-    def shown(say: Spoken) -> str:
-        # what one threat alone would fail for may be chance among several
-        together = f"; all threats together {say(overall)}" if status == "warn" and p < levels.fail else ""
-        return f"{say(p)} over {count}, below {beyond:g}{together}"
-
+    # what one threat alone would fail for may be chance among several
+    joint = f"; all threats together {spoken_p(overall)}" if status == "warn" and p < levels.fail else ""
+    shown = f"{spoken_p(p)} over {count}, below {beyond:g}{joint}"
     decided = tuple(t.name for t in ordered if t.p < beyond)
     shown_by = _effect(ordered, decided)
     sizes = [1000 * t.exposure.interval[1] for t in ordered if t.name in decided and t.exposure is not None]
@@ -315,16 +298,15 @@ def _unseen(found: ThreatLeak, size: Callable[[float], float], tells_reach: bool
 def sentence(
     found: ThreatLeak,
     tells_effect: bool = True,
-    say: Spoken = spoken_p,
     size: Callable[[float], float] = float,
     tells_reach: bool = True,
 ) -> str:
     """The leak of one threat in words: the rule that fired, how many people, or what would have been seen.
 
-    ``tells_effect``, ``say``, ``size`` and ``tells_reach`` are what the reader may know of a leak's size, a p value, a
-    detection limit, and of how many people can be exposed.
+    ``tells_effect``, ``size`` and ``tells_reach`` are what the reader may know of a leak's size, a detection limit, and
+    of how many people can be exposed.
     """
-    text = f"{found.finding[0].upper()}{found.finding[1:]} ({found.rule_in(say)})."
+    text = f"{found.finding[0].upper()}{found.finding[1:]} ({found.rule})."
     if found.status == "pass":
         return f"{text} {_unseen(found, size, tells_reach)}".rstrip()
     if tells_effect and found.seen is not None and found.interval is not None and found.seen.share > 0:
