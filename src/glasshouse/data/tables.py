@@ -355,7 +355,7 @@ def plain_values(adopted: Adopted, table: str) -> pl.DataFrame:
     numbers = cs.numeric().cast(pl.Float64).fill_nan(None)
     # a date is a moment in some libraries
     moments = (cs.date() | cs.datetime()).dt.epoch("us")
-    return frame.with_columns(numbers, moments).with_columns((~cs.by_dtype(pl.Float64)).cast(pl.String))
+    return frame.with_columns(numbers, moments, cs.duration().dt.total_microseconds()).with_columns((~cs.by_dtype(pl.Float64)).cast(pl.String))
 
 
 def _spoken(table: str) -> str:
