@@ -155,7 +155,7 @@ def test_the_fingerprint_of_a_release_is_its_own() -> None:
 
 
 def test_a_fingerprint_is_the_same_in_every_library_and_for_every_type_of_time() -> None:
-    from datetime import date, time, timedelta
+    from datetime import date, timedelta
 
     days = [date(2020, 1, 1) + timedelta(days=i) for i in range(30)]
     table = pl.DataFrame(
@@ -163,15 +163,14 @@ def test_a_fingerprint_is_the_same_in_every_library_and_for_every_type_of_time()
             "day": days,
             "moment": pl.Series(days).cast(pl.Datetime("ns")),
             "stay": [timedelta(hours=i) for i in range(30)],
-            "hour": [time(i % 24) for i in range(30)],
             "yes": [i % 3 == 0 for i in range(30)],
             "town": pl.Series([f"t{i % 4}" for i in range(30)]).cast(pl.Categorical),
         }
     )
-    prints = {gh.Pair(t, t).fingerprint("released") for t in (table, table.drop("hour"))}
-    assert len(prints) == 2, "a column less is another table"
-    alone = table.drop("hour")
-    assert len({gh.Pair(t, t).fingerprint("released") for t in (alone, alone.to_pandas(), alone.to_arrow())}) == 1
+    same = (table, table.to_pandas(), table.to_arrow())
+    assert len({gh.Pair(t, t).fingerprint("released") for t in same}) == 1
+    later = table.with_columns(pl.col("stay") + timedelta(hours=1))
+    assert gh.Pair(later, later).fingerprint("released") != gh.Pair(table, table).fingerprint("released")
 
 
 def test_kinds_and_small_tables_are_not_told() -> None:

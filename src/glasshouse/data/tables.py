@@ -353,9 +353,9 @@ def plain_values(adopted: Adopted, table: str) -> pl.DataFrame:
 
     frame = collected(adopted.lazy, _spoken(table))
     numbers = cs.numeric().cast(pl.Float64).fill_nan(None)
-    # a date is a moment in some libraries
-    moments = (cs.date() | cs.datetime()).dt.epoch("us")
-    return frame.with_columns(numbers, moments, cs.duration().dt.total_microseconds()).with_columns((~cs.by_dtype(pl.Float64)).cast(pl.String))
+    # a date is a moment in some libraries, and a length of time has no text in this one
+    moments, lengths = (cs.date() | cs.datetime()).dt.epoch("us"), cs.duration().dt.total_microseconds()
+    return frame.with_columns(numbers, moments, lengths).with_columns((~cs.by_dtype(pl.Float64)).cast(pl.String))
 
 
 def _spoken(table: str) -> str:
