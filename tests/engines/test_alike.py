@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import combinations
+
 import numpy as np
 import polars as pl
 import pytest
@@ -12,7 +14,7 @@ from glasshouse.engines.exchange import exposed_people, people_clusters
 from glasshouse.engines.neighbours.others import KIN, nearest_others
 from glasshouse.engines.neighbours.search import gower_space
 from glasshouse.engines.pairs.equality import by_chance, equals, weight_of
-from glasshouse.engines.standing import few_alarms, rank_sum
+from glasshouse.engines.standing import few_alarms, found_at_few_alarms, rank_sum
 
 
 def test_the_next_person_is_of_another_cluster() -> None:
@@ -124,11 +126,31 @@ def test_rank_sum_with_and_without_clusters() -> None:
 def test_found_at_few_false_alarms() -> None:
     strangers = np.arange(200.0)
     own, other, cut = few_alarms(np.array([500.0, 198.0, 197.0]), strangers)
-    assert (own.tolist(), other.sum(), cut) == ([True, True, False], 2, 198.0)
+    assert (own.tolist(), other.sum(), cut) == ([True, True, False], 2, 197.0)
     own, other, _ = few_alarms(np.array([19.0, 5.0]), np.arange(20.0))
     assert own.tolist() == [True, False] and other.sum() == 1
     own, other, _ = few_alarms(np.array([1.0, 2.0]), np.ones(20))  # ties: nobody but those above all strangers
     assert own.tolist() == [False, True] and other.sum() == 0
+
+
+def test_members_above_all_strangers_but_a_few_have_an_exact_p_value() -> None:
+    # by hand: one false alarm allowed, so members before the second stranger count, in all orders of 3 and 3
+    orders = [set(places) for places in combinations(range(6), 3)]  # the places of the strangers
+    before = [sorted(places)[1] - 1 for places in orders]
+    found = found_at_few_alarms(np.array([9.0, 8.0, 1.0]), np.array([7.0, 2.0, 0.5]))
+    assert found == pytest.approx(np.mean([k >= 2 for k in before]))
+    assert found_at_few_alarms(np.zeros(30), np.zeros(30)) == 1.0
+    rng = np.random.default_rng(4)
+    ps = np.array([found_at_few_alarms(*np.split(rng.permutation(600).astype(float), 2)) for _ in range(2000)])
+    for level in (0.01, 0.05, 0.2):
+        assert (ps <= level).mean() <= level + 3 * np.sqrt(level / 2000)
+    assert (ps <= 0.5).mean() > 0.35, "not empty of power"
+    members = rng.normal(size=1000)
+    members[:30] += 8
+    assert found_at_few_alarms(members, rng.normal(size=1000)) < 0.001 < rank_sum(members, rng.normal(size=1000))[0]
+    clusters = np.arange(2000) // 2, np.arange(18) // 2
+    twice = found_at_few_alarms(np.repeat(members, 2), np.repeat(np.arange(9.0), 2), clusters)
+    assert twice == found_at_few_alarms(members, np.arange(9.0)), "several records of one person are one person"
 
 
 def test_people_exposed_are_clusters() -> None:

@@ -85,9 +85,8 @@ class Exposure:
         How many people were asked about; with clusters, how many clusters.
     reach
         Share of members who could be seen at all: a copy of somebody whose record several people share cannot.
-    spread
-        Standard deviation of the tested statistic under exchanged labels, in units of the share exposed, where the
-        test is not one of these two shares (an AUC, dealt clusters).
+    looks
+        How many p values that of the test is the smallest of, multiplied by as many.
     """
 
     share: float
@@ -96,7 +95,7 @@ class Exposure:
     members: int
     controls: int
     reach: float = 1.0
-    spread: float | None = None
+    looks: int = 1
 
     @property
     def people(self) -> float:

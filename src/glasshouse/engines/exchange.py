@@ -166,23 +166,18 @@ def detection_limit(seen: Exposure, level: float, power: float = 0.8) -> float |
     Notes
     -----
     A leak of share s exposes q + s (1 - q) of the members where q of the strangers are exposed. The power of Fisher's
-    exact test against it is averaged over nine likely counts of exposed strangers, and s found by bisection. For other
-    tests s = (z_level + z_power) times the spread of the statistic under exchanged labels.
+    exact test against it is averaged over nine likely counts of exposed strangers, and s found by bisection. A test
+    that looks twice has half the level for each look.
     """
-    from scipy.stats import binom, hypergeom, norm
+    from scipy.stats import binom, hypergeom
 
-    if seen.spread is not None:
-        if seen.spread <= 0 or seen.reach <= 0:  # an attacker who says the same of everybody sees nothing
-            return None
-        limit = float(norm.isf(level) + norm.ppf(power)) * seen.spread / seen.reach
-        return limit if limit <= 1 else None
     n, m, q = seen.members, seen.controls, min(max(seen.strangers, 0.0), 1.0)
     if n < 1 or m < 1 or seen.reach <= 0:
         return None
     controls = np.unique(binom.ppf(np.linspace(0.1, 0.9, 9), m, q).astype(int))
     weights = binom.pmf(controls, m, q)
     weights = weights / weights.sum() if weights.sum() > 0 else np.full(len(controls), 1 / len(controls))
-    needed = np.array([_fewest(n, m, int(j), level, hypergeom) for j in controls])
+    needed = np.array([_fewest(n, m, int(j), level / seen.looks, hypergeom) for j in controls])
 
     def seen_with(share: float) -> float:
         return float((weights * binom.sf(needed - 1, n, q + share * (1 - q))).sum())

@@ -144,7 +144,7 @@ def rare_agreement(
         difference_interval=shown.interval,
         p_value=tested.p,
         counts=shown.counts,
-        exposure=exposed_people(flags, strangers, clusters, possible[members] >= cut, confidence),
+        exposure=exposed_people(flags, strangers, clusters, possible[members] > cut, confidence),
         details={
             "n_asked": len(asked),
             "n_people": n + m,

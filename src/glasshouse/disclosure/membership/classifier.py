@@ -82,8 +82,8 @@ def membership_classifier(
     -------
     Result
         ``value``: AUC, the share of comparisons of a member with a non-member the attacker gets right (0.5 without a
-        leak); ``baseline``: 0.5. ``difference``: members minus holdout people at or above the score that 1 % of holdout
-        people reach (one of them, if 1 % are fewer), with interval; ``p_value``: that of exchanged labels; ``counts``
+        leak); ``baseline``: 0.5. ``difference``: members minus holdout people above a score that 1 % of holdout people
+        exceed (one of them, if 1 % are fewer), with interval; ``p_value``: that of exchanged labels; ``counts``
         and ``operating``: hits and false alarms at a few thresholds. ``details``: interval and advantage (largest TPR -
         FPR), TPR at 1 % and 0.1 % false alarms, the least AUC this holdout could have detected, recall at an even cut
         and the false-positive rate beside it. ``records``: per original its ``score`` and whether it is ``exposed``.
@@ -96,7 +96,9 @@ def membership_classifier(
 
         score(x) = P(release | x),   AUC = P(score of a member > score of a non-member) + P(equal) / 2
 
-    With clusters the p value exchanges whole clusters. Recall is given only beside the false-positive rate, because
+    The labels of members and others (of whole clusters, where the pair has them) are exchanged twice: are members
+    ranked higher on the whole, and are more of them found at few false alarms? The smaller p value counts, doubled
+    (``details``: ``p_label_swap``, ``p_found``). Recall is given only beside the false-positive rate, because
     alone it says nothing about leaks: members look like the population the release describes.
 
     References
@@ -141,7 +143,10 @@ def membership_classifier(
         )
         for table, answer in zip(fold, answers, strict=True):
             scores[table][fold[table] == f] = answer[:, 1]
-    alike = Alike(scores["original"], scores["holdout"], people_clusters(pair))
+    _, twin, counts = np.unique(np.concatenate([ids[t] for t in fold]), return_inverse=True, return_counts=True)
+    alone = counts[twin.reshape(-1)[: pair.n("original")]] == 1
+    possible = np.where(alone, np.inf, -np.inf)  # nobody can be found among their equals
+    alike = Alike(scores["original"], scores["holdout"], people_clusters(pair), possible)
     found = separate(alike.members, alike.others, confidence, alike=alike, random_state=random_state)
     # Cut where release and population are equally likely given their share in training.
     cut = pair.n("released") / (pair.n("released") + sum(pair.n(t) for t in fold) * (folds - 1) / folds)

@@ -111,8 +111,8 @@ def domias(
     -------
     Result
         ``value``: AUC, the share of comparisons of a member with a non-member the attacker gets right (0.5 without a
-        leak); ``baseline``: 0.5. ``difference``: members minus holdout people at or above the score that 1 % of holdout
-        people reach (one of them, if 1 % are fewer), with interval; ``p_value``: that of exchanged labels; ``counts``
+        leak); ``baseline``: 0.5. ``difference``: members minus holdout people above a score that 1 % of holdout people
+        exceed (one of them, if 1 % are fewer), with interval; ``p_value``: that of exchanged labels; ``counts``
         and ``operating``: hits and false alarms at a few thresholds. ``details``: interval and advantage (largest TPR -
         FPR), TPR at 1 % and 0.1 % false alarms, the least AUC this holdout could have detected, the AUC with five
         neighbours. ``records``: per original its ``score`` and whether it is ``exposed``.
@@ -131,7 +131,8 @@ def domias(
 
     The interval of the AUC is DeLong's, widened for people judged by the same release record. For ``difference``, the
     p value and ``records`` everybody is asked alike: R is original and holdout together without the person asked (and
-    without their cluster, for "knn" and "kde"), and the labels, of whole clusters, are exchanged.
+    without their cluster, for "knn" and "kde"), and the labels, of whole clusters, are exchanged twice: are members
+    ranked higher, and are more of them found at few false alarms? The smaller p value counts, doubled.
 
     References
     ----------
@@ -156,12 +157,15 @@ def domias(
     most = min(pair.n("released"), len(halves[0]), len(halves[1]))
     neighbours = min(k, most)
     details: dict[str, object] = {"density": density, "k": neighbours}
+    possible = None
     if density == "knn":
         lists = _neighbour_lists(space, halves, min(max(k, 5), most), n_jobs)
         scores = _knn_scores(lists, neighbours)
         details["auc_k5"] = _swapped(_knn_scores(lists, min(5, most)), halves, confidence).auc
         real = nearest_others(space, pair, neighbours, n_jobs)
         asked = [_log_ratio(real[t][:, neighbours - 1], lists[t][:, neighbours - 1]) for t in PEOPLE]
+        if neighbours == 1:
+            possible = _log_ratio(real["original"][:, 0], np.zeros(pair.n("original")))
     elif density == "kde":
         scores = _kde_scores(space, halves, n_jobs)
         asked = _kde_alike(space, pair, n_jobs)
@@ -170,7 +174,7 @@ def domias(
         scores = _count_scores(space, halves, within, n_jobs)
         asked = [np.log(ratio) for ratio in _count_ratios(space, within, n_jobs).values()]
     judged_by = _judges(space, pair, n_jobs)
-    alike = Alike(asked[0], asked[1], people_clusters(pair))
+    alike = Alike(asked[0], asked[1], people_clusters(pair), possible)
     found = _swapped(scores, halves, confidence, judged_by, alike, random_state)
     if counts or (counts is None and pair.n("original") + pair.n("holdout") <= COUNTED_PEOPLE):
         chosen = _radius(space, radius, n_jobs)

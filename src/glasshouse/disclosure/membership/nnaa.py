@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
@@ -135,8 +135,8 @@ def nnaa(
     -------
     Result
         ``value``: the privacy loss, 0 without memorisation, from -1 to 1; ``baseline``: 0; ``p_value``: that of
-        exchanged labels. ``difference``: members minus holdout people at or above the score that 1 % of holdout people
-        reach.
+        exchanged labels, of the loss and of the members found at few false alarms, the smaller one doubled.
+        ``difference``: members minus holdout people above a score that 1 % of holdout people exceed.
         ``details``: both accuracies with their parts (``train``, ``holdout``), the loss without ties
         (``privacy_loss``), and the figures of the attack (AUC, advantage, TPR at low rates of false alarms).
         ``records``: per original its ``score``, whether it is ``exposed``, and its part of the accuracy (``left``,
@@ -194,12 +194,14 @@ def nnaa(
     p_normal = upper_tail(loss / sd) if sd > 0 else (0.0 if loss > TOL else 1.0)
     alone = {t: near[:, 0] for t, near in nearest_others(space, pair, 1, n_jobs).items()}
     scores = {t: _score(space, t, alone[t], n_jobs) for t in ("original", "holdout")}
-    alike = Alike(scores["original"], scores["holdout"], people_clusters(pair))
+    possible = np.log(alone["original"] / _FLOOR + 1)
+    alike = Alike(scores["original"], scores["holdout"], people_clusters(pair), possible)
     found = separate(
         alike.members, alike.others, confidence, judged_by=(members, others), alike=alike, random_state=random_state
     )
     parts = _parts(pair, space, alone, columns, missing, n_jobs)
-    p = exchange_scores(*parts, clusters=alike.clusters, random_state=random_state, name="nnaa").p
+    exchanged = exchange_scores(*parts, clusters=alike.clusters, random_state=random_state, name="nnaa")
+    found = replace(found, p_ranks=exchanged.p)  # of the adversarial accuracy itself
     details: dict[str, object] = {
         "train": own.figures(),
         "holdout": held.figures(),
@@ -217,11 +219,11 @@ def nnaa(
         interval=(max(-1.0, loss - half), min(1.0, loss + half)),
         of=smallest,
         details=details,
-        **leak(found, confidence, p),
+        **leak(found, confidence),
         sentence=(
             f"The release is told apart from holdout people {points(abs(loss)).lstrip('+')} "
             f"{'less' if loss < 0 else 'more'} often than from its originals "
-            f"(0 without memorisation); {suspected(p)}; an attacker using these distances reaches an AUC of "
+            f"(0 without memorisation); {suspected(found.p)}; an attacker using these distances reaches an AUC of "
             f"{found.auc:.3f}."
         ),
         warnings=notes,

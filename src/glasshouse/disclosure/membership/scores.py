@@ -1,8 +1,9 @@
 """What every membership attack reports: how well its scores tell members from non-members.
 
 Scores are "more like a member when higher". Under "no leak" members and non-members are exchangeable given the release,
-so permuting the labels of the scores (of whole clusters, where there are any) is the exact null; without clusters the
-rank-sum statistic has its distribution in closed form.
+so permuting the labels of the scores (of whole clusters, where there are any) is the exact null. Two questions are put
+to the scores, because neither sees what the other does: are members ranked higher on the whole, and are more of them
+found at few false alarms? The smaller p value counts, doubled.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ from glasshouse.core.streams import RandomState
 from glasshouse.engines.exchange import Exchange, exchange, exposed_people
 from glasshouse.engines.neighbours.encoding import row_ids
 from glasshouse.engines.neighbours.search import chosen_columns
-from glasshouse.engines.standing import few_alarms, rank_sum
+from glasshouse.engines.standing import few_alarms, found_at_few_alarms, rank_sum
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -35,6 +36,7 @@ LOW_RATES = {0.01: "tpr_at_fpr_1pct", 0.001: "tpr_at_fpr_0_1pct"}
 _ONE_SIDED = 1.6448536269514722
 _POWER = 0.8416212335729143
 LEVEL = 0.05
+LOOKS = 2  # at the ranks, and at the members found at few false alarms
 
 
 class AtRate(NamedTuple):
@@ -63,21 +65,28 @@ class Alike:
         Scores that do not look at the label.
     clusters
         The person or household of each; labels then go to whole clusters.
+    possible
+        The score each member would have if the release held their record; by default there is no bound.
     """
 
     members: np.ndarray
     others: np.ndarray
     clusters: tuple[np.ndarray, np.ndarray] | None = None
+    possible: np.ndarray | None = None
 
     @cached_property
     def flags(self) -> tuple[np.ndarray, np.ndarray]:
-        """Members and non-members at or above the score that 1 % of the non-members reach."""
+        """Members and non-members above a score that 1 % of the non-members exceed."""
         return few_alarms(self.members, self.others)[:2]
 
     def leak(self, confidence: float) -> tuple[Exchange, Exposure]:
         """Members exposed beyond non-members at few false alarms: as records, and as people."""
         found = exchange(*self.flags, clusters=self.clusters, confidence=confidence, name="membership")
-        return found, exposed_people(*self.flags, self.clusters, confidence=confidence)
+        cut = few_alarms(self.members, self.others)[2]
+        able = None if self.possible is None else np.round(self.possible, 9) > cut
+        people = exposed_people(*self.flags, self.clusters, able, confidence)
+        says_the_same = max(self.members.max(), self.others.max()) <= min(self.members.min(), self.others.min())
+        return found, replace(people, looks=LOOKS, reach=0.0 if says_the_same else people.reach)
 
 
 @dataclass(frozen=True)
@@ -85,16 +94,23 @@ class Separation:
     """How well scores separate members from non-members.
 
     ``at`` has an entry for each of ``LOW_RATES``; None where there are too few non-members for that rate.
+    ``p_ranks`` asks whether members are ranked higher, ``p_found`` whether more are found at few false alarms.
     """
 
     auc: float
     interval: Interval
-    p: float
+    p_ranks: float
+    p_found: float
     advantage: float
     at: dict[float, AtRate | None]
     detectable_auc: float
     curve: Curve
     alike: Alike
+
+    @property
+    def p(self) -> float:
+        """Of both questions together."""
+        return min(1.0, LOOKS * min(self.p_ranks, self.p_found))
 
 
 def separate(
@@ -134,9 +150,10 @@ def separate(
     interval = (max(0.0, auc - half), min(1.0, auc + half))
     if variance == 0:
         interval = wilson(auc * min(n, m), min(n, m), confidence)
-    p, null_sd = rank_sum(
+    p_ranks, null_sd = rank_sum(
         alike.members, alike.others, clusters=alike.clusters, random_state=random_state, name="membership"
     )
+    p_found = found_at_few_alarms(alike.members, alike.others, alike.clusters)
     curve = roc(members, others)
     advantage = float(np.max(np.asarray(curve["tpr"]) - np.asarray(curve["fpr"])))
     at: dict[float, AtRate | None] = {}
@@ -147,7 +164,8 @@ def separate(
         cut = _threshold(others, rate)
         tpr = float((members > cut).mean())
         at[rate] = AtRate(cut, tpr, wilson(tpr * n, n, confidence), int((others > cut).sum()))
-    return Separation(auc, interval, p, advantage, at, 0.5 + (_ONE_SIDED + _POWER) * null_sd, curve, alike)
+    detectable = 0.5 + (_ONE_SIDED + _POWER) * null_sd
+    return Separation(auc, interval, p_ranks, p_found, advantage, at, detectable, curve, alike)
 
 
 def roc(members: np.ndarray, others: np.ndarray, points: int = 400) -> Curve:
@@ -185,7 +203,8 @@ def figures(found: Separation, n_members: int, n_others: int) -> dict[str, objec
         "auc_interval": list(found.interval),
         "advantage": found.advantage,
         **rates,
-        "p_label_swap": found.p,
+        "p_label_swap": found.p_ranks,
+        "p_found": found.p_found,
         "detectable_auc": found.detectable_auc,
         "detectable_share": min(1.0, 2 * (found.detectable_auc - 0.5)),
         "n_members": n_members,
@@ -234,16 +253,14 @@ class MembershipLeak(Leak):
     operating: tuple[Counts, ...]
 
 
-def leak(found: Separation, confidence: float, p: float | None = None) -> MembershipLeak:
+def leak(found: Separation, confidence: float) -> MembershipLeak:
     """Members exposed beyond holdout people at few false alarms, and the p value of exchanged labels."""
     exchanged, people = found.alike.leak(confidence)
-    # the test is that of the AUC, and a leak that gives a share s of the members away for sure lifts it by s/2
-    people = replace(people, spread=2 * (found.detectable_auc - 0.5) / (_ONE_SIDED + _POWER))
     n, m = len(found.alike.members), len(found.alike.others)
     return MembershipLeak(
         difference=exchanged.difference,
         difference_interval=exchanged.interval,
-        p_value=found.p if p is None else p,
+        p_value=found.p,
         counts=replace(exchanged.counts, label="with at most 1 % false alarms" if m >= 100 else "with one false alarm"),
         exposure=people,
         operating=operating_points(found.curve, n, m),
@@ -273,8 +290,9 @@ def attack_result(
                 f"a false-positive rate of {percent(rate)} needs {round(1 / rate):,} holdout records; there are "
                 f"{n_others:,}"
             )
-    few = found.at[0.01]
-    at_low = "" if few is None else f", and finds {percent(few.tpr)} of members at 1 % false alarms"
+    told = leak(found, confidence)
+    hits = told["counts"]
+    at_low = "" if hits is None else f", and finds {percent(hits.rate)} of members {hits.label}"
     least = percent(min(1.0, 2 * (found.detectable_auc - 0.5)))
     unseen = "" if found.p < LEVEL else f"; a leak exposing less than {least} of members could have gone unseen"
     return Result(
@@ -283,7 +301,7 @@ def attack_result(
         interval=found.interval,
         of=min(len(found.alike.members), len(found.alike.others)),
         details={**figures(found, len(scores), n_others), **details},
-        **leak(found, confidence),
+        **told,
         sentence=(
             f"{attacker} tells a member from a non-member in {percent(found.auc)} of comparisons (chance 50 %)"
             f"{at_low}; {suspected(found.p)}{unseen}."

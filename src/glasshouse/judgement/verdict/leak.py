@@ -125,8 +125,6 @@ class LeakDecision:
 
 def _exposable(seen: Exposure) -> float:
     """Share of people who are not exposed as things are, and would be if their record were published."""
-    if seen.spread is not None:
-        return seen.reach if seen.spread > 0 else 0.0
     return seen.reach * (1.0 - seen.strangers)
 
 
