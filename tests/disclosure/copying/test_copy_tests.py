@@ -7,7 +7,7 @@ import polars as pl
 import pytest
 
 import glasshouse as gh
-from glasshouse.disclosure.copying.found import _with_twins
+from glasshouse.disclosure.copying.found import with_chance
 from glasshouse.disclosure.copying.pooled import exact_scores, near_scores, pooled
 from glasshouse.disclosure.wording import against
 
@@ -265,7 +265,7 @@ def test_five_copies_of_five_hundred_fail_and_a_release_that_piles_up_does_not()
     ],
 )
 def test_what_chance_adds_to_the_exchange(exchanged: float, by_chance: float, strangers: bool, p: float) -> None:
-    assert _with_twins(exchanged, by_chance, strangers) == pytest.approx(p)
+    assert with_chance(exchanged, by_chance, strangers) == pytest.approx(p)
 
 
 def test_a_sentence_does_not_say_more_where_there_are_not_more() -> None:

@@ -10,6 +10,7 @@ import polars as pl
 import pytest
 
 import glasshouse as gh
+from glasshouse.engines.exchange import exchange_counts
 
 N = 200
 
@@ -66,7 +67,27 @@ def test_a_tenth_of_the_names_is_enough() -> None:
     alone = gh.disclosure.shared_identifiers(given["original"], given["released"])
     assert alone.verdict == "fail"
     few = tables(leaked=4)
-    assert gh.disclosure.shared_identifiers(few["original"], few["released"]).verdict is None
+    unsure = gh.disclosure.shared_identifiers(few["original"], few["released"])
+    assert unsure.verdict == "warn" and "cannot be told without people never in the data" in unsure.sentence
+
+
+@pytest.mark.parametrize(
+    ("kind", "leaked", "verdict"), [("name", 3, "warn"), ("name", 6, "fail"), ("number", 1, "fail")]
+)
+def test_a_few_names_are_no_luck_where_real_people_share_none(kind: str, leaked: int, verdict: str) -> None:
+    found = gh.assess(gh.Pair(**tables(kind, leaked)), measures=["shared_identifiers"])
+    assert (found.threats["identity"].status, found.results["shared_identifiers"].verdict) == (verdict, verdict)
+
+
+def test_names_that_real_people_share_are_left_to_the_exchange() -> None:
+    rng = np.random.default_rng(5)
+    tabled = [
+        pl.DataFrame({"name": rng.choice([f"name {i}" for i in range(400)], N), "x": rng.normal(size=N)}) for _ in "ors"
+    ]
+    found = gh.disclosure.shared_identifiers(tabled[0], tabled[1], holdout=tabled[2], schema={"name": "identifier"})
+    assert found.counts is not None
+    exact = exchange_counts(found.counts.successes, N, found.counts.control_successes, N)
+    assert found.value > 0.2 and found.p_value == exact.p
 
 
 def test_spelling_hides_nobody() -> None:

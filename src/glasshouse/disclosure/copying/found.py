@@ -80,7 +80,7 @@ def copied_people(
         name,
     )
     if tested is not None:
-        p = tested.p if chance is None else _with_twins(tested.p, chance, bool(strangers.any()))
+        p = tested.p if chance is None else with_chance(tested.p, chance, bool(strangers.any()))
         tested = tested._replace(p=min(1.0, surer * p))
         shown["p_value"] = tested.p
     hits = int(members.sum())
@@ -123,8 +123,8 @@ def copied_people(
     )
 
 
-def _with_twins(exchanged: float, by_chance: float, strangers_found: bool) -> float:
-    """The p value of equal records: that of exchanged labels, lowered by what real people say about chance.
+def with_chance(exchanged: float, by_chance: float, strangers_found: bool) -> float:
+    """The p value of equal records or names: that of exchanged labels, lowered by what real people say about chance.
 
     Where real people never equal each other, a few equal records are no luck, whoever they are of. That holds for a
     release made like the population; one that piles up common records equals members and strangers alike, so the
