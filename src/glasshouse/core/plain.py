@@ -72,8 +72,6 @@ def p_value(p: float) -> str:
     return "p < 0.0001" if p < 1e-4 else f"p = {p:.2g}"
 
 
-# Few levels, and none above those a verdict uses: with more of them the level of a copy test tells how few copies
-# there are.
 def number(value: float | int | None, digits: int = 4) -> str:
     """A number with a few significant digits; whole numbers stay whole."""
     if value is None:

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from glasshouse.core.limits import LEAK_LIMIT
 from glasshouse.core.plain import p_value, percent
 
-SHOWN = LEAK_LIMIT.warn or 0.05  # a difference is called one where the limit sees it
 POPULATION = "what anybody can infer about anybody"
 
 
@@ -23,11 +21,13 @@ def against(p: float, members: float | None = None, strangers: float | None = No
     Returns
     -------
     str
-        "more than chance explains (p = 0.002)"; "no more than ..." where the limit sees no difference.
+        "chance gives as much in 0.2 % of cases (p = 0.002)". No level is named: whether that is rare enough is said by
+        the policy, and the same sentence stands under every policy.
     """
-    if p < SHOWN and members is not None and strangers is not None and members <= strangers:
-        return f"not more of them, but nearer or rarer ones, more than chance explains ({p_value(p)})"
-    return f"{'more' if p < SHOWN else 'no more'} than chance explains ({p_value(p)})"
+    often = f"{'fewer than 0.01 %' if p < 1e-4 else percent(p, 0 if p >= 0.1 else 1 if p >= 0.01 else 2)} of cases"
+    weighed = p < 0.5 and members is not None and strangers is not None and members <= strangers
+    told = "not more of them, but nearer or rarer ones, as chance gives" if weighed else "chance gives as much"
+    return f"{told} in {often} ({p_value(p)})"
 
 
 def beside_strangers(strangers: float | None, p: float | None, members: float | None = None) -> str:
@@ -45,8 +45,8 @@ def beside_strangers(strangers: float | None, p: float | None, members: float | 
     Returns
     -------
     str
-        ", 28.2 % of people never in the data: no more than chance explains (p = 0.23)". With no strangers, that the
-        figure is a fact about the population.
+        ", 28.2 % of people never in the data: chance gives as much in 23 % of cases (p = 0.23)". With no
+        strangers, that the figure is a fact about the population.
     """
     if strangers is None or p is None:
         return (

@@ -116,7 +116,7 @@ def test_a_planted_leak_is_seen(clustered: bool) -> None:
         assert found.exposure is not None
         assert found.exposure.share > 0.02
         assert found.exposure.members == (100 if clustered else 400)
-        assert "more than chance explains" in found.sentence
+        assert "chance gives as much in" in found.sentence
         assert "no more than" not in found.sentence
 
 

@@ -269,6 +269,7 @@ def test_what_chance_adds_to_the_exchange(exchanged: float, by_chance: float, st
 
 
 def test_a_sentence_does_not_say_more_where_there_are_not_more() -> None:
-    assert against(0.01, 0.05, 0.02).startswith("more than chance explains")
+    assert against(0.01, 0.05, 0.02) == "chance gives as much in 1.0 % of cases (p = 0.01)"
     assert against(0.01, 0.02, 0.05).startswith("not more of them")
-    assert against(0.2, 0.02, 0.05) == against(0.2) and "no more than chance" in against(0.2)
+    assert against(0.7, 0.02, 0.05) == against(0.7) == "chance gives as much in 70 % of cases (p = 0.7)"
+    assert against(1e-9) == "chance gives as much in fewer than 0.01 % of cases (p < 0.0001)"

@@ -484,7 +484,7 @@ def test_sizes_of_tied_sets(reference: dict[str, Any]) -> None:
 def test_words() -> None:
     pair = gh.Pair(_folk(100, 1), _folk(100, 2), holdout=_folk(100, 3))
     said = linkability(pair).sentence
-    assert said.endswith(" points.") and "chance explains (p = " in said
+    assert said.endswith(" points.") and "chance gives as much in" in said and " of cases (p = " in said
     assert "%" not in said.replace(" %", "")
     one = inference(_folk(1, 1), _folk(30, 2), target="sex").sentence
     assert one.startswith("1 person attacked")

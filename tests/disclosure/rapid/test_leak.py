@@ -90,7 +90,7 @@ def test_a_planted_leak_is_seen(clustered: bool) -> None:
         assert found.verdict == "fail"
         assert found.exposure is not None
         assert found.exposure.members == (125 if clustered else 500)
-        assert "more than chance explains" in found.sentence
+        assert "chance gives as much in" in found.sentence
 
 
 def test_row_order_does_not_matter() -> None:

@@ -152,7 +152,7 @@ def rare_agreement(
             "score_cut": cut,
         },
         sentence=f"{percent(rate)} of original people are fitted by one released record far better than by any other, "
-        f"{percent(control)} of people never in the data; how far they stand out is {against(tested.p)}. {SIMILARITY}",
+        f"{percent(control)} of people never in the data: {against(tested.p, rate, control)}. {SIMILARITY}",
         warnings=notes,
         records=records,
         flag="stands_out",

@@ -287,7 +287,7 @@ def report(
         compared = "" if naive is None else f", against {percent(naive)} for naive guesses; {meaning}"
     else:
         low, high = gap[1]
-        meaning = "more than chance explains" if low > 0 else "less, not more" if high < 0 else "no clear difference"
+        meaning = "clearly more" if low > 0 else "less, not more" if high < 0 else "no clear difference"
         if exchanged is not None and p is not None:
             meaning = against(p, rate, control.rate)
         # the interval is that of two shares, the test that of the people: only one of them is told

@@ -25,8 +25,8 @@ from glasshouse.disclosure.membership.scores import (
     figures,
     leak,
     separate,
-    suspected,
 )
+from glasshouse.disclosure.wording import against
 from glasshouse.engines.canonical import canonical
 from glasshouse.engines.exchange import exchange_scores, people_clusters, upper_tail
 from glasshouse.engines.neighbours.encoding import Rows
@@ -223,7 +223,7 @@ def nnaa(
         sentence=(
             f"The release is told apart from holdout people {points(abs(loss)).lstrip('+')} "
             f"{'less' if loss < 0 else 'more'} often than from its originals "
-            f"(0 without memorisation); {suspected(found.p)}; an attacker using these distances reaches an AUC of "
+            f"(0 without memorisation); {against(found.p)}; an attacker using these distances reaches an AUC of "
             f"{found.auc:.3f}."
         ),
         warnings=notes,

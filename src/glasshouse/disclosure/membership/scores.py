@@ -19,9 +19,10 @@ import numpy as np
 from glasshouse.core.errors import NotApplicable
 from glasshouse.core.evidence import Counts, Exposure, Leak
 from glasshouse.core.intervals import Interval, normal_quantile, wilson
-from glasshouse.core.plain import p_value, percent
+from glasshouse.core.plain import percent
 from glasshouse.core.result import Result
 from glasshouse.core.streams import RandomState
+from glasshouse.disclosure.wording import against
 from glasshouse.engines.exchange import Exchange, exchange, exposed_people
 from glasshouse.engines.neighbours.encoding import row_ids
 from glasshouse.engines.neighbours.search import chosen_columns
@@ -35,7 +36,6 @@ if TYPE_CHECKING:
 LOW_RATES = {0.01: "tpr_at_fpr_1pct", 0.001: "tpr_at_fpr_0_1pct"}
 _ONE_SIDED = 1.6448536269514722
 _POWER = 0.8416212335729143
-LEVEL = 0.05
 LOOKS = 2  # at the ranks, and at the members found at few false alarms
 
 
@@ -267,11 +267,6 @@ def leak(found: Separation, confidence: float) -> MembershipLeak:
     )
 
 
-def suspected(p: float) -> str:
-    """How members compare with people never in the data, in words that agree with the test."""
-    return f"members are suspected {'no more' if p >= LEVEL else 'more'} than people never in the data ({p_value(p)})"
-
-
 def attack_result(
     found: Separation,
     scores: np.ndarray,
@@ -293,8 +288,6 @@ def attack_result(
     told = leak(found, confidence)
     hits = told["counts"]
     at_low = "" if hits is None else f", and finds {percent(hits.rate)} of members {hits.label}"
-    least = percent(min(1.0, 2 * (found.detectable_auc - 0.5)))
-    unseen = "" if found.p < LEVEL else f"; a leak exposing less than {least} of members could have gone unseen"
     return Result(
         value=found.auc,
         baseline=0.5,
@@ -304,7 +297,7 @@ def attack_result(
         **told,
         sentence=(
             f"{attacker} tells a member from a non-member in {percent(found.auc)} of comparisons (chance 50 %)"
-            f"{at_low}; {suspected(found.p)}{unseen}."
+            f"{at_low}; {against(found.p)}."
         ),
         warnings=warnings,
         plot_data=drawn(found, n_others),
