@@ -2,7 +2,9 @@
 
 A template is a sentence or two with fields in braces. ``judgement.verdict.advice`` fills them with the names of the
 pair's own columns and the figures of the result: {keys}, {target}, {top_key}, {top_keys}, {numeric}, {title}, {value},
-{figure}, {excess}, and the phrases {guessing}, {expected}, {strangers}, {rate}, empty where they do not apply.
+{figure}, {excess}, and the phrases {guessing}, {expected}, {strangers}, {rate}, empty where they do not apply;
+{elsewhere} is what distances are compared with, {people} what shares are shares of: people, or records where
+several are one unit; {synthetic} says how to read a file that describes nobody in particular.
 Measures with the same template give the advice once.
 """
 
@@ -11,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 READS_OFF = (
-    "Knowing {keys}, an attacker reads off the right {target} for {value} of people{guessing}. Coarsen {top_key}, "
+    "Knowing {keys}, an attacker reads off the right {target} for {value} of {people}{guessing}. Coarsen {top_key}, "
     "merge categories of {target} that few records hold, or stop the synthesiser from splitting into cells this small "
     "(larger leaves, smoothing)."
 )
@@ -21,24 +23,27 @@ PREDICTS = (
     "population, and document it."
 )
 NAMES_PEOPLE = (
-    "{value} of people have their own identifier in the release{strangers}. Drop that column, or replace its values by "
-    "new ones, before anything is released."
+    "{value} of {people} have their own identifier in the release{strangers}. Drop that column, or replace its values "
+    "by new ones, before anything is released."
 )
 STANDS_ALONE = (
-    "Some released records stand alone or nearly so on {keys} ({title}: {figure}). For perturbed or partially "
-    "synthetic data: recode or suppress {top_keys}. For fully synthetic data read this together with the "
-    "linkage and copying results."
+    "Some released records stand alone or nearly so on {keys} ({title}: {figure}). Recode or suppress {top_keys}"
+    "{synthetic}."
+)
+GIVES_AWAY = (
+    "Released records with equal {keys} have much the same {target} ({title}: {figure}). Merge combinations of {keys} "
+    "that few records have, merge categories of {target}, or swap {target} between such records{synthetic}."
 )
 COPIES = (
     "{value} of released records equal a real record{expected}. Remove or re-draw them, and check the synthesiser for "
     "memorisation."
 )
 PEOPLE_COPIED = (
-    "{title}: the records of {value} of people are in the release, where they fit nobody else{strangers}. Remove or "
+    "{title}: the records of {value} of {people} are in the release, where they fit nobody else{strangers}. Remove or "
     "re-draw those records (result.records names them), and check the synthesiser for memorisation."
 )
 PEOPLE_NEARLY_COPIED = (
-    "{value} of people have a released record that fits them and nobody else{strangers}. Remove or re-draw those "
+    "{value} of {people} have a released record that fits them and nobody else{strangers}. Remove or re-draw those "
     "records (result.records names them); reduce the capacity of the model or its training."
 )
 PERSON_REPEATED = (
@@ -46,7 +51,7 @@ PERSON_REPEATED = (
     "person), and find out why the synthesiser got stuck there."
 )
 TOO_NEAR = (
-    "Released records sit closer to the records the synthesiser saw than to people it never saw ({value}{expected}). "
+    "Released records sit closer to the records the synthesiser saw than {elsewhere} ({value}{expected}). "
     "Reduce the capacity of the model or its training, regularise, use differential privacy, or train on more records."
 )
 BRACKETED = (
@@ -62,8 +67,8 @@ SINGLED_OUT = (
     "bottom-code {numeric}, and merge rare categories."
 )
 LINKED = (
-    "Records can be joined through the release for {value} of people. Release fewer columns jointly, or break the link "
-    "between {keys} and the rest."
+    "Records can be joined through the release for {value} of {people}. Release fewer columns jointly, or break the "
+    "link between {keys} and the rest."
 )
 MEMBERSHIP = (
     "Being in the data can be detected ({title} {figure}{rate}). Use a differentially private generator or stop "

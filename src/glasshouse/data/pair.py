@@ -144,6 +144,8 @@ class Pair(Reading):
         take_aliases(given, aliases)
         if given["original"] is None:
             raise InputError("a Pair needs the original table: Pair(original, released, ...)")
+        if callable(getattr(original, "pair", None)):
+            raise InputError(f"original is of type {type(original).__name__}, which has a pair: pass its .pair()")
         if given["released"] is None:
             raise InputError("a Pair needs the released table too: Pair(original, released, ...)")
         self._given = given

@@ -101,13 +101,21 @@ def _threat(threat: Threat, assessment: Assessment) -> Content:
         "interval": None if threat.interval is None else list(threat.interval),
         "detection_limit": threat.detection_limit,
         "decided_by": list(threat.decided_by),
-        "limit": limit_of(threat, assessment),
+        "limit": _limit(threat, assessment),
         "comparison": _comparison(threat, assessment),
         "required": threat.required,
         "deciding": list(threat.deciding),
         "findings": list(threat.findings),
         "missing": list(threat.missing),
     }
+
+
+def _limit(threat: Threat, assessment: Assessment) -> str:
+    """The limit that decided: that of the test itself where it decided alone."""
+    alone = threat.by_leak and threat.leak is not None and threat.leak.decided_alone
+    if alone and threat.worst is not None:
+        return assessment.judgement_of(threat.worst).limits
+    return limit_of(threat, assessment)
 
 
 def _comparison(threat: Threat, assessment: Assessment) -> str:

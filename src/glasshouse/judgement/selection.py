@@ -44,6 +44,15 @@ def select(measures: str | Iterable[str | AnyMeasure], policy: Policy, row_paire
     return sorted((m for m in known.values() if m.name in chosen), key=lambda m: (m.side, m.family, m.name))
 
 
+def left_out(measures: object, chosen: Sequence[AnyMeasure]) -> list[str]:
+    """Tests of the default set that a smaller set leaves out; none where the measures were named one by one."""
+    if not isinstance(measures, str) or measures not in SETS[: SETS.index("default")]:
+        return []
+    ran = {m.name for m in chosen}
+    usual = (m for m in all_measures().values() if m.tier == "default" and m.side == "disclosure")
+    return [m.name for m in usual if m.name not in ran and m.table == "pair"]
+
+
 @dataclass(frozen=True)
 class Cost:
     """What one measure will do: units of work, and a rough time."""

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import polars as pl
 import pytest
 
 import glasshouse as gh
+from glasshouse.core.plain import p_value
 from glasshouse.disclosure.copying.found import with_chance
 from glasshouse.disclosure.copying.pooled import exact_scores, near_scores, pooled
 from glasshouse.disclosure.wording import against
@@ -220,7 +223,10 @@ def test_sentences_agree_with_the_test(share: float) -> None:
         pair = with_leak("verbatim", share, 60 + seed, n=200)
         for name in COMPARED:
             found = getattr(gh.disclosure, name)(pair)
-            assert ("no more than" in found.sentence) == (found.p_value >= 0.05), (name, found.sentence)
+            assert f" of cases ({p_value(found.p_value)})" in found.sentence, (name, found.sentence)
+            assert not re.search("more than chance|no more than|shown|likely", found.sentence), (
+                "levels are the policy's"
+            )
 
 
 def test_noise_in_a_category_does_not_hide_copies_either() -> None:

@@ -98,7 +98,7 @@ def test_no_leak_no_excess():
         assert result.verdict != "fail", attack.name
         assert result.value - result.baseline < 0.06, attack.name
         assert result.details["detectable_share"] < 0.15
-        assert "unseen" in result.sentence or attack is nnaa
+        assert "chance gives as much in" in result.sentence
 
 
 @pytest.mark.parametrize("density", ["knn", "kde", "count"])

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from glasshouse.core.advice import STANDS_ALONE
+from glasshouse.core.advice import GIVES_AWAY
 from glasshouse.core.errors import InputError
 from glasshouse.core.limits import Limit
 from glasshouse.core.measure import measure
@@ -36,7 +36,7 @@ TOLERANCE = 1e-12
     group="classes",
     title="t-closeness",
     tier="fast",
-    advice=STANDS_ALONE,
+    advice=GIVES_AWAY,
     riskutility=("t-Closeness", lambda r: {"t": r.value}),
 )
 def t_closeness(

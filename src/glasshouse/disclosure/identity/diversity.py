@@ -9,7 +9,7 @@ from typing import NamedTuple
 import narwhals as nw
 import numpy as np
 
-from glasshouse.core.advice import STANDS_ALONE
+from glasshouse.core.advice import GIVES_AWAY
 from glasshouse.core.errors import InputError
 from glasshouse.core.limits import Limit
 from glasshouse.core.measure import measure
@@ -121,7 +121,7 @@ class Diversity(NamedTuple):
     group="classes",
     title="l-diversity",
     tier="fast",
-    advice=STANDS_ALONE,
+    advice=GIVES_AWAY,
     riskutility=("l-Diversity", lambda r: {"l": r.value}),
 )
 def l_diversity(

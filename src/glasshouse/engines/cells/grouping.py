@@ -165,17 +165,20 @@ def automatic_groups(pair: Pair, column: str) -> Grouping | None:
 
     Notes
     -----
-    Groups are made for a numeric column with more than 20 distinct values and fewer than 5 people per value. Both the
-    rule and the breaks come from original and holdout people together: they must not tell members from strangers, or
-    the two could not be exchanged any more.
+    Groups are made for a numeric column with more than 20 distinct values and fewer than 5 originals per value. Both
+    the rule and the breaks come from original and holdout people together: they must not tell members from strangers,
+    or the two could not be exchanged any more. People are counted as if there were as many as originals, so that the
+    rule is about the same with a holdout and without one.
     """
     if not pair.is_numeric(column):
         return None
     special = _special(pair, column)
 
     def compute() -> Grouping | None:
-        values, counts = _pooled(pair, column, special, ["original", *(["holdout"] if pair.has_holdout else [])])
-        sparse = counts.sum() < FEW_SHARE * values.size or pair.n_distinct(column) > 0.5 * pair.n("original")
+        tables = ["original", *(["holdout"] if pair.has_holdout else [])]
+        values, counts = _pooled(pair, column, special, tables)
+        people = counts.sum() * pair.n("original") / max(sum(pair.n(t) for t in tables), 1)
+        sparse = people < FEW_SHARE * values.size or pair.n_distinct(column) > 0.5 * pair.n("original")
         if values.size <= MANY_LEVELS or not sparse:
             return None
         return _quantiles(values, counts, AUTO_GROUPS, special)

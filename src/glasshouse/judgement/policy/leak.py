@@ -99,6 +99,11 @@ def parse_leak(entry: object, where: str) -> LeakLevels:
             raise InputError(f"{where}: {name} is a level between 0 and 1, e.g. {name} = {getattr(LeakLevels, name)}")
     if levels.warn < levels.fail:
         raise InputError(f"{where}: the level to warn lies below the level to fail, so it could never warn")
+    if levels.copy_warn > levels.warn:
+        raise InputError(
+            f"{where}: copy_warn is the level at which one test for few copies warns alone; it cannot lie above warn, "
+            "the level of all tests together"
+        )
     if not 0 <= levels.tolerance <= 1000:
         raise InputError(f"{where}: tolerance is a number of members of 1,000, e.g. tolerance = 5")
     return replace(levels, detects=_detects(entry.get("detects"), f"{where}: detects"))

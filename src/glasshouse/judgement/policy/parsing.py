@@ -86,7 +86,8 @@ def parse_population(entry: object, where: str) -> tuple[Limit, ...]:
     Returns
     -------
     tuple of Limit
-        They ask for a figure beyond luck and nothing else: what holds for strangers too is what they are about.
+        A limit on the excess asks for one beyond luck and nothing else: what holds for strangers too is what it is
+        about. A limit on another figure counts as it is written.
     """
     if not isinstance(entry, Mapping):
         raise InputError(f"{where} is no table; write [population.rapid] and one key = value per line")
@@ -96,7 +97,8 @@ def parse_population(entry: object, where: str) -> tuple[Limit, ...]:
             raise InputError(f"{where}, {name} is no table; write [population.{name}] and e.g. fail = 0.2")
         if "measure" in given:
             raise InputError(f"{where}, {name}: the measure is the name of the table")
-        filled = {"statistic": "excess", "evidence": {"above_chance": True}, **given, "measure": name}
+        beyond_luck = {"evidence": {"above_chance": True}} if given.get("statistic", "excess") == "excess" else {}
+        filled = {"statistic": "excess", **beyond_luck, **given, "measure": name}
         limits.append(parse_limit(filled, where))
     return tuple(limits)
 

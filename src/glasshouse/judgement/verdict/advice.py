@@ -47,7 +47,10 @@ def recommend(
     names = _names(pair, drivers)
     written = figures or _figures
     found = [j for j in judged if j.status in ("warn", "fail") and j.decides and _speaks(j)]
-    found.sort(key=lambda j: (_first(j), -SEVERITY[j.status], 1.0 if j.test is None else j.test.p, j.name))
+    surest: dict[str, float] = {}
+    for j in found:
+        surest[j.measure.group] = min(_p(j), surest.get(j.measure.group, 1.0))
+    found.sort(key=lambda j: (_first(j), -SEVERITY[j.status], surest[j.measure.group], not _plainest(j), _p(j), j.name))
     said: dict[str, Recommendation] = {}
     for j in [j for j in found if not _below_reference(j)] or found:
         template = j.measure.advice or BY_THREAT.get(j.measure.threat or "", "")
@@ -76,6 +79,14 @@ def _below_reference(j: Judged) -> bool:
     return j.measure.better == "lower" and value is not None and baseline is not None and value <= baseline
 
 
+def _p(j: Judged) -> float:
+    return 1.0 if j.test is None else j.test.p
+
+
+def _plainest(j: Judged) -> bool:
+    return j.test is not None and j.test.plainest
+
+
 def _first(j: Judged) -> int:
     """Published names and copies before all else: there is no use in coarsening what is published outright."""
     return 0 if j.measure.alone == "fail" else 1 if j.measure.alone or j.measure.threat == "copying" else 2
@@ -91,6 +102,8 @@ def _names(pair: Pair, drivers: Drivers | None) -> dict[str, str]:
         "top_key": spoken(falling[:1] or pair.keys[:1]) or "the finest key",
         "top_keys": spoken(falling[:2]) or keys,
         "numeric": spoken(pair.numeric[:4]) or "the numeric columns",
+        "people": "people" if pair.cluster is None else "records",
+        "synthetic": "" if pair.row_paired else "; of fully synthetic data read this with linkage and copying",
     }
 
 
@@ -110,4 +123,5 @@ def _figures(j: Judged) -> dict[str, str]:
         "expected": "" if baseline is None else f", where {percent(baseline)} is expected",
         "strangers": "" if holdout is None else f" ({percent(holdout)} for people the synthesiser never saw)",
         "rate": rate,
+        "elsewhere": "people are to each other" if holdout is None else "to people it never saw",
     }

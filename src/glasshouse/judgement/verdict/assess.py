@@ -11,7 +11,9 @@ from glasshouse.core.interrupts import heeded
 from glasshouse.core.measure import PAIR_ARGUMENTS, AnyMeasure
 from glasshouse.core.plain import plain
 from glasshouse.core.streams import RandomState
+from glasshouse.core.words import spoken
 from glasshouse.data.pair import Pair
+from glasshouse.engines.cells.grouping import AUTO_GROUPS, automatic_groups
 from glasshouse.judgement.policy.policy import PRESETS, Policy
 from glasshouse.judgement.run import Options, Progress, known_options, printable_seed, run, safely
 from glasshouse.judgement.selection import estimate, select
@@ -100,6 +102,12 @@ def assess(
         for what, why in (("which keys drive the risk", no_drivers), ("who is at risk", no_people))
         if why
     ]
+    grouped = [c for c in (*pair.keys, *pair.targets) if automatic_groups(pair, c) is not None]
+    if grouped and any("key_groups" in m.options for m in chosen):
+        notes.append(
+            f"few people share a value of {spoken(grouped)}: measures that count people with equal keys use "
+            f"{AUTO_GROUPS} groups of about equal size unless told otherwise (options, key_groups)"
+        )
     if pair.cluster is not None:
         notes.append(
             f"several records are one unit (column {pair.cluster!r}): the shares that single measures tell count "

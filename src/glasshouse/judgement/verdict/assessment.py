@@ -402,7 +402,7 @@ class Assessment:
                 f"  {MARKS[threat.status]} {threat.name:<10} {threat.status.replace('_', ' '):<12} {threat.worst or ''}"
             )
             lines.append(f"      {threat.sentence}")
-        lines += ["", *(f"  → {r.text}" for r in self.recommendations[:3])]
+        lines += ["", *(f"  → {r.text}" for r in self.recommendations[:3]), *(f"  note: {note}" for note in self.notes)]
         failed = [j.name for j in self.judged if j.status == "failed"]
         if failed:
             lines += ["", f"  {len(failed)} measure(s) failed: {', '.join(failed)}; see .results[name].reason"]

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from glasshouse.core.plain import percent
 from glasshouse.core.words import SEVERITY, plural, spoken
+from glasshouse.judgement.selection import left_out
 from glasshouse.judgement.verdict.leak import BLIND
 from glasshouse.judgement.verdict.threats import Threat
 
@@ -35,13 +36,18 @@ def headline(found: Assessment, size: Callable[[float], float] = float) -> str:
     if stopped and found.verdict in ("pass", "warn"):
         text += f" {len(stopped)} {plural(len(stopped), 'test')} could not be run: {spoken(stopped)}."
     if found.verdict == "incomplete" and found.at_least:
-        text += " What was assessed already calls for review."
-    left = [t for t in found.threats.values() if t.status == "not_applicable"]
-    if left:
-        text += f" {spoken(t.name for t in left).capitalize()} {plural(len(left), 'does', 'do')} not apply."
+        statuses = [*(t.status for t in found.threats.values()), *(o.status for o in found.outcomes.outcomes)]
+        likely = " What there is makes a leak likely all the same."
+        text += " What was assessed already calls for review." if "warn" in statuses else likely
+    apart = [t for t in found.threats.values() if t.status == "not_applicable"]
+    if apart:
+        text += f" {spoken(t.name for t in apart).capitalize()} {plural(len(apart), 'does', 'do')} not apply."
     waived = [t.name for t in found.threats.values() if t.status == "not_assessed" and not t.required]
     if waived:
         text += f" The policy does not ask about {spoken(waived)}; this was not assessed."
+    left = left_out(found.measures, [j.measure for j in found.judged])
+    if left and found.verdict != "fail":
+        text += f" Only the {found.measures} measures were run: what {spoken(left)} would see is open."
     return text
 
 

@@ -49,6 +49,11 @@ class LeakTest:
         """Measures of one group are functions of the same counts and speak once."""
         return self.measure.group
 
+    @property
+    def plainest(self) -> bool:
+        """Whether its group is named after it: of several that see the same, it speaks."""
+        return self.measure.title.lower() == self.group
+
 
 @dataclass(frozen=True)
 class ThreatLeak:
@@ -208,8 +213,7 @@ def _threat(
     levels: LeakLevels,
     threats: int,
 ) -> ThreatLeak:
-    # tests made for copies speak first, so that the finding is named by what it is
-    ordered = sorted(tests, key=lambda t: (_level(t.p, levels.warn, levels.fail) == "pass", not t.alone, t.p, t.name))
+    ordered = _spoken_for(tests, levels)
     status = _less_grave(_level(p, levels.warn, levels.fail), together)
     single = next((t for t in ordered if _fires_alone(t, levels, "fail")), None)
     if single is None and status == "pass":
@@ -240,6 +244,18 @@ def _threat(
         if most <= levels.tolerance:
             return ThreatLeak(name, tuple(ordered), p, "warn", shown, decided, False, shown_by, limit, most)
     return ThreatLeak(name, tuple(ordered), p, status, shown, decided, False, shown_by, limit)
+
+
+def _spoken_for(tests: Sequence[LeakTest], levels: LeakLevels) -> list[LeakTest]:
+    """Tests in the order in which they speak for a threat: those made for copies first, so that the finding is named by
+    what it is; of one group the test it is named after, which is the plainest; then the smallest p value."""
+    groups = {name: min(t.p for t in group) for name, group in _groups(tests).items()}
+
+    def order(test: LeakTest) -> tuple[bool, bool, float, bool, float, str]:
+        unseen = _level(test.p, levels.warn, levels.fail) == "pass"
+        return unseen, not test.alone, groups[test.group], not test.plainest, test.p, test.name
+
+    return sorted(tests, key=order)
 
 
 def _fires_alone(test: LeakTest, levels: LeakLevels, status: str) -> bool:

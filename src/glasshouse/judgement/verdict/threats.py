@@ -9,7 +9,7 @@ import numpy as np
 
 from glasshouse.core.intervals import Interval
 from glasshouse.core.plain import percent
-from glasshouse.core.words import HOLDOUT_ADVICE, QUESTIONS, SEVERITY, THREATS, spoken
+from glasshouse.core.words import QUESTIONS, SEVERITY, THREATS, spoken
 from glasshouse.data.pair import Pair
 from glasshouse.judgement.policy.policy import Policy
 from glasshouse.judgement.verdict.judged import Judged, rank
@@ -18,7 +18,7 @@ from glasshouse.judgement.verdict.leak import sentence as leak_sentence
 
 # What to say about a threat that could not be assessed, by the input that was missing.
 WAYS_OUT: Mapping[str, str] = {
-    "holdout": f"No holdout was supplied. {HOLDOUT_ADVICE}",
+    "holdout": "No holdout was supplied, so members cannot be compared with people never in the data.",
     "keys": "No keys were named: say what an attacker may know, e.g. keys=['age', 'sex'].",
     "target": "No target was named: say what an attacker wants to learn, e.g. target='income'.",
 }

@@ -213,6 +213,8 @@ def show(assessment: Assessment, console: Console, audience: str = "internal") -
         console.print("\nwhat to do")
         for item in content["recommendations"][:4]:
             console.print(f"  - {item['text']}")
+    for note in content["notes"]:
+        console.print(f"\nnote: {note}")
     failed = [shown for shown in content["results"].values() if shown["judgement"] == "failed"]
     if failed:
         console.print(f"\n{len(failed)} measure(s) failed: {', '.join(shown['name'] for shown in failed)}")

@@ -28,6 +28,7 @@ from glasshouse.utility.propensity.scores import PropensityFigures, propensity_f
     wide="columns",
     on_map=True,
     alarm=True,
+    tier="fast",
     advice=TOO_SIMILAR,
     influence="free",
 )
