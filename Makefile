@@ -58,7 +58,9 @@ calibration: $(STAMP)-$(EXTRAS)
 	@$(BIN)/python -m studies.calibration run $(RUNS) --jobs $(JOBS)
 	@$(BIN)/python -m studies.calibration map $(RUNS:.jsonl=.maps.jsonl) --jobs $(JOBS)
 	@$(BIN)/python -m studies.calibration best $(RUNS:.jsonl=.best.jsonl) --jobs $(JOBS)
-	@$(BIN)/python -m studies.calibration report $(RUNS) --maps $(RUNS:.jsonl=.maps.jsonl) --best $(RUNS:.jsonl=.best.jsonl)
+	@$(BIN)/python -m studies.identifiers > $(RUNS:.jsonl=.identifiers.md)
+	@$(BIN)/python -m studies.calibration report $(RUNS) --maps $(RUNS:.jsonl=.maps.jsonl) --best $(RUNS:.jsonl=.best.jsonl) \
+		--identifiers $(RUNS:.jsonl=.identifiers.md)
 
 bench: $(STAMP)-$(EXTRAS)
 	@for file in bench/*.py; do echo "== $$file"; $(BIN)/python $$file; done

@@ -223,6 +223,7 @@ def arguments() -> argparse.ArgumentParser:
     report.add_argument("file", type=Path)
     report.add_argument("--maps", type=Path)
     report.add_argument("--best", type=Path)
+    report.add_argument("--identifiers", type=Path, help="the table that studies.identifiers printed")
     report.add_argument("--remarks", type=Path, help="what a reader must know about how these runs came about")
     return parser
 
@@ -232,8 +233,8 @@ def main() -> None:
     if asked.step == "report":
         from studies.calibration_report import write
 
-        remarks = asked.remarks.read_text(encoding="utf-8") if asked.remarks else ""
-        write(lines(asked.file), *(lines(path) if path else [] for path in (asked.maps, asked.best)), remarks)
+        texts = (path.read_text(encoding="utf-8") if path else "" for path in (asked.remarks, asked.identifiers))
+        write(lines(asked.file), *(lines(path) if path else [] for path in (asked.maps, asked.best)), *texts)
     elif asked.step == "best":
         wanted = cases(dict.fromkeys(SHARES, asked.seeds), asked.kinds, asked.n, asked.first_seed)
         study(asked.file, best, wanted, asked.jobs)

@@ -9,7 +9,7 @@ from typing import Any
 
 from studies.calibration_small import indifferent, small
 from studies.calibration_tables import ALARMS, Line, cell, of, present, share, table, verdict
-from studies.calibration_words import CART, LEVELS, WHY_UNSEEN
+from studies.calibration_words import CART, IDENTIFIERS, LEVELS, WHY_UNSEEN
 from studies.kinds import KINDS
 from studies.leaks import LEAKS
 
@@ -333,8 +333,10 @@ def _main(lines: Sequence[Line]) -> list[Line]:
     return [d for d in lines if d["n"] == largest]
 
 
-def page(lines: Sequence[Line], compared: Sequence[Line], best: Sequence[Line] = (), remarks: str = "") -> str:
-    """The whole page; ``remarks`` say how these runs came about."""
+def page(
+    lines: Sequence[Line], compared: Sequence[Line], best: Sequence[Line] = (), remarks: str = "", named: str = ""
+) -> str:
+    """The whole page; ``remarks`` say how these runs came about, ``named`` is the table of studies/identifiers.py."""
     skipped = sorted({(d["kind"], d["skipped"]) for d in (*lines, *compared, *best) if "skipped" in d})
     every = [d for d in lines if "skipped" not in d]
     lines = _main(every)
@@ -360,6 +362,7 @@ def page(lines: Sequence[Line], compared: Sequence[Line], best: Sequence[Line] =
     for section in (clean_by_kind, leaks):
         text += section(lines)
     text += small([d for d in every if d["n"] < n]) + indifferent(every)
+    text += [*IDENTIFIERS, named.strip(), ""] if named else []
     for section in (sizes, limits, advice, utility):
         text += section(lines)
     text += maps(compared)
@@ -370,14 +373,16 @@ def page(lines: Sequence[Line], compared: Sequence[Line], best: Sequence[Line] =
     return "\n".join(text)
 
 
-def write(lines: Sequence[Line], compared: Sequence[Line], best: Sequence[Line] = (), remarks: str = "") -> None:
+def write(
+    lines: Sequence[Line], compared: Sequence[Line], best: Sequence[Line] = (), remarks: str = "", named: str = ""
+) -> None:
     """Both files, each into place in one step, so that an interrupted run leaves the last good ones."""
     from studies.calibration_chart import draw
     from vl_convert import vegalite_to_svg
 
     for name, text in (
         ("calibration.svg", vegalite_to_svg(draw(_main(lines)).to_dict())),
-        ("calibration.md", page(lines, compared, best, remarks)),
+        ("calibration.md", page(lines, compared, best, remarks, named)),
     ):
         temporary = DOCS / f"{name}.part"
         temporary.write_text(text, encoding="utf-8")

@@ -22,6 +22,17 @@ CART = [
     "the way out.",
     "",
 ]
+IDENTIFIERS = [
+    "## Names and numbers",
+    "",
+    "`shared_identifiers` alone, on releases that invent identifiers as those of people came about, with a few "
+    "replaced by real ones (`studies/identifiers.py`; % of runs that warn or fail, and that fail). Names are drawn "
+    "from a pool in which common ones are far more frequent, so that real people share some and an invented one may "
+    "be somebody's; codes and numbers are given out once. Where chance gives out real ones, a few more cannot be "
+    "told. Two real codes beside none of the strangers' pass, because as far as the people themselves can tell as "
+    "much happens by chance in one case of nine.",
+    "",
+]
 WHY_UNSEEN = [
     "Why nothing better is to be had there: where several people have the same record, a copy of one is a record "
     "that the others explain as well. With 48 possible records and 1,000 people each record belongs to about "
