@@ -99,7 +99,13 @@ def _population(content: Content) -> list[str]:
     return lines
 
 
+# what Markdown would obey: marks anywhere; an underscore only at the edge of a word, a tag or an entity only where one
+# starts, and at the beginning of a line what makes it a heading, a quotation or a list
+_MARKS = re.compile(r"[\\`*~\[\]|]|<(?=[a-zA-Z/!?])|&(?=#?\w+;)|^(?:>|#(?=#{0,5} )|[+-](?= ))")
+_EDGES = re.compile(r"(?<![^\W_])_|_(?![^\W_])")
+
+
 def plain_text(text: object) -> str:
-    """Text that cannot break a table, start a tag or hide a link."""
-    said = re.sub(r"\s+", " ", clip(text, 600))
-    return re.sub(r"([\\`*_\[\]<>|#])", r"\\\1", said)
+    """Text that cannot break a table, start a tag or hide a link, and that reads well before it is rendered too."""
+    said = re.sub(r"\s+", " ", clip(text, 600)).strip()
+    return _EDGES.sub("&#95;", _MARKS.sub(r"\\\g<0>", said))
