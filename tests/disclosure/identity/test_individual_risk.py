@@ -9,6 +9,7 @@ import polars as pl
 import pytest
 from scipy.integrate import quad
 
+import glasshouse as gh
 from glasshouse import disclosure
 from glasshouse.core.errors import InputError
 from glasshouse.disclosure.identity.loglinear import expected_counts, proportional_fit
@@ -165,6 +166,19 @@ def test_missing_keys_are_wildcards_unless_said_otherwise() -> None:
         1,
         None,
     ]
+
+
+@pytest.mark.parametrize("name", ["individual_risk", "attacker_risk", "population_uniqueness"])
+def test_a_synthetic_file_is_not_told_that_its_records_are_people(name: str) -> None:
+    example = gh.data.load("health")
+    measure = getattr(gh.disclosure, name)
+    options = {"sampling_fraction": 0.1} if name == "population_uniqueness" else {}
+    synthetic = gh.Pair(example.original, example.released, keys=list(example.keys))
+    said = measure(synthetic, **options).sentence
+    assert said.startswith("Were the records of the released table people") and "belong to nobody" in said
+    perturbed = gh.Pair(example.original, example.original, keys=list(example.keys), row_paired=True)
+    for pair, more in ((perturbed, {}), (synthetic, {"table": "original"})):
+        assert "Were the records" not in measure(pair, **options, **more).sentence
 
 
 @pytest.mark.parametrize(

@@ -201,7 +201,22 @@ def test_weights_and_composites():
 def test_not_measured_is_never_on_the_front():
     ru = gh.RUMap.from_scores(risk={"a": [None, 0.9], "b": [0.0, 0.9]}, utility={"u": [1.0, 0.1]}, releases=["x", "y"])
     assert ru.pareto == ["y"] and ru.incomplete == ["x"]
-    assert "not fully measured" in ru.text()
+    assert "x: risk 0.00, utility 1.00; not fully measured: no figure from a; it cannot be on the front." in ru.text()
+    assert ru.unmeasured == {"x": ["a"]}
+    assert "x is not fully measured: no figure from a" in ru.recommend(max_risk=0.5)["reason"]
+
+
+def test_outside_nobody_learns_which_measure_gave_no_figure():
+    ru = gh.RUMap.from_scores(risk={"a": [None, 0.9], "b": [0.0, 0.9]}, utility={"u": [1.0, 0.1]}, releases=["x", "y"])
+    said = " ".join(ru.content("external")["text"])
+    assert "not fully measured" in said and "no figure from" not in said
+
+
+def test_without_any_utility_all_of_it_is_named():
+    ru = gh.RUMap.from_scores(
+        risk={"a": [0.1, 0.9]}, utility={"u": [None, 0.1], "v": [None, 0.3]}, releases=["x", "y"]
+    )
+    assert "not fully measured: no figure from u and v" in ru.text()
 
 
 def test_minmax():

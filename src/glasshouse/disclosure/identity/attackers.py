@@ -23,6 +23,7 @@ from glasshouse.disclosure.identity.tables import (
     sizes_of,
     spoken,
     structure_note,
+    supposed,
 )
 from glasshouse.disclosure.roles import KeyGroups, spoken_keys
 from glasshouse.engines.cells.classes import groupings, has_weights
@@ -169,9 +170,13 @@ def attacker_risk(
     return Result(
         value=chosen["mean"],
         details=details,
-        sentence=(
+        sentence=supposed(
+            pair,
+            table,
             f"An attacker who {what} picks the right record of {spoken(pair, table)} by {spoken_keys(pair)} with "
-            f"probability {percent(chosen['mean'])} on average and {percent(chosen['max'])} at worst."
+            f"probability {percent(chosen['mean'])} on average and {percent(chosen['max'])} at worst.",
+            f"an attacker who {what} would pick the right one by {spoken_keys(pair)} with probability "
+            f"{percent(chosen['mean'])} on average. The records of a synthetic table belong to nobody.",
         ),
         warnings=[*structure_note(pair, table), *missing_notes(sizes), *notes],
         records=records if attacker == "prosecutor" else None,

@@ -30,6 +30,7 @@ from glasshouse.disclosure.identity.tables import (
     sizes_of,
     spoken,
     structure_note,
+    supposed,
 )
 from glasshouse.disclosure.roles import KeyGroups
 from glasshouse.engines.cells.classes import ClassCodes, class_codes
@@ -331,10 +332,14 @@ def _result(
     return Result(
         value=mean,
         details=figures,
-        sentence=(
+        sentence=supposed(
+            pair,
+            table,
             f"An attacker with a register of the population in which the keys stand as in {spoken(pair, table)} would "
             f"identify {number(expected, 3)} of its {n:,} records ({percent(mean, 2)}); {above:,} records have a risk "
-            f"above {number(threshold)}."
+            f"above {number(threshold)}.",
+            f"their keys would identify one with a chance of {percent(mean, 2)} on average. The records of a synthetic "
+            "table belong to nobody.",
         ),
         warnings=warnings,
         records=records,

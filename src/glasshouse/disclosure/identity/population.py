@@ -18,6 +18,7 @@ from glasshouse.disclosure.identity.tables import (
     sizes_of,
     spoken,
     structure_note,
+    supposed,
 )
 from glasshouse.disclosure.roles import KeyGroups, spoken_keys
 
@@ -172,9 +173,13 @@ def population_uniqueness(
         value=value,
         interval=(low, high),
         details=details,
-        sentence=(
+        sentence=supposed(
+            pair,
+            table,
             f"{single:,} of the {n:,} records of {spoken(pair, table)} are alone on {spoken_keys(pair)}; of these "
-            f"{reach} are estimated to be alone in the population of {N:,} too."
+            f"{reach} are estimated to be alone in the population of {N:,} too.",
+            f"{single:,} of the {n:,} would be alone on {spoken_keys(pair)}, and of these {percent(high)} at most in "
+            "the population. The records of a synthetic table belong to nobody.",
         ),
         warnings=notes,
         plot_data={"estimates": {"estimator": list(ps), "p": list(ps.values())}},

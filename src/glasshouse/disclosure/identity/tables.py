@@ -87,6 +87,27 @@ def is_synthetic(pair: Pair, table: str) -> bool:
     return table == "released" and not pair.row_paired and not is_one_table(pair)
 
 
+def supposed(pair: Pair, table: str, real: str, synthetic: str) -> str:
+    """What is said about records that are people, or about records that belong to nobody.
+
+    Parameters
+    ----------
+    pair : Pair
+        The tables.
+    table : {"released", "original"}
+        The table in question.
+    real, synthetic : str
+        The two ways to say it; the second follows "Were the records of the released table people, ".
+
+    Returns
+    -------
+    str
+    """
+    if not is_synthetic(pair, table):
+        return real
+    return f"Were the records of {spoken(pair, table)} people, {synthetic}"
+
+
 def structure_note(pair: Pair, table: str) -> list[str]:
     """A warning that class sizes of a release that may be synthetic are no statement about real people.
 

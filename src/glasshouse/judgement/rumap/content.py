@@ -152,9 +152,9 @@ class Outside:
         told = self._placed_as_told(columns, measures)
         # who is ahead of whom is read off told figures only: an order of exact ones tells nobody from one person
         placed = {k: v for k, v in score_columns(told).items() if k in ORDERED}
-        found = recommend(ru, write=self.write)
+        found = recommend(ru, write=self.write, inside=False)
         reasons = {name: self._why(name) for name in ru.left_out}
-        said = text(told, write=self.write, left_out=reasons, tells_leak=False, advice=found)
+        said = text(told, write=self.write, left_out=reasons, inside=False, advice=found)
         return {
             "recommended": found["release"],
             "recommendation": found["reason"],

@@ -67,11 +67,20 @@ class Placement:
         self._intervals = self._spread(spreads or {})
         complete = np.isfinite(self._scaled["risk"]).all(axis=1) & np.isfinite(self._composites["utility"])
         self.incomplete = [r for r, ok in zip(self.releases, complete, strict=True) if not ok]
+        self.unmeasured = {r: self._without_figure(i) for i, r in enumerate(self.releases) if not complete[i]}
         self.front = rumap_order.front(self._composites["risk"], self._composites["utility"], complete)
         self._dominated = rumap_order.dominated_by(self._composites["risk"], self._composites["utility"], complete)
         self._ties = rumap_order.ties(self._intervals, self.front, complete)
         self._complete = complete
         self.ghosts = self._ghosts(ghost_values or {})
+
+    def _without_figure(self, i: int) -> list[str]:
+        """The measures that gave release ``i`` no figure and so keep it off the front: any of risk, or all of
+        utility."""
+        lacking = {s: ~np.isfinite(self._scaled[s][i]) for s in self._sides}
+        if np.isfinite(self._composites["utility"][i]):
+            lacking["utility"][:] = False
+        return [name for s in self._sides for name, out in zip(self._sides[s], lacking[s], strict=True) if out]
 
     @property
     def anchors(self) -> dict[str, Anchor]:

@@ -55,7 +55,14 @@ def exposed(assessment: Assessment) -> Exposed | None:
     return max(found, default=None)
 
 
-def barred(ru: RUMap) -> dict[str, str]:
+def unmeasured(ru: RUMap, release: str, inside: bool) -> str:
+    """That a release is not fully measured, and inside which measures gave it no figure: outside, a few people may
+    decide that."""
+    lacking = ru.unmeasured[release] if inside else []
+    return "not fully measured" + (f": no figure from {spoken(lacking)}" if lacking else "")
+
+
+def barred(ru: RUMap, inside: bool = True) -> dict[str, str]:
     """Releases that cannot be recommended whatever their place, and why."""
     made = {}
     for release, ok in zip(ru.releases, ru._complete, strict=True):
@@ -65,7 +72,7 @@ def barred(ru: RUMap) -> dict[str, str]:
         elif ru.alarms.get(release):
             made[release] = "rings a copy alarm"
         elif not ok:
-            made[release] = "is not fully measured"
+            made[release] = f"is {unmeasured(ru, release, inside)}"
         elif assessment is not None and not threats_with(assessment, *ASSESSED):
             made[release] = "may leak: nothing that was run could tell"
         elif assessment is not None and assessment.verdict == "incomplete" and threats_with(assessment, "warn"):
@@ -85,18 +92,19 @@ def recommend(
     min_utility: float = MIN_UTILITY,
     max_risk: float | None = None,
     write: Callable[[RUMap, str, int], str] = written,
+    inside: bool = True,
 ) -> Content:
     """The release to take and the reason; ``release`` is None when there is none.
 
     The mildest verdict first, then the lowest risk; among releases whose risk cannot be told from that, the most
-    useful one. ``write`` says how a figure is told.
+    useful one. ``write`` says how a figure is told, ``inside`` whether the reader may know which measures gave none.
     """
     risk, utility = ru._composites["risk"], ru._composites["utility"]
     wanted = f"utility of at least {min_utility:g}" + ("" if max_risk is None else f" and risk of at most {max_risk:g}")
     useful = np.flatnonzero((utility >= min_utility) & (risk <= (np.inf if max_risk is None else max_risk)))
     if not len(useful):
         return {"release": None, "reason": f"no release has a {wanted}"}
-    out = barred(ru)
+    out = barred(ru, inside)
     open_ = [int(i) for i in useful if ru.releases[i] not in out]
     if not open_:
         why = "; ".join(f"{ru.releases[i]} {out[ru.releases[i]]}" for i in useful)

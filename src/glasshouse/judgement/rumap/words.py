@@ -15,7 +15,7 @@ from glasshouse.core.words import spoken
 from glasshouse.judgement.rumap import consistency as rumap_consistency
 from glasshouse.judgement.rumap import order as rumap_order
 from glasshouse.judgement.rumap.figures import Kind, figure
-from glasshouse.judgement.rumap.recommendation import MIN_UTILITY, exposed, recommend, threats_with, written
+from glasshouse.judgement.rumap.recommendation import MIN_UTILITY, exposed, recommend, threats_with, unmeasured, written
 
 if TYPE_CHECKING:
     from glasshouse.core.result import Result
@@ -93,13 +93,13 @@ def text(
     max_risk: float | None = None,
     write: Callable[[RUMap, str, int], str] = written,
     left_out: Mapping[str, str] | None = None,
-    tells_leak: bool = True,
+    inside: bool = True,
     advice: Content | None = None,
 ) -> str:
-    """The map in lines; ``write``, ``left_out`` and ``tells_leak`` are what the reader may know of a figure, of the
-    reasons why measures are left out, and of the people exposed. ``advice``: what is recommended, where ``ru`` holds
+    """The map in lines; ``write``, ``left_out`` and ``inside`` are what the reader may know of a figure, of the
+    reasons why measures are left out, and of the people exposed and the figures missing. ``advice``: what is recommended, where ``ru`` holds
     rounded figures."""
-    lines = [_recommended(recommend(ru, min_utility, max_risk, write) if advice is None else advice)]
+    lines = [_recommended(recommend(ru, min_utility, max_risk, write, inside) if advice is None else advice)]
     together = _unseparated(ru)
     if together:
         lines.append(together)
@@ -107,7 +107,7 @@ def text(
         f"On the front: {', '.join(ru.pareto) or 'none'}. No other release has both less risk and more utility "
         "than these." + (" A place on the front is no verdict." if ru.assessments else "")
     )
-    lines += [_release(ru, i, write, tells_leak) for i in range(len(ru.releases))]
+    lines += [_release(ru, i, write, inside) for i in range(len(ru.releases))]
     if ru.left_out:
         lines.append(f"Left out: {_left_out(ru.left_out if left_out is None else left_out)}.")
     lines.append(f"Weights: {_weights(ru)}. Scale: {_scale(ru)}.")
@@ -148,16 +148,16 @@ def _unseparated(ru: RUMap) -> str:
     )
 
 
-def _release(ru: RUMap, i: int, write: Callable[[RUMap, str, int], str], tells_leak: bool) -> str:
+def _release(ru: RUMap, i: int, write: Callable[[RUMap, str, int], str], inside: bool) -> str:
     name = ru.releases[i]
     figures = ", ".join(f"{side} {write(ru, side, i)}" for side in ("risk", "utility"))
     remarks = [part for part in (standing(ru, name), figures) if part]
-    leak = exposed(ru.assessments[name]) if name in ru.assessments and tells_leak else None
+    leak = exposed(ru.assessments[name]) if name in ru.assessments and inside else None
     if leak is not None:
         about = max(round(leak.of_thousand), 1)
         remarks.append(f"about {about:,} of 1,000 members exposed beyond strangers ({leak.threat})")
     if name in ru.incomplete:
-        remarks.append("not fully measured, so it cannot be on the front")
+        remarks.append(f"{unmeasured(ru, name, inside)}; it cannot be on the front")
     for j in ru._dominated[i][:1]:
         why = responsible(ru, i, j)
         failed = ", which fails" if ru.verdicts.get(ru.releases[j]) == "fail" else ""

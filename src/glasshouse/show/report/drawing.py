@@ -58,7 +58,8 @@ def _rows(content: Content) -> list[dict[str, str]]:
     for row in content["releases"]:
         beaten, tied = row.get("dominated_by"), row.get("tied_with")
         failed = ", which fails" if content["verdicts"].get(beaten) == "fail" else ""
-        behind = f"dominated by {beaten}{failed}" if beaten else "not on the front"
+        unplaced = "not fully measured" if row["incomplete"] else "not on the front"
+        behind = f"dominated by {beaten}{failed}" if beaten else unplaced
         place = "on the front" if row.get("pareto") else behind
         alarms = row.get("copy_alarms") or 0
         shown.append(
