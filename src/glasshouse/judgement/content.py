@@ -71,7 +71,11 @@ def _inside(assessment: Assessment) -> Content:
         "headline": headline(assessment),
         "p_value": None if assessment.leak is None else assessment.leak.p_value,
         "threats": {name: _threat(t, assessment) for name, t in assessment.threats.items()},
-        "policy": {**assessment.policy.to_dict(), "explicit": assessment.explicit},
+        "policy": {
+            **assessment.policy.to_dict(),
+            "fingerprint": assessment.policy.fingerprint,
+            "explicit": assessment.explicit,
+        },
         "outcomes": [_outcome(o) for o in assessment.outcomes.outcomes],
         "results": {j.name: _result(j) for j in assessment.judged},
         "recommendations": [r.to_dict() for r in assessment.recommendations],

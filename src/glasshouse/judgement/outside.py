@@ -264,7 +264,7 @@ def policy(chosen: Policy) -> Content:
     own = chosen.name in ours and chosen.title in ours and chosen.why in ours
     shown = chosen.to_dict()
     leak = shown["leak"]
-    return {
+    told = {
         **shown,
         "name": chosen.name if own else OWN_POLICY,
         "title": chosen.title if own else "",
@@ -274,6 +274,9 @@ def policy(chosen: Policy) -> Content:
         "population": [told_limit(limit).to_dict() for limit in chosen.population],
         "rules": [told_limit(limit).to_dict() for limit in chosen.rules],
     }
+    # of a policy that is not told whole, a hash would confirm guesses at the rest; seed and measures are told elsewhere
+    whole = {**told, "run": shown["run"]} == shown and set(shown["run"]) <= {"measures", "seed"}
+    return {**told, "fingerprint": chosen.fingerprint if whole else None}
 
 
 # -- results, people, advice -------------------------------------------------------------------------------------------

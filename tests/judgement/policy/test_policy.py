@@ -189,3 +189,22 @@ def test_a_rule_without_a_figure_says_what_is_needed(only_fakes: object) -> None
     result = fake("risk", value=0.6)(*tables())
     assert "it needs a holdout" in _outcome(result, statistic="difference_upper", limit=1).line()
     assert "no baseline" in _outcome(result, statistic="excess", limit=1).line()
+
+
+def test_a_fingerprint_is_that_of_what_a_policy_does(tmp_path: Path) -> None:
+    path = tmp_path / "mine.toml"
+    path.write_text('name = "mine"\n[[rule]]\nmeasure = "disco"\nstatistic = "excess"\nlimit = 0.1\nwhy = "a reason"\n')
+    policy = gh.Policy.load(path)
+    same = gh.Policy.from_dict(
+        {"name": "mine", "rule": [{"measure": "disco", "statistic": "excess", "limit": 0.1, "why": "a reason"}]}
+    )
+    other = gh.Policy.from_dict(
+        {"name": "mine", "rule": [{"measure": "disco", "statistic": "excess", "limit": 0.2, "why": "a reason"}]}
+    )
+    assert policy.fingerprint == same.fingerprint != other.fingerprint
+    found = gh.assess(gh.data.load("health").pair(), policy=policy, measures=["uniques"])
+    assert found.content()["policy"]["fingerprint"] == policy.fingerprint
+    # its reasons are not told outside, so that a hash of them is not either
+    assert found.content("external")["policy"]["fingerprint"] is None
+    preset = found.under("research")
+    assert preset.content("external")["policy"]["fingerprint"] == gh.Policy.preset("research").fingerprint

@@ -32,6 +32,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from hashlib import sha256
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -40,7 +41,7 @@ from glasshouse.core.errors import InputError, closest, listed
 from glasshouse.core.limits import STATISTICS, Limit
 from glasshouse.core.measure import Measure
 from glasshouse.core.outside import THRESHOLD
-from glasshouse.core.plain import Content
+from glasshouse.core.plain import Content, to_json
 from glasshouse.core.result import Result
 from glasshouse.core.settings import parse
 from glasshouse.core.words import THREATS
@@ -433,6 +434,14 @@ class Policy:
             "population": [r.to_dict() for r in self.population],
             "rules": [r.to_dict() for r in self.rules],
         }
+
+    @property
+    def fingerprint(self) -> str:
+        """Short hash of what the policy says with everything its rules leave open filled in, wherever it came from: 16
+        hexadecimal digits of SHA-256."""
+        from glasshouse.catalogue import all_measures
+
+        return sha256(to_json(self.validated(all_measures()).to_dict()).encode()).hexdigest()[:16]
 
     def __str__(self) -> str:
         return f"{self.name}: {self.title}" if self.title else self.name
