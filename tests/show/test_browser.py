@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -11,6 +9,7 @@ from typing import Any
 import pytest
 
 import glasshouse as gh
+from tests.show.test_pdf import chromium, sheets
 
 pytestmark = pytest.mark.browser
 playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
@@ -61,16 +60,9 @@ CONTRAST = """() => {
 }"""
 
 
-def _chromium() -> str | None:
-    named = os.environ.get("GLASSHOUSE_CHROMIUM")
-    return named or next(
-        (found for name in ("chromium", "chromium-browser", "google-chrome") if (found := shutil.which(name))), None
-    )
-
-
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Any]:
-    path = _chromium()
+    path = chromium()
     if path is None:
         pytest.skip("no Chromium found; install it, or name it in GLASSHOUSE_CHROMIUM")
     with playwright.sync_playwright() as started:
@@ -110,6 +102,8 @@ def test_the_page_opens_quietly_and_fits(browser: Any, reports: dict[str, Path],
     )
     page.goto(reports[release].as_uri())
     assert heard == []
+    assert page.locator("#verdict").is_visible() and not page.locator("#methods").is_visible()
+    page.check("#whole")
     for section in (*SECTIONS, *(["map"] if release == "B" else [])):
         box = page.locator(f"#{section}").bounding_box()
         assert box is not None and box["height"] > 40 and box["width"] > 200, section
@@ -122,14 +116,17 @@ def test_the_page_opens_quietly_and_fits(browser: Any, reports: dict[str, Path],
     page.close()
 
 
-def test_jump_links_lead_below_the_bar_and_fold_outs_open(browser: Any, reports: dict[str, Path]) -> None:
+def test_jump_links_open_the_fold_and_lead_below_the_bar(browser: Any, reports: dict[str, Path]) -> None:
     page = browser.new_page(viewport=SIZES["desktop"])
     page.goto(reports["C"].as_uri())
+    assert not page.locator("#utility").is_visible()
     page.click("nav a[href='#utility']")
     page.wait_for_timeout(900)
     top = page.locator("#utility").bounding_box()["y"]
-    assert 0 <= top <= 200
-    fold = page.locator("details").first
+    assert page.locator("#utility").is_visible() and 0 <= top <= 200
+    page.locator("article a").first.click()  # from the card of a threat to the measure, two folds deep
+    page.wait_for_timeout(900)
+    fold = page.locator("details:target")
     fold.locator("summary").click()
     assert fold.locator(".body").is_visible()
     page.close()
@@ -138,10 +135,19 @@ def test_jump_links_lead_below_the_bar_and_fold_outs_open(browser: Any, reports:
 def test_it_prints(browser: Any, reports: dict[str, Path], tmp_path: Path) -> None:
     page = browser.new_page()
     page.goto(reports["C"].as_uri())
-    printed = page.pdf(path=tmp_path / "report.pdf", format="A4")
-    assert printed[:4] == b"%PDF" and len(printed) < 3_000_000
+    first = page.pdf(path=tmp_path / "first.pdf", format="A4")
     page.emulate_media(media="print")
     assert not page.locator(".bar").is_visible() and page.locator("#verdict").is_visible()
+    assert page.locator("#signatures").is_visible() and not page.locator("#methods").is_visible()
+    page.emulate_media(media="screen")
+    assert not page.locator("#signatures").is_visible()
+    page.check("#whole")
+    printed = page.pdf(path=tmp_path / "report.pdf", format="A4")
+    assert printed[:4] == b"%PDF" and len(printed) < 3_000_000
+    assert sheets(first) == 1 and sheets(printed) > 5
+    page.emulate_media(media="print")
+    # every line of the methods is printed open
+    assert page.locator("#m-disco .body").is_visible()
     page.close()
 
 
@@ -150,6 +156,7 @@ def test_text_stands_out_from_its_ground(browser: Any, reports: dict[str, Path],
     """Contrast of running text, soft text and chips, by the WCAG formula."""
     page = browser.new_page(viewport=SIZES["desktop"], color_scheme=scheme)
     page.goto(reports["C"].as_uri())
+    page.check("#whole")
     poor = page.evaluate(CONTRAST)
     assert poor == []
     page.close()

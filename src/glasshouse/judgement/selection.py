@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from glasshouse.catalogue import all_measures
 from glasshouse.core.errors import InputError, closest, listed
 from glasshouse.core.measure import AnyMeasure, Tier
+from glasshouse.core.words import plural
 from glasshouse.data.pair import Pair
 from glasshouse.judgement.policy.policy import Policy
 
@@ -87,7 +88,7 @@ class Estimate:
     def __str__(self) -> str:
         running = [c for c in self.costs if c.runs]
         costliest = max(running, key=lambda c: c.seconds, default=None)
-        text = f"{len(running)} measures, roughly {_duration(self.seconds)} on one core"
+        text = f"{len(running)} {plural(len(running), 'measure')}, roughly {_duration(self.seconds)} on one core"
         return text + (f"; the costliest is {costliest}" if costliest is not None else "")
 
     __repr__ = __str__

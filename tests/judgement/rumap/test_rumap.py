@@ -213,9 +213,7 @@ def test_outside_nobody_learns_which_measure_gave_no_figure():
 
 
 def test_without_any_utility_all_of_it_is_named():
-    ru = gh.RUMap.from_scores(
-        risk={"a": [0.1, 0.9]}, utility={"u": [None, 0.1], "v": [None, 0.3]}, releases=["x", "y"]
-    )
+    ru = gh.RUMap.from_scores(risk={"a": [0.1, 0.9]}, utility={"u": [None, 0.1], "v": [None, 0.3]}, releases=["x", "y"])
     assert "not fully measured: no figure from u and v" in ru.text()
 
 

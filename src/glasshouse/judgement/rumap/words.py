@@ -97,8 +97,8 @@ def text(
     advice: Content | None = None,
 ) -> str:
     """The map in lines; ``write``, ``left_out`` and ``inside`` are what the reader may know of a figure, of the
-    reasons why measures are left out, and of the people exposed and the figures missing. ``advice``: what is recommended, where ``ru`` holds
-    rounded figures."""
+    reasons why measures are left out, and of the people exposed and the figures missing. ``advice``: what is
+    recommended, where ``ru`` holds rounded figures."""
     lines = [_recommended(recommend(ru, min_utility, max_risk, write, inside) if advice is None else advice)]
     together = _unseparated(ru)
     if together:

@@ -13,9 +13,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from glasshouse.catalogue import all_measures
+from glasshouse.core.errors import InputError
 from glasshouse.core.plain import Content, plain, to_json
 from glasshouse.core.result import Result
-from glasshouse.core.words import MARKS, THREATS, visible, worst
+from glasshouse.core.words import MARKS, THREATS, plural, visible, worst
 from glasshouse.core.writing import write_atomically
 from glasshouse.judgement.content import content
 from glasshouse.judgement.overview import call, overview
@@ -302,7 +303,7 @@ class Assessment:
         title: str | None = None,
         mode: int | None = None,
     ) -> str:
-        """One self-contained page.
+        """One self-contained page: first what prints on one sheet, then the long part, folded.
 
         Parameters
         ----------
@@ -323,10 +324,62 @@ class Assessment:
         str
             The page.
         """
+        return _deliver(self._page(audience, ru_map, title), path, mode)
+
+    def to_pdf(
+        self,
+        path: str | Path | None = None,
+        *,
+        audience: str = "internal",
+        pages: str = "all",
+        ru_map: RUMap | None = None,
+        title: str | None = None,
+        mode: int | None = None,
+    ) -> bytes:
+        """The page as PDF, printed on A4 by the Chromium (or Chrome, or Edge) of this machine; nothing leaves it.
+
+        Parameters
+        ----------
+        path : str or Path, optional
+            Where to write it. A symbolic link is followed.
+        audience : {"internal", "external"}
+            For whom; an external report holds no original value, no record and no small count.
+        pages : {"all", "first"}
+            "first": the sheet with the verdict, what to do and the lines to sign. "all": the long part after it, open.
+        ru_map : RUMap, optional
+            The result of ``gh.compare``, shown when several releases were compared.
+        title : str, optional
+            The heading.
+        mode : int, optional
+            Permissions of the file, such as 0o640. Default: an existing file keeps its own, a new one is for its owner
+            alone (600).
+
+        Returns
+        -------
+        bytes
+            The PDF.
+
+        Notes
+        -----
+        The environment variable ``GLASSHOUSE_CHROMIUM`` names a browser that is not found by itself. Where there is
+        none, the error says so: write ``to_html`` and print that.
+        """
+        if pages not in ("all", "first"):
+            raise InputError(f"pages={pages!r} is not known; it is 'all' or 'first'")
+        whole = pages == "all"
+        printed = import_module("glasshouse.show.report.pdf").printed
+        made: bytes = printed(self._page(audience, ru_map, title, whole))
+        if path is not None:
+            write_atomically(path, made, mode)
+        return made
+
+    def _page(self, audience: str, ru_map: RUMap | None, title: str | None, whole: bool = False) -> str:
         shown = self.content(audience)
         results = self.results if audience == "internal" else {}
-        page = _renderer("html")(shown, results=results, ru_map=ru_map, title=title, timing=self.timing)
-        return _deliver(page, path, mode)
+        page: str = _renderer("html")(
+            shown, results=results, ru_map=ru_map, title=title, timing=self.timing, whole=whole
+        )
+        return page
 
     def to_markdown(
         self, path: str | Path | None = None, *, audience: str = "internal", mode: int | None = None
@@ -405,7 +458,8 @@ class Assessment:
         lines += ["", *(f"  → {r.text}" for r in self.recommendations[:3]), *(f"  note: {note}" for note in self.notes)]
         failed = [j.name for j in self.judged if j.status == "failed"]
         if failed:
-            lines += ["", f"  {len(failed)} measure(s) failed: {', '.join(failed)}; see .results[name].reason"]
+            many = f"{len(failed)} {plural(len(failed), 'measure')}"
+            lines += ["", f"  {many} failed: {', '.join(failed)}; see .results[name].reason"]
         return visible("\n".join(lines).rstrip())
 
     def _repr_html_(self) -> str:

@@ -73,7 +73,7 @@ def assess(
     from glasshouse.judgement.verdict.assess import assess as run
     from glasshouse.judgement.verdict.assess import estimate
 
-    check_format(format)
+    check_format(format, output, prints=True)
     check_audience(audience)
     check_outputs(output, original, *released, holdout)
     permissions = o.permissions(mode)
@@ -103,9 +103,9 @@ def assess(
     first = seed if seed is not None else int((chosen.run if chosen is not None else {}).get("seed", 0))
     with bar(quiet, no_progress) as progress:
         found = run(pair, policy=chosen, measures=which, random_state=first, n_jobs=jobs, progress=progress)
-        made: dict[str, str] = {}
+        made: dict[str, str | bytes] = {}
 
-        def make(form: str) -> str:
+        def make(form: str) -> str | bytes:
             if form not in made:
                 made[form] = render(found, form, audience)
             return made[form]
@@ -153,7 +153,7 @@ def measure(
     from glasshouse.catalogue import all_measures
     from glasshouse.core.errors import InputError, closest
 
-    check_format(format)
+    check_format(format, output)
     if format in ("junit", "html", "md"):
         raise InputError(
             f"a single measure is written as text or json, not {format}; `glasshouse assess --measures {name}` "

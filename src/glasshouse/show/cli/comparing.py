@@ -51,12 +51,12 @@ def compare(
     from glasshouse.core.errors import InputError
     from glasshouse.judgement.policy.policy import Policy
 
-    check_format(format)
+    check_format(format, output, prints=True)
     check_audience(audience)
     check_outputs(output, original, *(Path(path) for path in _names(releases).values()), holdout)
     permissions = o.permissions(mode)
     if format == "junit":
-        raise InputError("a comparison is written as text, json, md or html, not junit")
+        raise InputError("a comparison is written as text, json, md, html or pdf, not junit")
     chosen = None if policy is None else Policy.of(policy)
     named = _names(releases)
     given = o.roles_of(
@@ -123,7 +123,7 @@ def _text(ru: RUMap, audience: str) -> str:
     return "\n".join(ru.content(audience)["text"])
 
 
-def _render(ru: RUMap, form: str, audience: str) -> str:
+def _render(ru: RUMap, form: str, audience: str) -> str | bytes:
     if form == "json":
         return ru.to_json(audience) + "\n"
     from glasshouse.core.words import visible
@@ -132,6 +132,11 @@ def _render(ru: RUMap, form: str, audience: str) -> str:
         from glasshouse.show.report.comparison import render
 
         return render(ru, audience)
+    if form == "pdf":
+        from glasshouse.show.report.comparison import render
+        from glasshouse.show.report.pdf import printed
+
+        return printed(render(ru, audience))
     if form == "md":
         from glasshouse.show.report.comparison import markdown
 

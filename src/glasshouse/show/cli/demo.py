@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from glasshouse.show.cli import options as o
-from glasshouse.show.cli.terminal import STYLES, bar, check_outputs, err, out
+from glasshouse.show.cli.terminal import STYLES, bar, check_format, check_outputs, err, format_of, out
 
 
 def demo(
@@ -25,9 +25,10 @@ def demo(
     from rich.text import Text
 
     import glasshouse as gh
-    from glasshouse.core.words import MARKS
+    from glasshouse.core.words import MARKS, plural
 
     check_outputs([output])
+    check_format(None, [output], prints=True)
     started = time.perf_counter()
     example = gh.data.load("health")
     pair = gh.Pair(
@@ -45,7 +46,8 @@ def demo(
         )
         if progress is not None:
             progress(1, 1, "writing the report")
-        found.to_html(output, title="A made-up health survey")
+        write = found.to_pdf if format_of(output, "html") == "pdf" else found.to_html
+        write(output, title="A made-up health survey")
     console = out()
     console.print(
         Text(f"{MARKS[found.verdict]} {found.verdict.upper()}", style=STYLES[found.verdict]).append(
@@ -63,8 +65,8 @@ def demo(
         console.print(f"\nWhat would help: {found.recommendations[0].text}")
     console.print(f"\nreport: {output.resolve()}")
     err(
-        f"{len(found.results)} measures in {time.perf_counter() - started:.0f} s. Your own data: glasshouse "
-        "assess ORIGINAL RELEASED --keys a,b --target c -o report.html",
+        f"{len(found.results)} {plural(len(found.results), 'measure')} in {time.perf_counter() - started:.0f} s. Your "
+        "own data: glasshouse assess ORIGINAL RELEASED --keys a,b --target c -o report.html",
         quiet,
     )
     return 0

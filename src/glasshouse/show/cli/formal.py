@@ -270,7 +270,7 @@ def audit(
     from glasshouse.core.errors import InputError
     from glasshouse.core.plain import to_json
 
-    check_format(format)
+    check_format(format, output)
     if format in ("junit", "html", "md"):
         raise InputError(f"an audit is written as text or json, not {format}")
     check_outputs(output, original, *released, holdout)

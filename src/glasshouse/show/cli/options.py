@@ -92,7 +92,7 @@ Mode = Annotated[
         show_default=False,
     ),
 ]
-Format = Annotated[str | None, typer.Option("--format", help="text, json, md, junit or html.", metavar="FORMAT")]
+Format = Annotated[str | None, typer.Option("--format", help="text, json, md, junit, html or pdf.", metavar="FORMAT")]
 
 
 def permissions(mode: str | None) -> int | None:

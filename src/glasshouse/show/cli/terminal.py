@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from glasshouse.core.errors import InputError, closest
-from glasshouse.core.words import MARKS, SEVERITY, spoken, visible
+from glasshouse.core.words import MARKS, SEVERITY, plural, spoken, visible
 from glasshouse.judgement.figures import figure
 from glasshouse.show.report.view import first_findings
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from glasshouse.judgement.verdict.assessment import Assessment
 
-FORMATS = ("text", "json", "md", "junit", "html")
+FORMATS = ("text", "json", "md", "junit", "html", "pdf")
 SUFFIXES = {
     ".html": "html",
     ".htm": "html",
@@ -29,6 +29,7 @@ SUFFIXES = {
     ".markdown": "md",
     ".xml": "junit",
     ".txt": "text",
+    ".pdf": "pdf",
 }
 STYLES = {
     "pass": "green",
@@ -61,9 +62,21 @@ def err(text: str, quiet: bool = False) -> None:
         print(visible(text), file=sys.stderr)
 
 
-def check_format(form: str | None) -> None:
+def check_format(form: str | None, outputs: Sequence[Path] | None = None, prints: bool = False) -> None:
+    """Refuse, before anything is computed, a format that is not known, and a PDF where it cannot be made: the command
+    has no page to print (``prints``), there is no browser, or nobody named a file."""
     if form is not None and form not in FORMATS:
         raise InputError(f"--format {form!r} is not known{closest(form, FORMATS)}; choose one of {', '.join(FORMATS)}")
+    files = [path for path in files_among(outputs) if format_of(path, form) == "pdf"]
+    if form != "pdf" and not files:
+        return
+    if not prints:
+        raise InputError("only assess, compare and demo write a PDF; this is written as text or json")
+    from glasshouse.show.report.pdf import browser
+
+    browser()
+    if not files and sys.stdout.isatty():
+        raise InputError("a PDF is no text for a terminal; name a file: -o report.pdf")
 
 
 def format_of(path: Path, form: str | None) -> str:
@@ -90,8 +103,10 @@ def bar(quiet: bool, no_progress: bool) -> Iterator[Callable[[int, int, str], No
         yield step
 
 
-def render(assessment: Assessment, form: str, audience: str) -> str:
+def render(assessment: Assessment, form: str, audience: str) -> str | bytes:
     """An assessment in one of the formats."""
+    if form == "pdf":
+        return assessment.to_pdf(audience=audience)
     if form == "json":
         return assessment.to_json(audience=audience)
     if form == "md":
@@ -107,7 +122,7 @@ def deliver(
     outputs: Sequence[Path] | None,
     form: str | None,
     quiet: bool,
-    make: Callable[[str], str],
+    make: Callable[[str], str | bytes],
     show: Callable[[], None],
     mode: int | None = None,
 ) -> None:
@@ -118,7 +133,6 @@ def deliver(
     """
     from glasshouse.core.interrupts import check
 
-    check_format(form)
     files = files_among(outputs)
     made = {path: make(format_of(path, form)) for path in files}
     to_stdout = (
@@ -129,7 +143,9 @@ def deliver(
     printed = make(form or "text") if to_stdout and (form or "text") != "text" else None
     check()
     problems = [problem for path, text in made.items() if (problem := put(path, text, quiet, mode))]
-    if printed is not None:
+    if isinstance(printed, bytes):
+        sys.stdout.buffer.write(printed)
+    elif printed is not None:
         sys.stdout.write(printed)
     elif to_stdout or not quiet:
         show()
@@ -142,7 +158,7 @@ def files_among(outputs: Sequence[Path] | None) -> list[Path]:
     return [path for path in outputs or () if str(path) != "-"]
 
 
-def put(path: Path, text: str, quiet: bool, mode: int | None = None, remark: str = "") -> str | None:
+def put(path: Path, text: str | bytes, quiet: bool, mode: int | None = None, remark: str = "") -> str | None:
     """Write one file and say so; None, or a sentence on why it is not there and where its content is."""
     from glasshouse.core.writing import NotWritten, rescue, write_atomically
 
@@ -217,7 +233,9 @@ def show(assessment: Assessment, console: Console, audience: str = "internal") -
         console.print(f"\nnote: {note}")
     failed = [shown for shown in content["results"].values() if shown["judgement"] == "failed"]
     if failed:
-        console.print(f"\n{len(failed)} measure(s) failed: {', '.join(shown['name'] for shown in failed)}")
+        console.print(
+            f"\n{len(failed)} {plural(len(failed), 'measure')} failed: {', '.join(shown['name'] for shown in failed)}"
+        )
         for shown in failed:
             console.print(f"  {shown['reason']}")
 

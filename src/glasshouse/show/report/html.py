@@ -13,8 +13,18 @@ from glasshouse.core.result import Result
 from glasshouse.core.words import MARKS, THREATS
 from glasshouse.judgement.rumap.map import RUMap
 from glasshouse.show.report import drawing, sections
+from glasshouse.show.report.sheet import sheet, to_do
 from glasshouse.show.report.templating import environment
-from glasshouse.show.report.view import LIMIT_WORDS, VERDICT_WORDS, WORDS, MeasureView, ThreatView, clip, views_of
+from glasshouse.show.report.view import (
+    LIMIT_WORDS,
+    VERDICT_WORDS,
+    WORDS,
+    MeasureView,
+    ThreatView,
+    clip,
+    first_findings,
+    views_of,
+)
 
 FAMILY_ORDER = ("identity", "linkage", "gdpr", "attribution", "prediction", "information", "membership", "copying")
 
@@ -26,6 +36,7 @@ def render(
     ru_map: RUMap | None = None,
     title: str | None = None,
     timing: dict[str, float] | None = None,
+    whole: bool = False,
 ) -> str:
     """The page as text.
 
@@ -41,15 +52,18 @@ def render(
         The heading; by default the released file's name inside the house.
     timing
         Seconds per measure.
+    whole
+        Whether the long part is open, and printed; otherwise it is folded and the first page prints alone.
     """
     views = views_of(content, timing)
     threats = [ThreatView(name, content["threats"][name], views) for name in THREATS]
     external = content["audience"] == "external"
+    lead = next(t for t in threats if t.name == content["leading"])
     return (
         environment()
         .get_template("page.html.j2")
         .render(
-            title=clip(title or _title(content), 120),
+            title=clip(title or _title(content), 90),
             date=dt.datetime.now(dt.UTC).strftime("%d %B %Y, %H:%M UTC").lstrip("0"),
             content=content,
             external=external,
@@ -60,8 +74,10 @@ def render(
             words=WORDS,
             limit_words=LIMIT_WORDS,
             threats=threats,
-            lead=next(t for t in threats if t.name == content["leading"]),
-            advice=[{**r, "text": clip(r["text"])} for r in content["recommendations"]],
+            lead=lead,
+            whole=whole,
+            sheet=sheet(content, threats, lead, first_findings(content)),
+            advice=to_do(content),
             outcomes=content["outcomes"],
             views=views,
             people=sections.people(content, views),

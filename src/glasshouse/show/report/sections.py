@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from glasshouse.core.plain import Content, number, percent
 from glasshouse.judgement.figures import figure
-from glasshouse.show.report.view import MeasureView, at, clip, first_findings, percent_of, worst_first
+from glasshouse.show.report.view import MeasureView, at, clip, percent_of, worst_first
 
 MOST_GROUPS = 14
 MOST_COLUMNS = 15
@@ -179,6 +179,5 @@ def data(content: Content) -> Content:
         "folded": columns[40:],
         "table_names": [t for t in sizes if t in TABLES],
         "remarks": [(clip(k, 60), clip(v, 200)) for k, v in shown["remarks"].items()],
-        "first": first_findings(content),
-        "findings": [{**f, "message": clip(f["message"], 300)} for f in shown["findings"] if not f["first"]][:60],
+        "findings": [{**f, "message": clip(f["message"], 400)} for f in shown["findings"]][:60],
     }

@@ -7,7 +7,7 @@ from functools import cache
 from typing import Any
 
 from glasshouse.core.plain import number
-from glasshouse.core.words import visible
+from glasshouse.core.words import plural, visible
 
 
 def code(text: str) -> Any:
@@ -32,4 +32,5 @@ def environment() -> Any:
     )
     made.filters["number"] = number
     made.filters["code"] = code
+    made.filters["plural"] = plural
     return made

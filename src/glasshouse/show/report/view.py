@@ -5,6 +5,8 @@ Views read the content that passed the gate and nothing else.
 
 from __future__ import annotations
 
+import re
+
 from glasshouse.core.plain import Content, number, percent
 from glasshouse.core.words import SEVERITY, SIMILARITY
 from glasshouse.judgement.figures import figure
@@ -44,6 +46,22 @@ def clip(text: object, most: int = MOST_TEXT) -> str:
     """Long text cut with an ellipsis, so that one label cannot fill the page."""
     said = "" if text is None else str(text)
     return said if len(said) <= most else said[: most - 1].rstrip() + "…"
+
+
+def sentences(text: str) -> list[str]:
+    """A text in sentences; a full stop ends one where a capital or a figure follows."""
+    return re.split(r"(?<=[.!?]) (?=[A-Z0-9])", text)
+
+
+def cut(text: str, most: int) -> str:
+    """The first sentences of a text that fit, or the first one with an ellipsis."""
+    kept = ""
+    for part in sentences(text):
+        longer = f"{kept} {part}".lstrip()
+        if len(longer) > most:
+            return kept or clip(text, most)
+        kept = longer
+    return kept
 
 
 def worst_first(view: MeasureView) -> int:
@@ -161,6 +179,7 @@ class ThreatView:
             self.word = "not asked by the policy"
         self.worst = views[shown["worst"]] if shown["worst"] else None
         self.sentence = clip(str(shown["sentence"]).removesuffix(f" {SIMILARITY}"))
+        self.short = cut(self.sentence, 200)
         self.limit, self.comparison = clip(shown["limit"]), clip(shown["comparison"])
         self.p_value = shown["p_shown"]
         self.effect, self.span = _of_thousand(shown["effect"]), _span(shown["interval"])
@@ -188,7 +207,8 @@ def views_of(content: Content, timing: dict[str, float] | None = None) -> dict[s
 
 def first_findings(content: Content) -> list[str]:
     """What must be known about the tables before any figure is read."""
-    return [clip(found["message"], 400) for found in content["data"]["findings"] if found["first"]]
+    told = dict.fromkeys(found["message"] for found in content["data"]["findings"] if found["first"])
+    return [clip(message, 400) for message in told]
 
 
 def percent_of(count: int, total: int) -> str:
