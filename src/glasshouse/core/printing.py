@@ -1,8 +1,8 @@
-"""How a result prints itself: one line, a short block, and a small table for notebooks."""
+"""How a result prints itself: one line, a short block, and a card in notebooks."""
 
 from __future__ import annotations
 
-from html import escape
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from glasshouse.core.plain import number
@@ -25,7 +25,8 @@ def over(result: Result) -> str:
     return f"all {many} releases together" if result.over == "together" else f"{result.over} of {many} releases"
 
 
-def _figures(result: Result) -> list[tuple[str, str]]:
+def figures(result: Result) -> list[tuple[str, str]]:
+    """The headline figures with their names."""
     said, many = over(result), len(result.replicates)
     rows = [(f"value ({said})" if said else "value", number(result.value))]
     for other, figure in (("mean", result.mean), ("worst", result.worst)) if said else ():
@@ -88,7 +89,7 @@ def block(result: Result) -> str:
         return visible("\n".join([*lines, f"{result.status.replace('_', ' ')}: {result.reason}"]))
     if result.sentence:
         lines += [result.sentence, ""]
-    rows = _figures(result)
+    rows = figures(result)
     rows += [
         (k, number(v)) for k, v in result.details.items() if isinstance(v, (int, float)) and not isinstance(v, bool)
     ]
@@ -101,21 +102,12 @@ def block(result: Result) -> str:
     return visible("\n".join(lines))
 
 
-def html(result: Result) -> str:
-    """A table without script or style sheet, every label escaped."""
-    if result.status != "ok":
-        status, reason = escape(result.status.replace("_", " ")), escape(str(result.reason))
-        return f"<p><b>{escape(result.name)}</b>: {status}: {reason}</p>"
-    rows = "".join(
-        f"<tr><th style='text-align:left'>{escape(k)}</th><td>{escape(v)}</td></tr>" for k, v in _figures(result)
-    )
-    mark = escape(MARKS[result.verdict]) if result.verdict else ""
-    notes = "".join(f"<li>{escape(w)}</li>" for w in result.warnings)
-    return (
-        f"<div><b>{escape(result.name)}</b> {mark}<p>{escape(result.sentence)}</p><table>{rows}</table>"
-        + (f"<ul>{notes}</ul>" if notes else "")
-        + "</div>"
-    )
+def card(shown: object) -> str:
+    """What a notebook shows of an object. Cards are drawn in the room of pictures, which lies to the right of all that
+    have one, so it is looked up by name.
+    """
+    made: str = import_module("glasshouse.show.report.notebook").render(shown)
+    return made
 
 
 def prose(record: dict[str, Any]) -> str:

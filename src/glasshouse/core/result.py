@@ -269,7 +269,7 @@ class Result(Recorded):
         return printing.block(self)
 
     def _repr_html_(self) -> str:
-        return printing.html(self)
+        return printing.card(self)
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("_") or name not in self.__dict__.get("details", {}):

@@ -10,6 +10,7 @@ import polars as pl
 
 from glasshouse.core.errors import InputError, listed
 from glasshouse.core.measure import accept_pairs
+from glasshouse.core.printing import card
 from glasshouse.core.words import visible
 from glasshouse.data.arrays import Ints
 from glasshouse.data.checks import check
@@ -397,6 +398,9 @@ class Pair(Reading):
             f"{released} records{holdout}"
             f"\n  keys      {', '.join(self.keys) or '-'}\n  target    {', '.join(self.targets) or '-'}"
         )
+
+    def _repr_html_(self) -> str:
+        return card(self)
 
 
 def _as_list(released: Frame) -> list[Frame]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TypedDict
 
 import numpy as np
@@ -24,13 +25,13 @@ class Distribution(TypedDict):
     more: int
 
 
-def distributions(pair: Pair) -> list[Distribution]:
-    """The first columns of a pair."""
+def distributions(pair: Pair, columns: Sequence[str] | None = None) -> list[Distribution]:
+    """The first columns of a pair, or those named."""
     found = (
         _bins(pair, column)
         if pair.is_numeric(column) and len(pair.codes(column).levels) > MOST_COLUMNS
         else _levels(pair, column)
-        for column in pair.columns[:MOST_COLUMNS]
+        for column in (pair.columns[:MOST_COLUMNS] if columns is None else columns)
     )
     return [one for one in found if one is not None]
 

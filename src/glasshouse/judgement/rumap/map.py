@@ -10,6 +10,7 @@ import numpy as np
 from glasshouse.core.errors import InputError, listed
 from glasshouse.core.intervals import Interval
 from glasshouse.core.plain import Content, to_json
+from glasshouse.core.printing import card
 from glasshouse.core.result import Frame, Result
 from glasshouse.core.streams import RandomState
 from glasshouse.core.words import visible
@@ -371,6 +372,9 @@ class RUMap(Placement):
 
     def __repr__(self) -> str:
         return visible(rumap_words.block(self))
+
+    def _repr_html_(self) -> str:
+        return card(self)
 
     def _by_measure(self, tables: Mapping[str, np.ndarray]) -> Content:
         columns: Content = {"release": list(self.releases)}

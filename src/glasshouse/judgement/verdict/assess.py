@@ -15,7 +15,8 @@ from glasshouse.core.words import spoken
 from glasshouse.data.pair import Pair
 from glasshouse.engines.cells.grouping import AUTO_GROUPS, automatic_groups
 from glasshouse.judgement.policy.policy import PRESETS, Policy
-from glasshouse.judgement.run import Options, Progress, known_options, printable_seed, run, safely
+from glasshouse.judgement.progress import Listener, listening
+from glasshouse.judgement.run import Options, known_options, printable_seed, run, safely
 from glasshouse.judgement.selection import estimate, select
 from glasshouse.judgement.verdict.assessment import Assessment
 from glasshouse.judgement.verdict.decision import decision
@@ -25,6 +26,7 @@ __all__ = ["assess", "estimate"]
 _ROLES = ("keys", "target", "weights", "cluster", "row_paired", "missing", "exclude")
 
 
+@listening
 @heeded()
 def assess(
     original: Any,
@@ -35,7 +37,7 @@ def assess(
     *,
     random_state: RandomState = 0,
     n_jobs: int | None = None,
-    progress: Progress | None = None,
+    progress: Listener = None,
     options: Options | None = None,
     **roles: Any,
 ) -> Assessment:
@@ -56,7 +58,8 @@ def assess(
     n_jobs
         Threads for the measures that can use them; it never changes a figure.
     progress
-        Called as ``progress(done, total, name)`` before each measure and once at the end.
+        Called as ``progress(done, total, name)`` before each measure and once at the end. In a notebook a bar is
+        drawn by default; False draws none.
     options
         Options for single measures: ``{"rapid": {"trees": 200}}``.
     **roles

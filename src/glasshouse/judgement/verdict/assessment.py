@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 from glasshouse.catalogue import all_measures
 from glasshouse.core.errors import InputError
 from glasshouse.core.plain import Content, plain, to_json
+from glasshouse.core.printing import card
 from glasshouse.core.result import Result
 from glasshouse.core.words import MARKS, THREATS, plural, visible, worst
 from glasshouse.core.writing import write_atomically
@@ -463,8 +464,7 @@ class Assessment:
         return visible("\n".join(lines).rstrip())
 
     def _repr_html_(self) -> str:
-        text: str = _renderer("notebook")(self.content())
-        return text
+        return card(self)
 
 
 def _renderer(kind: str) -> Any:

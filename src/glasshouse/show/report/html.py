@@ -83,7 +83,7 @@ def render(
             people=sections.people(content, views),
             population=sections.population(content, views),
             utility=sections.utility(views),
-            distributions=sections.distributions(content),
+            distributions=sections.drawn(content["distributions"]),
             copying=[v for v in views.values() if v.threat == "copying"],
             structure=[v for v in views.values() if v.role == "structure"],
             families=_families(views),

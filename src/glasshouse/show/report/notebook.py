@@ -1,31 +1,155 @@
-"""The short form of an assessment in a notebook: verdict, four threats, what to do.
+"""What a notebook shows of a pair, a result, an assessment and a map: a compact card with its picture.
 
-No script, no style sheet, every label escaped.
+No script, no request, every label escaped. A card is for the custodian: its figures are exact, and it says so, because
+a saved notebook keeps it. Nothing is computed again for it, and a picture is drawn once per object.
 """
 
 from __future__ import annotations
 
-from html import escape
+from collections.abc import Callable, Hashable
+from typing import Any
+from weakref import WeakKeyDictionary
 
+from glasshouse.core import printing
 from glasshouse.core.plain import Content
-from glasshouse.core.words import MARKS
-from glasshouse.show.report.view import first_findings
+from glasshouse.core.result import Result
+from glasshouse.core.words import MARKS, THREATS
+from glasshouse.data.pair import Pair
+from glasshouse.judgement.distributions import distributions
+from glasshouse.judgement.rumap.map import RUMap
+from glasshouse.judgement.run import safely
+from glasshouse.judgement.verdict.assessment import Assessment
+from glasshouse.show.charts.generic import figures
+from glasshouse.show.report import sections
+from glasshouse.show.report.drawing import MOST_BYTES, map_of, svg_of
+from glasshouse.show.report.sheet import to_do
+from glasshouse.show.report.templating import environment
+from glasshouse.show.report.view import VERDICT_WORDS, ThreatView, clip, cut, first_findings, views_of
+
+MOST_COLUMNS = 6
+MOST_ADVICE = 3
+INSIDE = "Internal: exact figures about the people in the original, small groups included. A saved notebook keeps them."
+FOR_OTHERS = "For others: .to_html(path, audience='external')."
+_cards: WeakKeyDictionary[Any, str] = WeakKeyDictionary()
 
 
-def render(content: Content) -> str:
-    """The content that passed the gate, as a small table."""
-    rows = "".join(
-        f"<tr><td style='text-align:left'>{MARKS[t['status']]} <b>{name}</b></td><td "
-        f"style='text-align:left'>{escape(t['status'].replace('_', ' '))}</td>"
-        f"<td style='text-align:left'>{escape(str(t['sentence']))}</td></tr>"
-        for name, t in content["threats"].items()
-    )
-    advice = "".join(f"<li>{escape(r['text'])}</li>" for r in content["recommendations"][:3])
-    verdict = content["verdict"]
-    first = "".join(f"<p><b>Before you read on:</b> {escape(found)}</p>" for found in first_findings(content))
-    return (
-        f"<div>{first}<p><b>{MARKS[verdict]} {verdict.upper()}</b> {escape(content['headline'])}</p>"
-        f"<p>Policy: {escape(content['policy']['name'])}</p><table>{rows}</table>"
-        + (f"<ul>{advice}</ul>" if advice else "")
-        + "</div>"
-    )
+def render(shown: Pair | Result | Assessment | RUMap) -> str:
+    """The card of an object, made at the first look and kept as long as the object lives.
+
+    Parameters
+    ----------
+    shown
+        A pair, a result, an assessment or a map; none of them changes.
+
+    Returns
+    -------
+    str
+        HTML that can stand in any page.
+    """
+    if shown not in _cards:
+        kind, parts = _parts(shown)
+        card: str = environment().get_template("card.html.j2").render(kind=kind, **parts)
+        _cards[shown] = card
+    return _cards[shown]
+
+
+def _parts(shown: Pair | Result | Assessment | RUMap) -> tuple[str, Content]:
+    if isinstance(shown, Pair):
+        return "pair", _pair(shown)
+    if isinstance(shown, Assessment):
+        return "assessment", _assessment(shown)
+    return ("map", _map(shown)) if isinstance(shown, RUMap) else ("result", _result(shown))
+
+
+# -- results -----------------------------------------------------------------------------------------------------------
+
+
+def _result(result: Result) -> Content:
+    ok = result.status == "ok"
+    return {
+        "title": result.name if result.measure is None else result.measure.title,
+        "name": result.name,
+        "verdict": result.verdict,
+        "mark": printing.MARKS[result.verdict],
+        "sentence": clip(result.sentence) if ok else f"{result.status.replace('_', ' ')}: {clip(result.reason)}",
+        "figures": printing.figures(result) if ok else [],
+        "warnings": [clip(warning) for warning in result.warnings],
+        "picture": _picture(result) if ok else None,
+        "foot": INSIDE,
+    }
+
+
+def _picture(result: Result) -> Any:
+    """The default chart; where that is too large for a card, value, baseline and holdout on one axis."""
+    return _svg(result.plot) or _svg(lambda: figures(result))
+
+
+def _svg(plot: Callable[[], Any]) -> Any:
+    from markupsafe import Markup
+
+    svg, _ = safely(lambda: svg_of(plot()))
+    return Markup(svg) if svg is not None and len(svg) <= MOST_BYTES else None
+
+
+# -- assessments and maps ----------------------------------------------------------------------------------------------
+
+
+def _assessment(assessment: Assessment) -> Content:
+    content = assessment.content()
+    views = views_of(content)
+    advice = to_do(content)
+    return {
+        "verdict": content["verdict"],
+        "mark": MARKS[content["verdict"]],
+        "word": VERDICT_WORDS[content["verdict"]],
+        "headline": content["headline"],
+        "first": first_findings(content),
+        "threats": [ThreatView(name, content["threats"][name], views) for name in THREATS],
+        "marks": MARKS,
+        "advice": [cut(one["text"], 400) for one in advice[:MOST_ADVICE]],
+        "more": max(len(advice) - MOST_ADVICE, 0),
+        "policy": content["policy"],
+        "foot": f"{INSIDE} {FOR_OTHERS}",
+    }
+
+
+def _map(ru_map: RUMap) -> Content:
+    found = map_of(ru_map)
+    return {"ru": found, "lead": clip(found["words"][0], 700), "foot": INSIDE}
+
+
+# -- pairs -------------------------------------------------------------------------------------------------------------
+
+
+def _pair(pair: Pair) -> Content:
+    # a table that lies elsewhere is not fetched to show what it is
+    here = all(pair.engine(table) == "memory" for table in pair.tables)
+    findings, _ = safely(pair.check) if here else (None, None)
+    drawn, _ = safely(lambda: distributions(pair, _of_interest(pair))) if here else (None, None)
+    return {
+        "tables": [(table, pair.n(table)) for table in pair.tables],
+        "roles": [(name, clip(said, 200)) for name, said in _roles(pair) if said],
+        "columns": len(pair.columns),
+        "numeric": len(pair.numeric),
+        "first": [clip(found.message, 300) for found in findings or () if found.first],
+        "others": sum(not found.first for found in findings or ()),
+        "checked": findings is not None,
+        "pictures": sections.drawn(drawn or []),
+        "foot": "Internal: labels and shares of the confidential table. A saved notebook keeps them." if drawn else "",
+    }
+
+
+def _of_interest(pair: Pair) -> tuple[str, ...]:
+    """Keys and target first, then the other columns: as many as a card has room for."""
+    wanted: dict[Hashable, None] = dict.fromkeys((*pair.keys, *pair.targets, *pair.columns))
+    return tuple(str(name) for name in wanted if name in pair.columns)[:MOST_COLUMNS]
+
+
+def _roles(pair: Pair) -> list[tuple[str, str]]:
+    return [
+        ("keys", ", ".join(pair.keys) or "none: name the columns an attacker may know (keys=)"),
+        ("target", ", ".join(pair.targets) or "none: name what an attacker wants to learn (target=)"),
+        ("weights", pair.weights or ""),
+        ("cluster", pair.cluster or ""),
+        ("rows", "row i of the release is row i of the original" if pair.row_paired else ""),
+    ]

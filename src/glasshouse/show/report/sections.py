@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from typing import Any
+
 from glasshouse.core.plain import Content, number, percent
 from glasshouse.judgement.figures import figure
 from glasshouse.show.report.view import MeasureView, at, clip, percent_of, worst_first
@@ -122,10 +125,10 @@ def _columns(chosen: list[MeasureView]) -> list[Content]:
     return found
 
 
-def distributions(content: Content) -> list[Content]:
+def drawn(distributions: Sequence[Mapping[str, Any]]) -> list[Content]:
     """Original and release side by side, as heights in a small box or widths of bars."""
     pictures = []
-    for one in content["distributions"]:
+    for one in distributions:
         top = max(*one["original"], *one["released"]) or 1.0
         shown: Content = {"column": clip(one["column"], 50), "kind": one["kind"], "more": one["more"]}
         if one["kind"] == "bins":
