@@ -130,7 +130,7 @@ def test_a_policy_file_gates(
         (["asess"], "No such command"),
         (["assess", "no.csv", "none.csv"], "file not found: no.csv"),
         (["assess", "{original}", "{released}", "--keys", "sexx"], "did you mean 'sex'"),
-        (["assess", "{original}", "{released}", "--format", "pdf"], "--format 'pdf'"),
+        (["assess", "{original}", "{released}", "--format", "docx"], "--format 'docx'"),
         (["assess", "{original}", "{released}", "--audience", "all"], "internal or external"),
         (["assess", "{original}", "{released}", "--measures", "fst"], "no measure 'fst'"),
         (["assess", "{original}", "{released}", "--policy", "none.toml"], "policy file not found"),

@@ -250,6 +250,20 @@ open(target, 'wb').write(b'%PDF-1.4 made up %%EOF')
     assert not list((tmp_path / "temporary").iterdir())
 
 
+def test_where_no_sandbox_can_be_built_the_page_is_printed_without(
+    playing: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(pdf.os, "geteuid", lambda: 1000)
+    playing(
+        """
+if '--no-sandbox' not in sys.argv:
+    sys.exit(1)
+open(sys.argv[-2].split('=', 1)[1], 'wb').write(b'%PDF-1.4 made up %%EOF')
+"""
+    )
+    assert pdf.printed("<p>hello</p>") == b"%PDF-1.4 made up %%EOF"
+
+
 @pytest.mark.parametrize(
     "body", ["sys.exit(1)", "open(sys.argv[-2].split('=', 1)[1], 'wb').write(b'no pdf')"], ids=["nothing", "no pdf"]
 )

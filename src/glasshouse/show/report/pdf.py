@@ -111,22 +111,30 @@ def printed(page: str, seconds: float = SECONDS) -> bytes:
     try:
         source, target = folder / "page.html", folder / "page.pdf"
         write_atomically(source, page)
-        _run(program, folder, [f"--print-to-pdf={target}", source.as_uri()], seconds)
-        made = target.read_bytes() if target.is_file() else b""
+        for sandbox in _sandboxes():
+            _run(program, folder, [*sandbox, f"--print-to-pdf={target}", source.as_uri()], seconds)
+            made = target.read_bytes() if target.is_file() else b""
+            if whole := made.startswith(b"%PDF-") and b"%%EOF" in made[-1024:]:
+                break
     finally:
         shutil.rmtree(folder, ignore_errors=True)
-    if not made.startswith(b"%PDF-") or b"%%EOF" not in made[-1024:]:
+    if not whole:
         raise NotPrinted(f"{program} printed no PDF of the report; name another browser in {NAMED_IN}, {OTHERWISE}")
     return made
+
+
+def _sandboxes() -> list[list[str]]:
+    """Options to try, one after the other: as root and in many containers no sandbox can be built, and Chromium does
+    not start with one. The page is our own and runs nothing."""
+    root = hasattr(os, "geteuid") and os.geteuid() == 0
+    return [["--no-sandbox"]] if root else [[], ["--no-sandbox"]]
 
 
 def _run(program: str, folder: Path, arguments: list[str], seconds: float) -> None:
     """Run the browser with a home of its own; whatever happens, nothing of it stays alive."""
     places = ("HOME", "XDG_CONFIG_HOME", "XDG_CACHE_HOME", "XDG_DATA_HOME", "XDG_RUNTIME_DIR", "TMPDIR", "TMP", "TEMP")
     surroundings = {**os.environ, **dict.fromkeys(places, str(folder))}
-    # as root the sandbox cannot be built, and Chromium does not start with it
-    root = ["--no-sandbox"] if hasattr(os, "geteuid") and os.geteuid() == 0 else []
-    command = [program, *SILENT, *root, f"--user-data-dir={folder / 'profile'}", *arguments]
+    command = [program, *SILENT, f"--user-data-dir={folder / 'profile'}", *arguments]
     try:
         running = subprocess.Popen(
             command,
