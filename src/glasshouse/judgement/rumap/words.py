@@ -11,7 +11,7 @@ import numpy as np
 
 from glasshouse.core.plain import Content, number
 from glasshouse.core.streams import RandomState, generator
-from glasshouse.core.words import spoken
+from glasshouse.core.words import plural, spoken
 from glasshouse.judgement.rumap import consistency as rumap_consistency
 from glasshouse.judgement.rumap import order as rumap_order
 from glasshouse.judgement.rumap.figures import Kind, figure
@@ -196,8 +196,8 @@ def _scale(ru: RUMap) -> str:
 def block(ru: RUMap) -> str:
     width = max(len(r) for r in ru.releases)
     lines = [
-        f"Risk-utility map of {len(ru.releases)} releases ({len(ru.risk_measures)} risk, "
-        f"{len(ru.utility_measures)} utility measures)",
+        f"Risk-utility map of {len(ru.releases)} {plural(len(ru.releases), 'release')} ({len(ru.risk_measures)} risk, "
+        f"{len(ru.utility_measures)} utility {plural(len(ru.utility_measures), 'measure')})",
         "",
     ]
     lines.append(f"  {'release':<{width}}   risk  utility" + ("  verdict" if ru.assessments else ""))

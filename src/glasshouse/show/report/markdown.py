@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from glasshouse.core.plain import Content
-from glasshouse.core.words import MARKS, visible
+from glasshouse.core.words import MARKS, plural, visible
 from glasshouse.show.report.view import VERDICT_WORDS, clip, first_findings, views_of
 
 
@@ -68,11 +68,13 @@ def _decided(threat: Content) -> str:
 
 def _run(content: Content) -> list[str]:
     tables = [
-        f"- {t['table']}: {t['records']:,} records, fingerprint `{t['fingerprint']}`"
+        f"- {t['table']}: {t['records']:,} {plural(t['records'], 'record')}, fingerprint `{t['fingerprint']}`"
         if t["fingerprint"]
         else f"- {t['table']}: about {t['records']:,} records"
         for t in content["data"]["tables"]
     ]
+    policy = content["policy"]["fingerprint"]
+    tables += [f"- policy: fingerprint `{policy}`"] if policy else []
     versions = ", ".join(f"{k} {v}" for k, v in content["run"]["versions"].items())
     fence = "```" if "```" not in content["run"]["call"] else "~~~~"
     return [
