@@ -195,6 +195,13 @@ def test_no_count_under_the_minimum_leaves_the_house(secret: Any) -> None:
     assert content["data"]["findings"] == []
 
 
+def test_how_long_it_took_stays_in_the_house(secret: Any) -> None:
+    assessed, _ = secret
+    took = r"changes no other figure\. \d+\.\d s"
+    assert re.search(took, check_page(assessed.to_html()).said)
+    assert not re.search(took, check_page(assessed.to_html(audience="external")).said)
+
+
 def test_a_small_share_is_shown_as_an_upper_bound(only_fakes: Any) -> None:
     fake("tiny", value=0.004, flag=True, evidence={"of": 500}, sentence="2 people are at risk.")
     found = gh.assess(*tables(500))

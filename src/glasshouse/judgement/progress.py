@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
+from contextvars import ContextVar
 from functools import wraps
 from importlib import import_module
-from typing import Any, Literal, TypeAlias, TypeVar, cast
+from typing import Any, TypeVar, cast
 
-Progress: TypeAlias = Callable[[int, int, str], None]
-Listener: TypeAlias = Progress | Literal[False] | None
 F = TypeVar("F", bound=Callable[..., Any])
+_drawn = ContextVar("drawn", default=False)  # whether a run around this one has a bar already
 
 
 def listening(function: F) -> F:
@@ -20,12 +20,16 @@ def listening(function: F) -> F:
     """
 
     @wraps(function)
-    def called(*tables: Any, progress: Listener = None, **given: Any) -> Any:
-        if progress is not None or not in_notebook():
-            return function(*tables, progress=progress, **given)
-        # drawn in the room of pictures, which lies to the right of this one
-        with import_module("glasshouse.show.cell").bar() as step:
-            return function(*tables, progress=step, **given)
+    def called(*tables: Any, progress: Any = None, **given: Any) -> Any:
+        if progress is not None or _drawn.get() or not in_notebook():
+            return function(*tables, progress=progress or None, **given)
+        before = _drawn.set(True)
+        try:
+            # drawn in the room of pictures, which lies to the right of this one
+            with import_module("glasshouse.show.cell").bar() as step:
+                return function(*tables, progress=step, **given)
+        finally:
+            _drawn.reset(before)
 
     return cast(F, called)
 

@@ -27,8 +27,8 @@ from glasshouse.core.result import Result
 from glasshouse.core.streams import RandomState, generator, integer_seed
 from glasshouse.data.pair import Pair
 from glasshouse.judgement import wide
-from glasshouse.judgement.progress import Listener
 
+Progress: TypeAlias = Callable[[int, int, str], None]
 Options: TypeAlias = Mapping[str, Mapping[str, Any]]
 T = TypeVar("T")
 
@@ -50,7 +50,7 @@ def run(
     seed: int = 0,
     options: Options | None = None,
     n_jobs: int | None = None,
-    progress: Listener = None,
+    progress: Progress | None = None,
 ) -> Run:
     """Run measures on one pair.
 
@@ -82,13 +82,13 @@ def run(
     results: dict[str, Result] = {}
     timing: dict[str, float] = {}
     for done, measure in enumerate(measures):
-        if progress:
+        if progress is not None:
             progress(done, len(measures), measure.name)
         started = time.perf_counter()
         results[measure.name] = attempt(measure, pair, given[measure.name])
         check()
         timing[measure.name] = time.perf_counter() - started
-    if progress:
+    if progress is not None:
         progress(len(measures), len(measures), "")
     return Run(results, given, timing, (wide.note(list(limited)),) if limited else ())
 

@@ -453,7 +453,7 @@ DECLARED = Policy(
     leak=LeakLevels(),
     others="declared",
     source="none given",
-    why="no policy was given; write one with `glasshouse policy init` and replace limits that do not fit your case",
+    why="no policy was given; name a preset (public, research, secure) or a file of your own that fits your case",
 )
 
 

@@ -17,14 +17,14 @@ from glasshouse.core.result import Result
 from glasshouse.core.streams import RandomState
 from glasshouse.data.pair import Pair
 from glasshouse.judgement.policy.policy import Policy
-from glasshouse.judgement.progress import Listener, listening
+from glasshouse.judgement.progress import listening
 from glasshouse.judgement.rumap import words as rumap_words
 from glasshouse.judgement.rumap.candidates import axes, candidate_pairs, run_for_verdict, split_weights
 from glasshouse.judgement.rumap.figures import Kind, figure, kind_of, point, single_results, spread
 from glasshouse.judgement.rumap.ghosts import ghost_pairs, shared_by_size
 from glasshouse.judgement.rumap.map import RUMap
 from glasshouse.judgement.rumap.scales import SCALES, Anchor, risk_anchor, utility_anchor
-from glasshouse.judgement.run import Options, known_options, printable_seed, run
+from glasshouse.judgement.run import Options, Progress, known_options, printable_seed, run
 from glasshouse.judgement.verdict.assess import assess
 from glasshouse.judgement.verdict.assessment import Assessment
 
@@ -48,7 +48,7 @@ def compare(
     weights: str | Mapping[str, float] | None = None,
     random_state: RandomState = 0,
     n_jobs: int | None = None,
-    progress: Listener = None,
+    progress: Progress | None = None,
     **roles: Any,
 ) -> RUMap:
     """Assess candidate releases of one original and put them on a risk-utility map.
@@ -124,7 +124,7 @@ def compare(
     steps = len(pairs) + len(sizes)
     assessments: dict[str, Assessment] = {}
     for name, pair in pairs.items():
-        if progress:
+        if progress is not None:
             progress(len(assessments), steps, name)
         assessments[name] = assess(
             pair,
@@ -132,7 +132,6 @@ def compare(
             measures=[m.name for m in judged],
             random_state=seed,
             n_jobs=n_jobs,
-            progress=False,
             options=asked,
         )
     joint = {name: found.results for name, found in assessments.items()}
@@ -146,7 +145,7 @@ def compare(
 
     ghosts: dict[str, Ghosts] = {}
     for name in sizes:
-        if progress:
+        if progress is not None:
             progress(len(pairs) + len(ghosts), steps, f"ghosts of the size of {name}")
         ghosts[name] = _ghosts(base[name], chosen, kinds, random_state, measured)
     anchors = {n: [_anchor(m, kinds[n], ghosts[serving[r]]) for r in pairs] for n, m in chosen.items() if ghosts}

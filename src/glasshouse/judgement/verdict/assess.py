@@ -15,8 +15,8 @@ from glasshouse.core.words import spoken
 from glasshouse.data.pair import Pair
 from glasshouse.engines.cells.grouping import AUTO_GROUPS, automatic_groups
 from glasshouse.judgement.policy.policy import PRESETS, Policy
-from glasshouse.judgement.progress import Listener, listening
-from glasshouse.judgement.run import Options, known_options, printable_seed, run, safely
+from glasshouse.judgement.progress import listening
+from glasshouse.judgement.run import Options, Progress, known_options, printable_seed, run, safely
 from glasshouse.judgement.selection import estimate, select
 from glasshouse.judgement.verdict.assessment import Assessment
 from glasshouse.judgement.verdict.decision import decision
@@ -37,7 +37,7 @@ def assess(
     *,
     random_state: RandomState = 0,
     n_jobs: int | None = None,
-    progress: Listener = None,
+    progress: Progress | None = None,
     options: Options | None = None,
     **roles: Any,
 ) -> Assessment:

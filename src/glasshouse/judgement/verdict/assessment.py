@@ -376,10 +376,9 @@ class Assessment:
 
     def _page(self, audience: str, ru_map: RUMap | None, title: str | None, whole: bool = False) -> str:
         shown = self.content(audience)
-        results = self.results if audience == "internal" else {}
-        page: str = _renderer("html")(
-            shown, results=results, ru_map=ru_map, title=title, timing=self.timing, whole=whole
-        )
+        inside = audience == "internal"  # how long a search took tells what was found
+        results, timing = (self.results, self.timing) if inside else ({}, None)
+        page: str = _renderer("html")(shown, results=results, ru_map=ru_map, title=title, timing=timing, whole=whole)
         return page
 
     def to_markdown(
