@@ -9,7 +9,7 @@ import numpy as np
 
 from glasshouse.core.intervals import Interval
 from glasshouse.core.plain import percent
-from glasshouse.core.words import QUESTIONS, SEVERITY, THREATS, spoken
+from glasshouse.core.words import QUESTIONS, SEVERITY, THREATS, plural, spoken
 from glasshouse.data.pair import Pair
 from glasshouse.judgement.policy.policy import Policy
 from glasshouse.judgement.verdict.judged import Judged, rank
@@ -249,7 +249,7 @@ def _not_assessed(members: list[Judged], open_: list[Judged]) -> str:
     ways = [text for need, text in WAYS_OUT.items() if need in lacking]
     stopped = sum(j.status == "failed" for j in open_)
     if stopped:
-        ways.append(f"{stopped} measure(s) failed; the reasons are in the table.")
+        ways.append(f"{stopped} {plural(stopped, 'measure')} failed; the reasons are in the table.")
     if not ways and open_:
         ways.append(" ".join(f"{reason.rstrip('.')}." for reason in _reasons(open_)))
     if not open_:
