@@ -12,6 +12,7 @@ import polars as pl
 from glasshouse.core.charts import described
 from glasshouse.core.errors import InputError, closest
 from glasshouse.core.measure import Measure, registered
+from glasshouse.core.options import door
 from glasshouse.core.pointing import elsewhere, known_elsewhere, plainly, table
 from glasshouse.core.printing import prose
 from glasshouse.core.rooms import measures_of
@@ -125,6 +126,7 @@ def named(name: str) -> str | None:
     return measures.get(plainly(name)) or next(iter(there), None) or functions.get(plainly(name))
 
 
+@door
 def explain(name: str) -> Explanation:
     """What a measure asks, how to read it, what it needs, its options and charts, its limits and its source, as prose.
 

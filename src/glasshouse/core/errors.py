@@ -3,12 +3,15 @@ person."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from difflib import get_close_matches
+from typing import TypeVar
 
 from glasshouse.core.interrupts import interrupted
 from glasshouse.core.pointing import elsewhere
 from glasshouse.core.words import visible
+
+V = TypeVar("V")
 
 
 class GlasshouseError(Exception):
@@ -48,6 +51,17 @@ def foreign(problem: BaseException) -> bool:
     """
     ours = isinstance(problem, (GlasshouseError, MemoryError)) or interrupted(problem)
     return not ours and (isinstance(problem, Exception) or type(problem).__name__ == "PanicException")
+
+
+class Named(dict[str, V]):
+    """A dictionary that answers a name it does not have with a sentence of ours."""
+
+    def __init__(self, what: str, content: Mapping[str, V]) -> None:
+        super().__init__(content)
+        self._what = what
+
+    def __missing__(self, name: str) -> V:
+        raise InputError(f"there is no {self._what} {name!r}{closest(name, self)}; there are: {listed(self)}")
 
 
 def listed(names: Iterable[str], most: int = 12) -> str:

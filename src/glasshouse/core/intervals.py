@@ -21,6 +21,12 @@ def normal_quantile(confidence: float) -> float:
     return NormalDist().inv_cdf(0.5 + confidence / 2)
 
 
+def check_draws(name: str, draws: int) -> None:
+    """Refuse a number of random draws that gives no figure."""
+    if draws < 1:
+        raise InputError(f"{name} must be at least 1, not {draws}")
+
+
 def wald(k: float, n: float, confidence: float = 0.95) -> Interval:
     """p +- z sqrt(p(1-p)/n). Kept for comparison with other packages; too short for small n."""
     p = k / n

@@ -1,153 +1,154 @@
-"""Options of the wrong type are refused in a sentence before a measure runs, by the types it declares itself."""
+"""Doors: a call with an argument of the wrong type is answered in a sentence before anything runs.
+
+What an argument takes is what its function declares (:mod:`glasshouse.core.declared`); no function says it twice. The
+options of measures are checked by the caller of measures, every other public function is a ``@door``.
+"""
 
 from __future__ import annotations
 
 import inspect
-import math
-from collections.abc import Callable, Iterable, Mapping
-from functools import cache
-from numbers import Integral, Real
-from typing import Any, TypeAlias
+from collections.abc import Callable, Mapping
+from functools import wraps
+from numbers import Integral
+from typing import Any, TypeVar
 
 import numpy as np
 
+from glasshouse.core.declared import LARGEST_COUNT, TRUTH, WHOLE, Taken, declared, is_nan
 from glasshouse.core.errors import InputError
 
-Taken: TypeAlias = "tuple[str, Callable[[object], bool]]"  # what an option takes, in words and as a test
+Door = TypeVar("Door", bound=Callable[..., Any])
 
 
-def check_types(name: str, function: Callable[..., object], options: Mapping[str, object]) -> None:
-    """Stop at the first option whose value is not of the type that the measure declares.
+def door(public: Door) -> Door:
+    """Decorate a public function, or a class with public methods: wrong types are refused in a sentence.
+
+    Parameters
+    ----------
+    public : function or class
+        Of a class its constructor and the public methods it defines itself. An argument may be what its annotation
+        says, or its default; what is another kind of list comes as one.
+
+    Returns
+    -------
+    function or class
+        The class itself; of a function one that checks and calls it. A call that leaves out an argument, or has one
+        too many, ends in Python's own TypeError.
+    """
+    if not isinstance(public, type):
+        return _checked(public)  # type: ignore[return-value]  # the same signature
+    for name, member in list(vars(public).items()):
+        if name.startswith("_") and name != "__init__":
+            continue
+        if isinstance(member, staticmethod):
+            setattr(public, name, staticmethod(_checked(member.__func__)))
+        elif isinstance(member, classmethod):
+            setattr(public, name, classmethod(_checked(member.__func__, f".{name}")))
+        elif inspect.isfunction(member):
+            setattr(public, name, _checked(member, "" if name == "__init__" else f".{name}"))
+    return public
+
+
+def _checked(function: Callable[..., Any], method: str | None = None) -> Callable[..., Any]:
+    """The function behind a check; a method is spoken of as one of its object's own class."""
+    signature = inspect.signature(function)
+
+    @wraps(function)
+    def checking(*args: Any, **kwargs: Any) -> Any:
+        try:
+            call = signature.bind(*args, **kwargs)
+        except TypeError:
+            return function(*args, **kwargs)  # Python says best what is missing or too many
+        owner = args[0] if args and isinstance(args[0], type) else type(args[0]) if args else None
+        name = function.__qualname__ if method is None or owner is None else f"{owner.__name__}{method}"
+        call.arguments.update(admitted(name, function, call.arguments))
+        return function(*call.args, **call.kwargs)
+
+    return checking
+
+
+def admitted(name: str, function: Callable[..., object], arguments: Mapping[str, object]) -> dict[str, object]:
+    """The arguments of a call as its function declares them, or an error that names the first that cannot be.
 
     Parameters
     ----------
     name : str
-        The measure's name, for the message.
+        The function's name, for the message.
     function : callable
-        The measure; its annotations are what is held against the values.
-    options : mapping
-        The options as given.
+        Its annotations are what is held against the values.
+    arguments : mapping
+        As given. A single name, an array, a series or an iterator where a list belongs comes as a list, 5.0 where a
+        whole number belongs as 5, and 0 or 1 where true or false belongs as that.
+
+    Returns
+    -------
+    dict
+        The same arguments.
 
     Raises
     ------
     InputError
-        The message names the option and the types it takes. It does not quote the value: some options hold labels.
+        As for :func:`check_types`.
     """
-    declared = _declared(function)
+    kinds = declared(function)
+    written = {k: _as_declared(v, kinds[k]) if k in kinds else v for k, v in arguments.items()}
+    check_types(name, function, written, "argument")
+    return written
+
+
+def _as_declared(value: Any, wanted: tuple[Taken, ...]) -> object:
+    fitting = next((kind for kind in wanted if kind.fits(value)), None)
+    if fitting is not None:
+        listed = fitting.listing and not isinstance(value, (list, tuple))
+        return ([value] if isinstance(value, str) else list(value)) if listed else value
+    if isinstance(value, (float, np.floating)) and WHOLE in wanted and float(value).is_integer():
+        return int(value)
+    return bool(value) if isinstance(value, Integral) and TRUTH in wanted and value in (0, 1) else value
+
+
+def check_types(
+    name: str, function: Callable[..., object], options: Mapping[str, object], called: str = "option"
+) -> None:
+    """Stop at the first argument whose value is not of the type that the function declares.
+
+    Parameters
+    ----------
+    name : str
+        The function's name, for the message.
+    function : callable
+        Its annotations are what is held against the values.
+    options : mapping
+        The arguments as given.
+    called : str, default "option"
+        What the message calls them.
+
+    Raises
+    ------
+    InputError
+        The message names the argument and the types it takes. It does not quote the value: some hold labels.
+    """
+    kinds = declared(function)
     for option, value in options.items():
-        wanted = declared.get(option, ())
-        if wanted and not any(fits(value) for _, fits in wanted):
-            spoken = " or ".join(dict.fromkeys(words for words, _ in wanted))
-            raise InputError(f"option {option!r} of {name} takes {spoken}, not {_kind(value)}")
+        wanted = kinds.get(option, ())
+        if not wanted or any(kind.fits(value) for kind in wanted) or _is_default(function, option, value):
+            continue
+        spoken = " or ".join(dict.fromkeys(kind.words for kind in wanted))
+        raise InputError(f"{called} {option!r} of {name} takes {spoken}, not {_kind(value)}")
 
 
-@cache
-def _declared(function: Callable[..., object]) -> dict[str, tuple[Taken, ...]]:
-    """What each option takes, in words and as a test; nothing for an option that may take anything."""
-    names = getattr(function, "__globals__", {})
-    found = {}
-    for name, parameter in inspect.signature(function).parameters.items():
-        taken = [_taken(part) for part in _resolved(str(parameter.annotation), names)]
-        if all(one is not None for one in taken):
-            found[name] = tuple(one for one in taken if one is not None)
-    return found
-
-
-def _resolved(annotation: str, names: Mapping[str, object]) -> list[str]:
-    """The alternatives of an annotation, with the aliases of the measure's own module spelt out."""
-    parts: list[str] = []
-    for part in _split(annotation):
-        alias = names.get(part)
-        if alias is None or isinstance(alias, type):
-            parts.append(part)
-        else:
-            parts += _resolved(str(alias).replace("collections.abc.", ""), names)
-    return parts
-
-
-def _taken(part: str) -> Taken | None:
-    """One alternative in words and as a test; None where it cannot be told."""
-    make = _KNOWN.get(part.partition("[")[0])
-    if make is not None:
-        return make(part)
-    kind = part.rpartition(".")[2]
-    if kind not in _KINDS:
-        return None
-    return _KINDS[kind], lambda value: any(base.__name__ == kind for base in type(value).__mro__)
-
-
-def _split(annotation: str) -> list[str]:
-    """``"int | Sequence[int | str]"`` as its alternatives."""
-    parts, depth = [""], 0
-    for letter in annotation:
-        depth += (letter == "[") - (letter == "]")
-        if letter == "|" and depth == 0:
-            parts.append("")
-        else:
-            parts[-1] += letter
-    return [part.strip() for part in parts]
-
-
-def _number(value: object) -> bool:
-    return isinstance(value, Real) and not _truth(value) and not math.isnan(float(value))
-
-
-def _whole(value: object) -> bool:
-    return isinstance(value, Integral) and not _truth(value)
-
-
-def _truth(value: object) -> bool:
-    return isinstance(value, (bool, np.bool_))
-
-
-def _text(value: object) -> bool:
-    return isinstance(value, str)
-
-
-def _several(annotation: str) -> Taken:
-    """A sequence, its elements looked at where they are plain; one name stands for a list of one."""
-    inner = annotation.partition("[")[2].removesuffix("]")
-    nested = (_several(inner)[1], "a list of lists") if inner.startswith("Sequence[") else (None, "a list")
-    element, words = {
-        "str": (_text, "a list of names"),
-        "float": (_number, "a list of numbers"),
-        "int": (_whole, "a list of whole numbers"),
-        "float, float": (_number, "two numbers"),
-    }.get(inner, nested)
-
-    def fits(value: object) -> bool:
-        if isinstance(value, str):
-            return inner == "str"
-        if isinstance(value, Mapping) or not isinstance(value, Iterable):
-            return False
-        if isinstance(value, np.ndarray) and value.ndim == 0:
-            return False
-        listed: list[Any] = list(value)
-        if inner == "float, float" and len(listed) != 2:
-            return False
-        return element is None or all(element(one) for one in listed)
-
-    return words, fits
-
-
-_KINDS = {"Grouping": "a Grouping", "ndarray": "an array", "Measure": "a measure", "Generator": "a numpy Generator"}
-_KNOWN: dict[str, Callable[[str], Taken]] = {
-    "int": lambda _: ("a whole number", _whole),
-    "float": lambda _: ("a number", _number),
-    "str": lambda _: ("a text", _text),
-    "bool": lambda _: ("true or false", _truth),
-    "None": lambda _: ("None", lambda value: value is None),
-    "Sequence": _several,
-    "tuple": _several,
-    "Callable": lambda _: ("a function", callable),
-    "Estimator": lambda _: ("an estimator", lambda value: hasattr(value, "fit")),
-    "Mapping": lambda _: ("a mapping", lambda value: isinstance(value, Mapping)),
-}
+def _is_default(function: Callable[..., object], option: str, value: object) -> bool:
+    return value is inspect.signature(function).parameters[option].default
 
 
 def _kind(value: object) -> str:
+    """What came, by its type only."""
     if value is None:
         return "None"
-    if isinstance(value, Real) and not _truth(value) and math.isnan(float(value)):
+    if is_nan(value):
         return "NaN"
-    return f"a value of type {type(value).__name__}"
+    if isinstance(value, Integral) and not isinstance(value, bool) and abs(int(value)) > LARGEST_COUNT:
+        return "a number beyond 2**53"
+    listed = isinstance(value, (list, tuple, set, frozenset))
+    held = value.values() if isinstance(value, Mapping) else value if listed else ()
+    inside = list(dict.fromkeys(type(one).__name__ for one in held))  # type: ignore[attr-defined]  # told just above
+    return f"a value of type {type(value).__name__}" + (f" that holds {' and '.join(inside[:3])}" if inside else "")

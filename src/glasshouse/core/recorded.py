@@ -10,11 +10,13 @@ import numpy as np
 from glasshouse.core.errors import InputError
 from glasshouse.core.fields import Fields
 from glasshouse.core.forking import entering
+from glasshouse.core.options import door
 from glasshouse.core.records import Frame, Records, RecordSource, combined, grouped
 
 GROUP_FIGURES = ("n", "value", "low", "high", "small")
 
 
+@door
 class Recorded(Fields):
     """A result that can be asked about records.
 

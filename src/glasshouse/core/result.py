@@ -9,6 +9,7 @@ from glasshouse.core.errors import closest
 from glasshouse.core.fields import Details as Details
 from glasshouse.core.fields import Status as Status
 from glasshouse.core.limits import Limit, Outcome, judge, status_of
+from glasshouse.core.options import door
 from glasshouse.core.outside import Gate, check_audience
 from glasshouse.core.plain import Content, to_json
 from glasshouse.core.recorded import Recorded
@@ -17,6 +18,7 @@ from glasshouse.core.records import RecordSource as RecordSource
 from glasshouse.core.words import Verdict
 
 
+@door
 class Result(Recorded):
     """One measure on one pair: figures, evidence, records and a sentence.
 
@@ -61,6 +63,10 @@ class Result(Recorded):
     needs
         The input that was missing where the measure does not apply: "holdout", "keys", "target".
     """
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        door(cls)
 
     # -- judgement ---------------------------------------------------------------------------------------------------
 

@@ -8,11 +8,12 @@ from pathlib import Path
 from typing import TypeAlias
 
 from glasshouse.core.errors import InputError, listed
+from glasshouse.core.options import door
 from glasshouse.core.settings import read_settings
 from glasshouse.data.frames import Frame, as_contents
 from glasshouse.data.pair import Pair
 from glasshouse.data.r_objects import is_r_file, ranked, sdcmicro, simpop, synds
-from glasshouse.data.roles import Argument
+from glasshouse.data.roles import Argument, names_of
 
 Description: TypeAlias = "Mapping[str, Argument] | str | Path"  # a mapping, or a JSON file that holds one
 
@@ -33,6 +34,7 @@ def _described(description: Description) -> dict[str, Argument]:
     return read_settings(description, "description", "json")
 
 
+@door
 def from_synthpop(
     original: Frame,
     released: Frame,
@@ -76,6 +78,8 @@ def from_synthpop(
     """
     content = {} if description is None else _described(description)
     releases = list(released) if isinstance(released, (list, tuple)) else [released]
+    if not releases:
+        raise InputError("released is an empty list; pass at least one synthesis")
     if len(releases) == 1 and is_r_file(releases[0]) and (found := synds(releases[0])) is not None:
         releases, content = list(found[0]), {**found[1], **content}
     special = {
@@ -93,12 +97,13 @@ def from_synthpop(
     return pair
 
 
+@door
 def from_sdcmicro(
     original: Frame,
     manipulated: Frame = None,
     *,
-    keys: Sequence[str] | None = None,
-    numeric_keys: Sequence[str] | None = None,
+    keys: Sequence[str | int] | None = None,
+    numeric_keys: Sequence[str | int] | None = None,
     weights: str | None = None,
     household: str | None = None,
     **roles: Argument,
@@ -149,13 +154,15 @@ def from_sdcmicro(
         lacks = "the file after anonymisation" if manipulated is None else "keys="
         raise InputError(f"from_sdcmicro needs {lacks}, or an .rds file with the whole sdcMicroObj")
     pair = Pair(original, manipulated, keys=keys, weights=weights, cluster=household, row_paired=True, **roles)
-    unknown = [c for c in numeric_keys or () if c not in pair.schema]
+    numeric = names_of(numeric_keys)
+    unknown = [c for c in numeric if c not in pair.schema]
     if unknown:
         raise InputError(f"numeric_keys names {listed(unknown)}, which the original does not have")
-    pair._note(numeric_keys=tuple(numeric_keys or ()))
+    pair._note(numeric_keys=numeric)
     return pair
 
 
+@door
 def from_simpop(
     sample: Frame,
     population: Frame = None,
@@ -198,6 +205,7 @@ def from_simpop(
     return Pair(sample, population, weights=weights, cluster=household, **roles)
 
 
+@door
 def from_sdv(original: Frame, released: Frame, metadata: Description, **roles: Argument) -> Pair:
     """A pair with the column kinds of SDV metadata: sdtypes become kinds, the primary key an identifier.
 

@@ -10,6 +10,7 @@ import polars as pl
 
 from glasshouse.core.errors import InputError, closest, listed
 from glasshouse.core.forking import entering
+from glasshouse.core.options import door
 from glasshouse.data.frames import Frame
 from glasshouse.data.pair import Pair
 from glasshouse.data.roles import Argument
@@ -19,6 +20,7 @@ NAMES = ("health", "case_study", "appendix_b")
 CASE_STUDY_SEED = 123
 
 
+@door
 @dataclass(frozen=True)
 class Example:
     """An original, its release(s), a holdout, and who plays which role.
@@ -81,6 +83,7 @@ class Example:
         return f"Example {self.name!r}: {self.description}"
 
 
+@door
 def load(name: str = "health", library: str = "polars") -> Example:
     """A bundled example, all of it simulated.
 

@@ -6,6 +6,7 @@ from dataclasses import asdict, dataclass
 
 import polars as pl
 
+from glasshouse.core.options import door
 from glasshouse.core.words import visible
 
 LEVELS = ("error", "warning", "note")
@@ -46,6 +47,7 @@ class Finding:
         return self.code in FIRST
 
 
+@door
 class Findings(list[Finding]):
     """A list of findings that prints itself, worst first.
 

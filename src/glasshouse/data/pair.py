@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from functools import cache
 from importlib.metadata import PackageNotFoundError, version
+from typing import Any
 
 import polars as pl
 
 from glasshouse.core.errors import InputError, listed
 from glasshouse.core.measure import accept_pairs
+from glasshouse.core.options import admitted, door
 from glasshouse.core.printing import card
 from glasshouse.core.words import visible
 from glasshouse.data.arrays import Ints
@@ -22,6 +24,7 @@ from glasshouse.data.roles import Argument, check_roles, names_of, take_aliases
 from glasshouse.data.schema import Wish
 from glasshouse.data.tables import Tables, adopt_all
 
+_LABELS = ("keys", "target", "exclude")  # a column label need not be text
 _TABLE_ARGUMENTS = ("original", "released", "holdout", "schema", "exclude", "header", "encoding")
 
 
@@ -111,14 +114,14 @@ class Pair(Reading):
         original: Frame = None,
         released: Frame = None,
         *,
-        keys: Sequence[str] | str | None = None,
+        keys: Sequence[str | int] | str | None = None,
         target: str | Sequence[str] | None = None,
         holdout: Frame = None,
         weights: str | None = None,
         cluster: str | None = None,
         schema: Mapping[str, Wish] | None = None,
         missing: str | None = None,
-        special_codes: Mapping[str, Sequence[float]] | None = None,
+        special_codes: Mapping[str, Any] | None = None,
         row_paired: bool = False,
         exclude: Sequence[str] = (),
         header: bool = False,
@@ -143,6 +146,7 @@ class Pair(Reading):
             "encoding": encoding,
         }
         take_aliases(given, aliases)
+        given |= admitted("Pair", Pair.__init__, {k: v for k, v in given.items() if k not in _LABELS})
         if given["original"] is None:
             raise InputError("a Pair needs the original table: Pair(original, released, ...)")
         if callable(getattr(original, "pair", None)):
@@ -159,7 +163,7 @@ class Pair(Reading):
         if given["holdout"] is not None:
             named.append(("holdout", given["holdout"]))
         self._tables = _tables or adopt_all(
-            named, given["schema"], given["exclude"], bool(given["header"]), given["encoding"]
+            named, given["schema"], names_of(given["exclude"]), bool(given["header"]), given["encoding"]
         )
         self._cache = {}
         self.weights, self.cluster = given["weights"], given["cluster"]
@@ -279,6 +283,7 @@ class Pair(Reading):
             made._note(unsynthesised=self.unsynthesised)
         return made
 
+    @door
     def release(self, i: int) -> Pair:
         """The pair with only one of its releases.
 
@@ -291,7 +296,9 @@ class Pair(Reading):
         -------
         Pair
         """
-        if self.m == 1 and i == 0:
+        if not 0 <= i < self.m:
+            raise InputError(f"there is no release {i}; there are {self.m}, counted from 0")
+        if self.m == 1:
             return self
 
         def compute() -> Pair:

@@ -11,6 +11,7 @@ import polars as pl
 
 from glasshouse.core.errors import InputError, closest
 from glasshouse.core.forking import entering
+from glasshouse.core.options import door
 from glasshouse.data.arrays import Bools, Floats, Ints
 from glasshouse.data.frames import Lazy
 from glasshouse.data.roles import require_column
@@ -20,6 +21,7 @@ from glasshouse.data.tables import Codes, Label, Tables, plain_values
 T = TypeVar("T")
 
 
+@door
 class Reading:
     """The tables of a pair as engines read them; :class:`glasshouse.Pair` adds the roles."""
 
@@ -137,6 +139,7 @@ class Reading:
         -------
         bool
         """
+        require_column(self._tables, column)
         return family(self._tables.adopted["original"].lazy.collect_schema()[column]) == "text"
 
     def label(self, column: str, table: str) -> str | None:

@@ -24,7 +24,7 @@ LARGEST_WEIGHT = 1e15  # a record that stands for more than everybody who ever l
 MISSING_RULES = ("level", "drop", "wildcard")
 
 
-def names_of(names: Sequence[str] | str | None) -> tuple[str, ...]:
+def names_of(names: Sequence[str | int] | str | None) -> tuple[str, ...]:
     """Column names as a tuple, from one name, several or none.
 
     Parameters

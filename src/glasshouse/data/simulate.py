@@ -10,6 +10,7 @@ import numpy as np
 import polars as pl
 
 from glasshouse.core.errors import InputError
+from glasshouse.core.options import door
 from glasshouse.core.streams import RandomState, generator
 from glasshouse.data.arrays import Floats, Ints
 
@@ -22,6 +23,7 @@ SCHOOLING = ("Primary", "Secondary", "Tertiary")
 REGIONS = ("R1", "R2", "R3", "R4")
 
 
+@door
 def simulate_health(n: int = 1000, kappa: float = 1.0, random_state: RandomState = 0) -> pl.DataFrame:
     """People with a disease that depends on the other columns the more strongly the larger ``kappa``.
 
@@ -107,6 +109,7 @@ def simulate_health(n: int = 1000, kappa: float = 1.0, random_state: RandomState
     )
 
 
+@door
 def simulate_case_study(n: int = 1000, random_state: RandomState = 0) -> dict[str, pl.DataFrame]:
     """An income survey and three releases of it, built like the case study of the riskutility software paper.
 

@@ -8,11 +8,13 @@ import numpy as np
 import polars as pl
 
 from glasshouse.core.errors import InputError, closest
+from glasshouse.core.options import door
 from glasshouse.core.streams import RandomState, generator
 from glasshouse.data.arrays import Bools, Ints
 from glasshouse.data.frames import Adopted, Frame, adopt_headed
 
 
+@door
 def split_before_synthesis(
     data: Frame,
     fraction: float = 0.3,
@@ -59,7 +61,7 @@ def split_before_synthesis(
     if not 0 < fraction < 1:
         raise InputError(f"fraction must lie between 0 and 1, not {fraction}")
     table = adopt_headed(data, "data")
-    names = [stratify] if isinstance(stratify, str) else list(stratify or [])
+    names = [stratify] if isinstance(stratify, str) else list(dict.fromkeys(stratify or []))
     columns = table.lazy.collect_schema().names()
     for name in [*names, *([cluster] if cluster else [])]:
         if name not in columns:

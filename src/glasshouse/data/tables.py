@@ -11,7 +11,7 @@ import numpy as np
 import polars as pl
 from narwhals.dtypes import DType
 
-from glasshouse.core.errors import InputError, closest
+from glasshouse.core.errors import InputError, Named, closest
 from glasshouse.data.arrays import Ints
 from glasshouse.data.code_books import settle
 from glasshouse.data.conversion import (
@@ -154,6 +154,9 @@ class Tables:
         self._scan(storage, schemas)
         self.special_codes = {c: v for c, v in self.special_codes.items() if self._numeric(c)}
         self._make_canonical(schemas)
+        self.adopted, self.lazy = Named("table", self.adopted), Named("table", self.lazy)
+        self.sizes, self.columns = Named("table", self.sizes), Named("column", self.columns)
+        self.missing = Named("table", {t: Named("column", counts) for t, counts in self.missing.items()})
         for table in self.adopted:
             if self.sizes[table] == 0:
                 raise InputError(f"the {_spoken(table)} table has no record")
@@ -344,7 +347,7 @@ class Tables:
                 )
                 position = np.searchsorted(keys.to_numpy(), raw.fill_null(0).to_numpy())
                 arrays[table] = np.where(part.is_null().to_numpy(), -1, position).astype(np.int32)
-        return Codes(column, levels, arrays, spec.ordered or spec.is_numeric)
+        return Codes(column, levels, Named("table", arrays), spec.ordered or spec.is_numeric)
 
 
 def plain_values(adopted: Adopted, table: str) -> pl.DataFrame:
@@ -355,7 +358,10 @@ def plain_values(adopted: Adopted, table: str) -> pl.DataFrame:
     numbers = cs.numeric().cast(pl.Float64).fill_nan(None)
     # a date is a moment in some libraries, and a length of time has no text in this one
     moments, lengths = (cs.date() | cs.datetime()).dt.epoch("us"), cs.duration().dt.total_microseconds()
-    return frame.with_columns(numbers, moments, lengths).with_columns((~cs.by_dtype(pl.Float64)).cast(pl.String))
+    # a column of lists, records or bytes that only one table has is read by nobody, and still is part of the table
+    nested = [pl.struct(c).struct.json_encode().alias(c) for c, t in frame.schema.items() if t.is_nested()]
+    frame = frame.with_columns(numbers, moments, lengths, cs.binary().bin.encode("hex"), *nested)
+    return frame.with_columns((~cs.by_dtype(pl.Float64)).cast(pl.String))
 
 
 def _spoken(table: str) -> str:

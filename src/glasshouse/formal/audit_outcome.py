@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
 
+from glasshouse.core.options import door
 from glasshouse.core.plain import percent, plain, to_json
 from glasshouse.formal.bounds import LowerBounds
 from glasshouse.formal.guarantees import Guarantee
@@ -24,6 +25,7 @@ LIMITS = (
 REASONS = "an error in the implementation, a domain read from the data, or several records per person"
 
 
+@door
 @dataclass(frozen=True)
 class AttackCounts:
     """An attack that was run: its successes on members and on people of the holdout.
@@ -113,6 +115,7 @@ class AuditPoint:
         }
 
 
+@door
 @dataclass(frozen=True)
 class Audit:
     """The outcome of an audit: ``conclusion`` in words, ``verdict`` for machines, every point with its evidence.

@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from glasshouse.core.errors import InputError
+from glasshouse.core.options import door
 from glasshouse.core.streams import RandomState, generator
 from glasshouse.formal.audit_outcome import AttackCounts, Audit, AuditPoint, Position
 from glasshouse.formal.bounds import LowerBounds, Sided, lower_bounds
@@ -76,6 +77,7 @@ def as_guarantee(claim: object) -> Guarantee | None:
     )
 
 
+@door
 def audit_attacks(
     claim: Claim,
     attacks: Sequence[AttackCounts],
@@ -137,6 +139,7 @@ def _place(guarantee: Guarantee | None, counts: AttackCounts, bounds: LowerBound
     return AuditPoint(counts, bounds, limit, position)
 
 
+@door
 def audit_counts(
     claim: Claim,
     tp: int,
@@ -183,6 +186,7 @@ def audit_counts(
     return audit_attacks(claim, [counts], confidence=confidence, delta=delta, sided=sided)
 
 
+@door
 def audit_scores(
     claim: Claim,
     members: ArrayLike,

@@ -19,6 +19,7 @@ from typing import Literal, TypeAlias
 
 from glasshouse.core.errors import InputError
 from glasshouse.core.intervals import Interval, clopper_pearson
+from glasshouse.core.options import door
 from glasshouse.formal.arguments import number, share, whole
 from glasshouse.formal.zcdp import required_rho
 
@@ -106,6 +107,7 @@ class LowerBounds(Mapping[str, Figure]):
         )
 
 
+@door
 def lower_bounds(
     tp: int,
     members: int,

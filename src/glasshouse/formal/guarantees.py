@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, TypeAlias, overload
 import numpy as np
 
 from glasshouse.core.errors import InputError
+from glasshouse.core.options import door
 from glasshouse.formal.arguments import Relation, relation_name, share
 from glasshouse.formal.zcdp import Floats
 
@@ -26,6 +27,10 @@ if TYPE_CHECKING:
 Rates: TypeAlias = "Sequence[float] | Floats"
 
 
+MOST_POINTS = 1_000_000  # of a curve
+
+
+@door
 class Guarantee(ABC):
     """The readings every guarantee offers. Subclasses give the curve, and closed forms where there are any.
 
@@ -229,6 +234,8 @@ class Guarantee(ABC):
         """
         import polars as pl
 
+        if not 0.0 < smallest < 0.5 or not 2 <= points <= MOST_POINTS:
+            raise InputError(f"smallest lies between 0 and 0.5, points between 2 and {MOST_POINTS:,}")
         half = np.geomspace(smallest, 0.5, points // 2 + 1)
         fpr = np.concatenate([half, 1.0 - half[-2::-1]])
         tpr = np.asarray(self.max_tpr(fpr))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from glasshouse.core.errors import InputError, closest, listed
+from glasshouse.core.options import door
 
 
 @dataclass(frozen=True)
@@ -77,6 +78,7 @@ THREATS: dict[str, ThreatGuide] = {
 }
 
 
+@door
 def guide(threat: str) -> ThreatGuide:
     """Which requirement fits a threat, in words a data custodian can fill in.
 

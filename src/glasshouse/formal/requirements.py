@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import Self, TypedDict
 
 from glasshouse.core.errors import InputError
+from glasshouse.core.options import door
 from glasshouse.formal import zcdp
 from glasshouse.formal.arguments import baseline_share, number, positive, share
 from glasshouse.formal.guarantees import Guarantee
@@ -65,6 +66,7 @@ class Constraint:
         return {"kind": self.kind, "inputs": dict(self.inputs), "rho": self.rho, "statement": self.statement}
 
 
+@door
 class Requirement(Guarantee):
     """A rho with the requirements behind it, and the ways to state one; :class:`glasshouse.Risk` adds the readings."""
 

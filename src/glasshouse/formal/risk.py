@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable
 
 from glasshouse.core.errors import InputError
+from glasshouse.core.options import door
 from glasshouse.formal import zcdp
 from glasshouse.formal.arguments import number, share
 from glasshouse.formal.guarantees import Guarantee
@@ -16,6 +17,7 @@ from glasshouse.formal.zcdp import Floats
 __all__ = ["Constraint", "Risk"]
 
 
+@door
 class Risk(Requirement):
     """A ceiling on what any attack on one person can reach, whatever the attacker knows or computes.
 

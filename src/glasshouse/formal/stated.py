@@ -8,11 +8,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from glasshouse.core.errors import InputError
+from glasshouse.core.options import door
 from glasshouse.formal.arguments import Relation, number, positive, relation_name, share
 from glasshouse.formal.guarantees import Guarantee
 from glasshouse.formal.zcdp import Floats
 
 
+@door
 @dataclass(frozen=True)
 class Gaussian(Guarantee):
     """mu-GDP: as hard to attack as telling N(0, 1) from N(mu, 1).
@@ -93,6 +95,7 @@ def _gaussian_delta(mu: float, epsilon: float) -> float:
     return max(first - math.exp(min(epsilon + float(log_ndtr(-epsilon / mu - 0.5 * mu)), 0.0)), 0.0)
 
 
+@door
 @dataclass(frozen=True)
 class Approximate(Guarantee):
     """(epsilon, delta)-DP.
@@ -188,6 +191,7 @@ def _reading(guarantee: Guarantee) -> str:
     )
 
 
+@door
 def gaussian(mu: float) -> Gaussian:
     """Readings of a mu-GDP guarantee.
 
@@ -214,6 +218,7 @@ def gaussian(mu: float) -> Gaussian:
     return Gaussian(mu)
 
 
+@door
 def approximate(epsilon: float, delta: float = 0.0) -> Approximate:
     """Readings of an (epsilon, delta)-DP guarantee.
 

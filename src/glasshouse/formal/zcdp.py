@@ -22,6 +22,8 @@ import math
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from glasshouse.core.options import door
+
 Floats = NDArray[np.float64]
 
 # Rounding in the sums below stays under a few 1e-15 of the result; rho is shortened by more than that, so that the
@@ -36,6 +38,7 @@ _COARSE = np.linspace(0.0, 1.0, 128)
 _FINE = np.linspace(0.0, 1.0, 17)
 
 
+@door
 def required_rho(tpr: ArrayLike, fpr: ArrayLike) -> Floats:
     """Largest rho under which no test with this false-positive rate exceeds this true-positive rate.
 

@@ -9,6 +9,7 @@ from glasshouse.catalogue import all_measures
 from glasshouse.core.errors import InputError, closest, listed
 from glasshouse.core.interrupts import heeded
 from glasshouse.core.measure import AnyMeasure
+from glasshouse.core.options import door
 from glasshouse.core.result import Result
 from glasshouse.core.streams import RandomState
 from glasshouse.core.words import NEEDS
@@ -24,6 +25,7 @@ def auditable() -> dict[str, AnyMeasure]:
     return {name: m for name, m in all_measures().items() if m.audited}
 
 
+@door
 @heeded()
 def audit(
     pair: Pair,

@@ -57,14 +57,14 @@ def adapt(synthesiser: object) -> Synthesiser:
     """
     if isinstance(synthesiser, Synthesiser):
         return synthesiser
-    if synthesiser == "cart":
+    if isinstance(synthesiser, str) and synthesiser == "cart":
         from glasshouse.synthesis.cart import Cart
 
         return Cart()
-    if synthesiser in ("ctree", "parametric"):
+    if isinstance(synthesiser, str) and synthesiser in ("ctree", "parametric"):
         from glasshouse.synthesis.sequential import Sequential
 
-        return Sequential(str(synthesiser))
+        return Sequential(synthesiser)
     if isinstance(synthesiser, (str, Path)):
         return FromFiles([synthesiser])
     if isinstance(synthesiser, (list, tuple)) and all(isinstance(item, (str, Path)) for item in synthesiser):

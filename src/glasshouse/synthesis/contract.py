@@ -19,6 +19,7 @@ import numpy as np
 import polars as pl
 
 from glasshouse.core.errors import InputError
+from glasshouse.core.options import door
 from glasshouse.core.streams import RandomState, integer_seed
 from glasshouse.core.writing import write_atomically
 from glasshouse.data.conversion import iso_text
@@ -41,6 +42,7 @@ MODELS = {
 }
 
 
+@door
 class Synthesiser(ABC):
     """``fit`` learns from a table; ``sample`` makes a new table in the same data frame library with the same columns.
 
@@ -53,6 +55,10 @@ class Synthesiser(ABC):
     n_original: int = 0
     _like: Adopted | None = None
     _library: str = "polars"
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        door(cls)
 
     @abstractmethod
     def fit(self, original: Frame) -> Self:
@@ -208,6 +214,7 @@ def _like_pandas(made: pd.DataFrame, native: pd.DataFrame) -> pd.DataFrame:
     return made
 
 
+@door
 def load(path: str | Path) -> Synthesiser:
     """Read a synthesiser written by ``save``, whichever it is.
 
@@ -227,7 +234,7 @@ def load(path: str | Path) -> Synthesiser:
         When the file is missing, damaged, no synthesiser, or of another version.
     """
     path = Path(path)
-    if not path.exists():
+    if not path.is_file():
         raise InputError(f"file not found: {path}")
     try:
         with zipfile.ZipFile(path) as archive:

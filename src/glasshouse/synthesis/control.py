@@ -14,6 +14,7 @@ import numpy as np
 import polars as pl
 
 from glasshouse.core.errors import InputError, closest, listed
+from glasshouse.core.options import door
 from glasshouse.data.arrays import Bools
 from glasshouse.data.frames import Adopted, Frame, adopt_headed, give_back
 from glasshouse.data.split import collected
@@ -70,6 +71,7 @@ class Controlled:
     smoothed: dict[str, int]
 
 
+@door
 def replicated_uniques(released: Frame, original: Frame, keys: Sequence[str] | None = None) -> ReplicatedUniques:
     """Records that are alone with their key values in the release and meet the original again.
 
@@ -102,9 +104,10 @@ def replicated_uniques(released: Frame, original: Frame, keys: Sequence[str] | N
     True
     """
     synthetic, real = _frame(released, "released")[0], _frame(original, "original")[0]
-    return _replicated(synthetic, real, list(keys or synthetic.columns))
+    return _replicated(synthetic, real, list(dict.fromkeys(keys or synthetic.columns)))
 
 
+@door
 def sdc(
     released: Frame,
     original: Frame = None,
@@ -185,7 +188,7 @@ def sdc(
             frame, bottom[column], top[column] = _recode(frame, column, low, high, kept)
         removed = 0
         if remove is not None:
-            masks = _replicated(frame, _frame(original, "original")[0], list(keys or frame.columns))
+            masks = _replicated(frame, _frame(original, "original")[0], list(dict.fromkeys(keys or frame.columns)))
             drop = masks.replicated if remove == "replicated_uniques" else masks.in_original
             removed = int(drop.sum())
             frame = frame.filter(pl.Series(~drop))

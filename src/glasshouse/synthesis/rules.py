@@ -38,7 +38,7 @@ def rule_rows(frame: pl.DataFrame, column: str, rules: Sequence[tuple[str, Label
     masks = []
     for condition, _ in rules:
         try:
-            met = frame.select(pl.sql_expr(condition).alias("met")).to_series().cast(pl.Boolean).fill_null(False)
+            met = frame.with_columns(pl.sql_expr(condition).cast(pl.Boolean).fill_null(False).alias("met"))["met"]
         except Exception as problem:  # the SQL parser and missing columns raise many types
             raise InputError(
                 f"the rule {condition!r} for {column!r} cannot be evaluated; use SQL on earlier columns"

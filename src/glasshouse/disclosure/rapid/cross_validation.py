@@ -16,6 +16,7 @@ import numpy as np
 from glasshouse.core.errors import InputError, listed
 from glasshouse.core.interrupts import heeded
 from glasshouse.core.intervals import normal_quantile, student_mean
+from glasshouse.core.options import door
 from glasshouse.core.plain import percent
 from glasshouse.core.result import Frame, Result
 from glasshouse.core.streams import RandomState, generator, integer_seed
@@ -79,12 +80,13 @@ class RapidCV(Result):
     by_synthesiser: dict[str, RapidCV]
 
 
+@door
 @heeded()
 def rapid_cv(
     original: Frame,
     synthesiser: Synthesiser | Mapping[str, Synthesiser],
     *,
-    keys: Sequence[str] | str,
+    keys: Sequence[str | int] | str,
     target: str,
     k: int = 5,
     attacker: str | Estimator = "rf",

@@ -8,13 +8,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from statistics import NormalDist
 from typing import Literal, NamedTuple, TypeAlias, TypedDict
 
 import numpy as np
 
 from glasshouse.core.errors import InputError
-from glasshouse.core.intervals import Interval, bootstrap_share, clopper_pearson, wald, wilson
+from glasshouse.core.intervals import Interval, bootstrap_share, clopper_pearson, normal_quantile, wald, wilson
 from glasshouse.core.streams import RandomState, generator
 from glasshouse.disclosure.rapid.answers import Answers
 from glasshouse.disclosure.rapid.outcomes import RapidTest
@@ -201,7 +200,7 @@ def threshold_curve(
     """RAPID along a grid of thresholds with its Wilson interval, the chance level and the band in which chance alone
     stays."""
     grid = answers[0].usual_grid() if thresholds is None else np.asarray(list(thresholds), float)
-    z = NormalDist().inv_cdf(0.5 + confidence / 2)
+    z = normal_quantile(confidence)
     rates = np.array([a.rates(grid) for a in answers])
     size = effective_n(answers[0].weights, answers[0].n)
     names = ("threshold", "rapid", "low", "high", "chance", "chance_low", "chance_high", "z")
@@ -265,7 +264,11 @@ def choose_threshold(
     """
     if rule not in ("max", "strictest", "max_z"):
         raise InputError(f"rule={rule!r} is unknown; choose 'max', 'strictest' or 'max_z'")
+    if not 0 < alpha < 1:
+        raise InputError(f"alpha must lie between 0 and 1, not {alpha}")
     grid = answers[0].search_grid() if thresholds is None else np.asarray(list(thresholds), float)
+    if not grid.size:
+        raise InputError("thresholds is empty; pass at least one, or None for the usual grid")
     observed = np.mean([a.rates(grid) for a in answers], axis=0)
     moments = [mean_chance(answers, t) for t in grid.tolist()]
     mean, sd = (np.array([m[i] for m in moments]) for i in (0, 1))

@@ -10,12 +10,11 @@ from glasshouse.core.errors import InputError
 from glasshouse.core.limits import LEAK_LIMIT
 from glasshouse.core.measure import measure
 from glasshouse.core.streams import RandomState, integer_seed
-from glasshouse.disclosure.rapid.attack import attack_settings
+from glasshouse.disclosure.rapid.attack import Attackers, attack_settings
 from glasshouse.disclosure.rapid.report import Report
 
 if TYPE_CHECKING:
     from glasshouse.data.pair import Pair
-    from glasshouse.disclosure.rapid.attack import Attackers
     from glasshouse.disclosure.rapid.joint import RapidJointResult
     from glasshouse.disclosure.rapid.result import RapidResult
 

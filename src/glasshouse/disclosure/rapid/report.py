@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypedDict
 
 import numpy as np
 
-from glasshouse.core.intervals import Interval, normal_quantile
+from glasshouse.core.intervals import Interval, check_draws, normal_quantile
 from glasshouse.core.measure import registered
 from glasshouse.core.plain import percent
 from glasshouse.core.streams import integer_seed
@@ -64,6 +64,7 @@ class Report:
         self.method = interval
         self.parity = parity
         normal_quantile(confidence)
+        check_draws("n_boot", n_boot)
 
     def over_releases(self, target: str) -> RapidResult:
         """One target: every release on its own, then their mean."""

@@ -40,6 +40,7 @@ from typing import Any
 from glasshouse.core.errors import InputError, closest, listed
 from glasshouse.core.limits import STATISTICS, Limit
 from glasshouse.core.measure import Measure
+from glasshouse.core.options import door
 from glasshouse.core.outside import THRESHOLD
 from glasshouse.core.plain import Content, to_json
 from glasshouse.core.result import Result
@@ -68,6 +69,7 @@ _TOP = (
 _RUN = ("measures", "keys", "target", "seed", "weights", "cluster", "row_paired", "missing", "exclude")
 
 
+@door
 @dataclass(frozen=True)
 class Policy:
     """A named set of rules, the threats that must have been assessed, and the settings needed to compute them.
@@ -409,7 +411,10 @@ class Policy:
             One outcome per rule.
         """
         results = getattr(results, "results", results)
-        by_name = dict(results) if isinstance(results, Mapping) else {r.name: r for r in _several(results)}
+        several = list(results.values() if isinstance(results, Mapping) else _several(results))
+        if not all(isinstance(one, Result) for one in several):
+            raise InputError(f"results are an Assessment or Results, not a value of type {type(results).__name__}")
+        by_name = dict(results) if isinstance(results, Mapping) else {r.name: r for r in several}
         return PolicyReport(self.name, tuple(rule.judge(by_name.get(rule.measure)) for rule in self.limits))
 
     def to_dict(self) -> Content:
@@ -467,5 +472,5 @@ def _filled(rule: Limit, measure: Measure[Result]) -> Limit:
     return rule.resolved(measure.better, measure.limits)
 
 
-def _several(results: Any) -> Iterable[Result]:
-    return (results,) if isinstance(results, Result) else results
+def _several(results: Any) -> Iterable[Any]:
+    return results if isinstance(results, Iterable) else (results,)

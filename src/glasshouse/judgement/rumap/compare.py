@@ -8,11 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from glasshouse.core.errors import InputError, listed
 from glasshouse.core.interrupts import heeded
 from glasshouse.core.measure import AnyMeasure
+from glasshouse.core.options import door
 from glasshouse.core.result import Result
 from glasshouse.core.streams import RandomState
 from glasshouse.data.pair import Pair
@@ -32,6 +33,7 @@ __all__ = ["RUMap", "compare"]
 Ghosts = dict[str, dict[str, Result]]
 
 
+@door
 @listening
 @heeded()
 def compare(
@@ -48,7 +50,7 @@ def compare(
     weights: str | Mapping[str, float] | None = None,
     random_state: RandomState = 0,
     n_jobs: int | None = None,
-    progress: Progress | None = None,
+    progress: Progress | Literal[False] | None = None,
     **roles: Any,
 ) -> RUMap:
     """Assess candidate releases of one original and put them on a risk-utility map.
@@ -124,7 +126,7 @@ def compare(
     steps = len(pairs) + len(sizes)
     assessments: dict[str, Assessment] = {}
     for name, pair in pairs.items():
-        if progress is not None:
+        if progress:
             progress(len(assessments), steps, name)
         assessments[name] = assess(
             pair,
@@ -145,7 +147,7 @@ def compare(
 
     ghosts: dict[str, Ghosts] = {}
     for name in sizes:
-        if progress is not None:
+        if progress:
             progress(len(pairs) + len(ghosts), steps, f"ghosts of the size of {name}")
         ghosts[name] = _ghosts(base[name], chosen, kinds, random_state, measured)
     anchors = {n: [_anchor(m, kinds[n], ghosts[serving[r]]) for r in pairs] for n, m in chosen.items() if ghosts}

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
 from glasshouse.core.errors import InputError, listed
 from glasshouse.core.intervals import Interval
+from glasshouse.core.options import door
 from glasshouse.core.plain import Content, to_json
 from glasshouse.core.printing import card
 from glasshouse.core.result import Frame, Result
@@ -25,7 +26,10 @@ from glasshouse.judgement.rumap.scales import SCALES, Anchor
 if TYPE_CHECKING:
     from glasshouse.judgement.verdict.assessment import Assessment
 
+Score: TypeAlias = float  # NaN: not measured
 
+
+@door
 class RUMap(Placement):
     """Releases on a map of risk and utility, each with its verdict.
 
@@ -73,9 +77,9 @@ class RUMap(Placement):
 
     def __init__(
         self,
-        releases: Sequence[str],
-        risk: Mapping[str, Sequence[float | None]],
-        utility: Mapping[str, Sequence[float | None]],
+        releases: Sequence[str | int],
+        risk: Mapping[str, Sequence[Score | None]],
+        utility: Mapping[str, Sequence[Score | None]],
         *,
         scale: str,
         composite: str,
@@ -114,9 +118,9 @@ class RUMap(Placement):
     @classmethod
     def from_scores(
         cls,
-        risk: Mapping[str, Sequence[float | None]],
-        utility: Mapping[str, Sequence[float | None]],
-        releases: Sequence[str] | None = None,
+        risk: Mapping[str, Sequence[Score | None]],
+        utility: Mapping[str, Sequence[Score | None]],
+        releases: Sequence[str | int] | None = None,
         *,
         scale: str = "minmax",
         composite: str | None = None,

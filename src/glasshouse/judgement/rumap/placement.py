@@ -19,7 +19,7 @@ class Placement:
 
     def __init__(
         self,
-        releases: Sequence[str],
+        releases: Sequence[str | int],
         risk: Mapping[str, Sequence[float | None]],
         utility: Mapping[str, Sequence[float | None]],
         *,
@@ -155,7 +155,7 @@ class Placement:
         return [int(j) for j in np.flatnonzero(near) if j != i]
 
 
-def checked_names(names: Sequence[str]) -> list[str]:
+def checked_names(names: Sequence[str | int]) -> list[str]:
     """Names of releases as text, each once."""
     made = [str(n) for n in names]
     twice = [n for n in made if made.count(n) > 1]

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from glasshouse.core.errors import InputError
 from glasshouse.core.interrupts import heeded
 from glasshouse.core.measure import PAIR_ARGUMENTS, AnyMeasure
+from glasshouse.core.options import door
 from glasshouse.core.plain import plain
 from glasshouse.core.streams import RandomState
 from glasshouse.core.words import spoken
@@ -26,6 +27,7 @@ __all__ = ["assess", "estimate"]
 _ROLES = ("keys", "target", "weights", "cluster", "row_paired", "missing", "exclude")
 
 
+@door
 @listening
 @heeded()
 def assess(
@@ -37,7 +39,7 @@ def assess(
     *,
     random_state: RandomState = 0,
     n_jobs: int | None = None,
-    progress: Progress | None = None,
+    progress: Progress | Literal[False] | None = None,
     options: Options | None = None,
     **roles: Any,
 ) -> Assessment:
@@ -96,7 +98,7 @@ def assess(
     wanted = known_options(chosen, options)
     asked = {m.name: {**chosen_policy.options_for(m.name), **wanted.get(m.name, {})} for m in chosen}
     seed = printable_seed(random_state)
-    found = run(chosen, pair, seed=seed, options=asked, n_jobs=n_jobs, progress=progress)
+    found = run(chosen, pair, seed=seed, options=asked, n_jobs=n_jobs, progress=progress or None)
     made = decision(pair, chosen_policy, found.results)
     leading, no_drivers = safely(lambda: drivers(pair, made.judged, found.options))
     at_risk, no_people = safely(lambda: people(pair, made.judged))

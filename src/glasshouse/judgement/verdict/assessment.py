@@ -13,7 +13,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from glasshouse.catalogue import all_measures
-from glasshouse.core.errors import InputError
+from glasshouse.core.errors import InputError, Named
+from glasshouse.core.options import door
 from glasshouse.core.plain import Content, plain, to_json
 from glasshouse.core.printing import card
 from glasshouse.core.result import Result
@@ -38,6 +39,7 @@ if TYPE_CHECKING:
     from glasshouse.judgement.rumap.map import RUMap
 
 
+@door
 @dataclass(frozen=True, eq=False)
 class Assessment:
     """What ``gh.assess`` returns: every result, what the policy says about it, and one verdict.
@@ -220,7 +222,7 @@ class Assessment:
         Judged
             Its status, its role, and the limits behind it.
         """
-        return next(j for j in self.judged if j.name == name)
+        return Named("measure in this assessment", {j.name: j for j in self.judged})[name]
 
     # -- plain data ----------------------------------------------------------------------------------------------------
 

@@ -10,6 +10,7 @@ import numpy as np
 import polars as pl
 
 from glasshouse.core.errors import listed
+from glasshouse.core.options import door
 from glasshouse.data.arrays import Ints
 from glasshouse.data.frames import Frame, adopt
 from glasshouse.data.split import collected
@@ -40,6 +41,7 @@ class DomainDict(TypedDict):
     columns: Mapping[str, Declared]
 
 
+@door
 class Domain(Mapping[str, DomainColumn]):
     """The columns a synthesiser models, in order, each with its possible values.
 

@@ -10,6 +10,7 @@ from typing import TypeAlias
 import numpy as np
 
 from glasshouse.core.errors import InputError, NotApplicable
+from glasshouse.core.intervals import check_draws
 from glasshouse.core.measure import measure
 from glasshouse.core.result import Result
 from glasshouse.core.streams import RandomState, generator
@@ -111,6 +112,7 @@ def table_utility(
         raise InputError(f"order must be 1, 2 or 3 (one-, two- or three-way tables), not {order}")
     if missing not in ("level", "drop"):
         raise InputError(f"missing={missing!r} is no rule here; use 'level' or 'drop'")
+    check_draws("worst", worst)
     warnings: list[str] = []
     names = chosen(pair, columns, pair.columns, "shared", order, notes=warnings, valued="one")
     wanted, fewer = _wanted(len(names), order, max_tables, random_state)

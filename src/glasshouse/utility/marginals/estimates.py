@@ -9,7 +9,7 @@ from zlib import crc32
 import numpy as np
 
 from glasshouse.core.errors import InputError, listed
-from glasshouse.core.intervals import normal_quantile
+from glasshouse.core.intervals import check_draws, normal_quantile
 from glasshouse.core.measure import measure
 from glasshouse.core.plain import number
 from glasshouse.core.result import Result
@@ -108,6 +108,7 @@ def ci_overlap(
     """
     notes: list[str] = []
     normal_quantile(confidence)  # refuses a level that is none
+    check_draws("n_boot", n_boot)
     names = chosen(pair, columns, pair.numeric, "numeric", notes=notes, valued="both")
     require_numeric(pair, names)
     statistic = _estimator(estimator)

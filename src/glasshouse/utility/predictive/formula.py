@@ -231,7 +231,7 @@ def _numbers(factor: Factor, pair: Pair, table: str, rows: np.ndarray) -> np.nda
 def _response(factor: Factor, pair: Pair, table: str, rows: np.ndarray) -> tuple[np.ndarray, tuple[str, ...] | None]:
     if pair.is_numeric(factor.column) and factor.call != "C":
         codes = pair.codes(factor.column)
-        if codes.n_levels == 2 and [float(v) for v in codes.levels] == [0.0, 1.0] and factor.call is None:
+        if list(codes.levels) == [0, 1] and factor.call is None:
             return codes.of(table)[rows].astype(float), ("0", "1")
         return _numbers(factor, pair, table, rows), None
     codes = pair.codes(factor.column)

@@ -148,6 +148,8 @@ def regression_fidelity(
     """
     if family not in ("auto", "gaussian", "binomial"):
         raise InputError(f"family {family!r} is not known; use 'auto', 'gaussian' or 'binomial'")
+    if draws < 0:
+        raise InputError(f"draws must not be negative, not {draws}")
     model = _formula(pair, formula)
     require_finite(pair, model.columns)
     for name in model.columns:
