@@ -442,7 +442,7 @@ def test_tiny_and_constant_tables() -> None:
         ({"age": "catall"}, {"visit_sequence": ["age"]}, "which makes categories, but 'age' is numeric"),
         ({"sex": "ipf"}, {"visit_sequence": ["sex"], "margins": [["age"]]}, "margins names 'age', which is no column"),
         ("forest", {}, "method of 'sex' is 'forest'; choose one of"),
-        ({"age": None}, {}, "method of 'age' must be the name of a method, not a NoneType"),
+        ({"age": None}, {}, "'method' of Sequential takes a text or a mapping of names, not None for 'age'"),
         ({"age": "~ bmi > "}, {}, "'age' cannot be computed; use SQL on earlier columns"),
     ],
 )
@@ -460,7 +460,9 @@ def test_bad_options(survey: pl.DataFrame) -> None:
         Sequential(prior=-1)
     with pytest.raises(InputError, match="margins='threeway' is unknown"):
         Sequential(margins="threeway")
-    with pytest.raises(InputError, match="method must be one name for every column"):
+    with pytest.raises(
+        InputError, match="'method' of Sequential takes a text or a mapping of names, not a value of type list"
+    ):
         Sequential(["cart", "norm"])
     with pytest.raises(InputError, match="not fitted"):
         Sequential("ctree").sample()

@@ -25,12 +25,14 @@ LARGEST_NUMBER = 2**1023  # a larger whole number is no machine number
 
 @dataclass(frozen=True)
 class Taken:
-    """One kind of value: in words, as a test, several of them in words, and whether it is a list of any length."""
+    """One kind of value: in words, as a test, several of them in words, whether it is a list of any length, and of a
+    mapping what its entries must be."""
 
     words: str
     fits: Fits
     many: str = ""
     listing: bool = False
+    entry: Fits | None = None
 
 
 Alternatives: TypeAlias = "tuple[Taken, ...] | None"  # None: anything
@@ -216,7 +218,7 @@ def _mapping(inner: list[ast.expr], names: Names) -> Alternatives:
     def fits(value: object) -> bool:  # a label that is no text is a label too, so the names are not looked at
         return isinstance(value, Mapping) and all(entry(one) for one in value.values())
 
-    return (Taken(f"a mapping{_plural(kinds)}", fits, "mappings"),)
+    return (Taken(f"a mapping{_plural(kinds)}", fits, "mappings", entry=entry),)
 
 
 def _record(kind: Any) -> Alternatives:

@@ -133,22 +133,25 @@ def check_types(
         if not wanted or any(kind.fits(value) for kind in wanted) or _is_default(function, option, value):
             continue
         spoken = " or ".join(dict.fromkeys(kind.words for kind in wanted))
-        raise InputError(f"{called} {option!r} of {name} takes {spoken}, not {_kind(value)}")
+        raise InputError(f"{called} {option!r} of {name} takes {spoken}, not {_kind(value, wanted)}")
 
 
 def _is_default(function: Callable[..., object], option: str, value: object) -> bool:
     return value is inspect.signature(function).parameters[option].default
 
 
-def _kind(value: object) -> str:
-    """What came, by its type only."""
+def _kind(value: object, wanted: tuple[Taken, ...] = ()) -> str:
+    """What came, by its type only; of a mapping the first entry that is wrong."""
+    entry = next((kind.entry for kind in wanted if kind.entry is not None), None)
+    if isinstance(value, Mapping) and entry is not None:
+        key, wrong = next((k, one) for k, one in value.items() if not entry(one))
+        return f"{_kind(wrong)} for {str(key)!r}"
     if value is None:
         return "None"
     if is_nan(value):
         return "NaN"
     if isinstance(value, Integral) and not isinstance(value, bool) and abs(int(value)) > LARGEST_COUNT:
         return "a number beyond 2**53"
-    listed = isinstance(value, (list, tuple, set, frozenset))
-    held = value.values() if isinstance(value, Mapping) else value if listed else ()
-    inside = list(dict.fromkeys(type(one).__name__ for one in held))  # type: ignore[attr-defined]  # told just above
+    held = value if isinstance(value, (list, tuple, set, frozenset)) else ()
+    inside = list(dict.fromkeys(type(one).__name__ for one in held))
     return f"a value of type {type(value).__name__}" + (f" that holds {' and '.join(inside[:3])}" if inside else "")

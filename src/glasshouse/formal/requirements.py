@@ -158,7 +158,7 @@ class Requirement(Guarantee):
                 f"an advantage below {SMALL_ADVANTAGE:g} (asked: {figure:g}) means rho below 0.0008: the noise will "
                 "swamp most tables; if one threat matters most, state a success at its baseline instead",
                 UserWarning,
-                stacklevel=2,
+                stacklevel=3,
             )
         statement = f"no attack beats its baseline by more than {percent(figure)}"
         return cls._stated("advantage", {"advantage": figure}, zcdp.rho_of_advantage(figure), statement)
@@ -258,7 +258,7 @@ class Requirement(Guarantee):
                 f"advantage {gain:g} at baseline {chance:g} lets the attack succeed {rate / chance:.1f}x as often as "
                 "its baseline; for small baselines state the success itself (Risk.from_success_at_baseline)",
                 UserWarning,
-                stacklevel=2,
+                stacklevel=3,
             )
         statement = f"an attack with baseline {percent(chance)} gains at most {percent(gain)}"
         inputs = {"advantage": gain, "baseline": chance}

@@ -145,8 +145,6 @@ class Sequential(Synthesiser):
             raise InputError("mincriterion must lie between 0 and 1, and prior must not be negative")
         if isinstance(margins, str) and margins != "twoway":
             raise InputError(f"margins={margins!r} is unknown; choose 'twoway' or list the columns of each margin")
-        if not isinstance(method, (str, Mapping)):
-            raise InputError("method must be one name for every column, or {column: name}")
         self.method = method if isinstance(method, str) else dict(method)
         self.visit_sequence = None if visit_sequence is None else tuple(visit_sequence)
         self.predictors = {k: tuple(v) for k, v in (predictors or {}).items()}
@@ -198,7 +196,7 @@ class Sequential(Synthesiser):
             self.notes.append(
                 f"left out as probable identifiers: {listed(left_out)}; name them in visit_sequence to keep them"
             )
-            warnings.warn(self.notes[-1], stacklevel=2)
+            warnings.warn(self.notes[-1], stacklevel=3)
         self._plans, self._variables, self._methods = [], {}, {}
         columns: dict[str, Variable] = {}
         for column in sequence:

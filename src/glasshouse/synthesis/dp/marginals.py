@@ -210,8 +210,8 @@ class MarginalSynthesiser(Synthesiser):
         model = self._fitted()
         if n is None:
             n = self.rows or max(1, round(self._estimated_rows or 1))
-        if isinstance(n, bool) or not isinstance(n, (int, np.integer)) or n < 0:
-            raise InputError(f"n must be a whole number of records, not {n!r}")
+        if n < 0:
+            raise InputError(f"n must not be negative, not {n}")
         if condition:
             model, share = model.given(self._condition_cells(condition))
             if share <= 0.0:
