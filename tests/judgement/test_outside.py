@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
 from dataclasses import replace
 from fractions import Fraction
@@ -216,3 +217,11 @@ def test_there_are_never_more_people_than_the_original_has() -> None:
     for name in ("singling_out", "identical"):
         result = all_measures()[name].run(pair)
         assert result.status == "ok" and (result.of, result.of_holdout) == (12, 15), name
+
+
+def test_how_long_it_took_is_told_inside_only() -> None:
+    found = gh.assess(gh.data.load("health").pair(), measures=["identical"])
+    slow = replace(found, timing={"identical": 98765.4})
+    assert "98765.4 s." in slow.to_html() and "98765.4" in slow.to_json(timing=True)
+    for text in (slow.to_html(audience="external"), slow.to_json(audience="external", timing=True)):
+        assert "98765" not in text and "timing" not in text and not re.search(r"[0-9]\.[0-9] s\.", text)

@@ -81,6 +81,21 @@ def test_bands_depend_neither_on_the_order_of_rows_and_columns_nor_on_names_of_c
 # -- laws ----------------------------------------------------------------------------------------------------------
 
 
+def test_the_band_of_a_weighted_regression_with_separated_classes_knows_no_order_of_rows():
+    """The last digit of a scale would be the fourth of a band: the class follows from the age but for a few people."""
+    tables = []
+    for seed in (2, 102):
+        rng = np.random.default_rng(seed)
+        age = rng.integers(18, 90, 80)
+        made = {"sex": rng.choice(["f", "m"], 80), "region": rng.choice(list("ABCDEFGH"), 80), "age": age * 1.1}
+        made |= {"pay": rng.lognormal(8, 1, 80), "ill": np.where(age > 70, "c", rng.choice(["a", "b"], 80))}
+        tables.append(pd.DataFrame({**made, "w": rng.integers(1, 900, 80) * 1.37}))
+    shuffled = [table.sample(frac=1, random_state=5) for table in tables]
+    roles = {"keys": ["sex", "region", "age", "pay"], "target": "ill", "weights": "w"}
+    one, two = (gh.utility.regression_fidelity(*pair, **roles) for pair in (tables, shuffled))
+    assert one.value == two.value and one.null == two.null
+
+
 def test_the_p_value_and_the_band_say_the_same():
     rng = np.random.default_rng(1)
     for count in (FEWEST, 20, 39, 100):

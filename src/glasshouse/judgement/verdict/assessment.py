@@ -251,7 +251,7 @@ class Assessment:
         audience : {"internal", "external"}
             For whom; an external report holds no original value, no record and no small count.
         timing : bool
-            Whether to add the seconds; they differ from run to run.
+            Whether to add the seconds; they differ from run to run, and are never told outside.
 
         Returns
         -------
@@ -259,7 +259,7 @@ class Assessment:
             Plain data.
         """
         shown = dict(self.content(audience))
-        if timing:
+        if timing and audience == "internal":  # how long a search took tells what was found
             shown["timing"] = {
                 "seconds": {k: round(v, 3) for k, v in self.timing.items()},
                 "total": round(sum(self.timing.values()), 3),
@@ -285,7 +285,7 @@ class Assessment:
         audience : {"internal", "external"}
             For whom; an external report holds no original value, no record and no small count.
         timing : bool
-            Whether to add the seconds each measure took.
+            Whether to add the seconds each measure took; never told outside.
         mode : int, optional
             Permissions of the file, such as 0o640. Default: an existing file keeps its own, a new one is for its owner
             alone (600).

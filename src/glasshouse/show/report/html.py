@@ -92,7 +92,7 @@ def render(
             data=sections.data(content),
             run=content["run"],
             call=clip(content["run"]["call"], 2000),
-            seconds=sum((timing or {}).values()),
+            seconds=None if timing is None else sum(timing.values()),
             counts=content["counts"],
         )
     )

@@ -30,11 +30,16 @@ class Scaled(NamedTuple):
 
 
 def scaled(frame: ModelFrame) -> Scaled:
-    """The columns centred and scaled, the intercept (if any) left alone."""
+    """The columns centred and scaled, the intercept (if any) left alone.
+
+    Sums run over sorted values: where classes are all but separated, the last digit of a scale is the first digits of a
+    coefficient, and the order of the file would be seen.
+    """
     raw, intercept = frame.design, frame.names[0] == "Intercept"
-    spread = raw.std(axis=0)
+    ordered = np.sort(raw, axis=0)
+    spread = ordered.std(axis=0)
     scale = np.where(spread > 1e-12 * np.maximum(1.0, np.abs(raw).max(axis=0, initial=0)), spread, 1.0)
-    centre = raw.mean(axis=0) if intercept else np.zeros(raw.shape[1])
+    centre = ordered.mean(axis=0) if intercept else np.zeros(raw.shape[1])
     if intercept:
         scale[0], centre[0] = 1.0, 0.0
     back = np.diag(1 / scale)
