@@ -104,6 +104,27 @@ def test_ctrl_c_in_compiled_code_ends_the_command_with_130(
     assert report.read_text() == "the last good report" and [p.name for p in report.parent.iterdir()] == ["report.html"]
 
 
+# Ctrl-C at the moment somebody imports a library, once
+IMPORTING = """
+import sys
+class Finder:
+    def find_spec(self, name, path=None, target=None):
+        if name == {library!r}:
+            sys.meta_path.remove(self)
+            raise KeyboardInterrupt
+sys.meta_path.insert(0, Finder())
+from glasshouse.show.cli import main
+sys.exit(main(sys.argv[1:]))
+"""
+
+
+@pytest.mark.parametrize("library", ["numpy", "polars", "typer"])
+def test_ctrl_c_while_libraries_are_imported_ends_the_command_with_130(files: tuple[str, str], library: str) -> None:
+    found = _python(IMPORTING.format(library=library), "check", *files)
+    assert found.returncode == 130 and "Traceback" not in found.stderr, found.stderr
+    assert found.stderr.startswith("interrupted") and len(found.stderr.splitlines()) == 1 and found.stdout == ""
+
+
 @posix
 def test_an_impatient_second_ctrl_c_changes_nothing(files: tuple[str, str]) -> None:
     again = "[threading.Timer(0.3 + 0.03 * i, os.kill, (os.getpid(), signal.SIGINT)).start() for i in (1, 2, 3)]\n"

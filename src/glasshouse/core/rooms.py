@@ -11,12 +11,14 @@ from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
 from types import ModuleType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from glasshouse.core.errors import closest
-from glasshouse.core.measure import AnyMeasure, registered
 from glasshouse.core.pointing import pointed
-from glasshouse.core.result import Result
+
+if TYPE_CHECKING:  # numpy comes with these, and `import glasshouse` is quick without it
+    from glasshouse.core.measure import AnyMeasure
+    from glasshouse.core.result import Result
 
 Attached = tuple[Callable[[str], Any], Callable[[], list[str]], list[str]]
 
@@ -104,6 +106,8 @@ class MeasureFolder(ModuleType):
     """
 
     def _measure(self) -> AnyMeasure:
+        from glasshouse.core.measure import registered
+
         name = self.__name__.rpartition(".")[2]
         return registered().get(name) or measures_of(self.__name__)[name]
 
@@ -142,6 +146,8 @@ def measures_of(package: str) -> dict[str, AnyMeasure]:
     dict
         Measures by name.
     """
+    from glasshouse.core.measure import registered
+
     for module in pkgutil.walk_packages(import_module(package).__path__, f"{package}."):
         import_module(module.name)
     return {name: m for name, m in registered().items() if m.function.__module__.startswith(f"{package}.")}
