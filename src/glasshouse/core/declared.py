@@ -25,14 +25,15 @@ LARGEST_NUMBER = 2**1023  # a larger whole number is no machine number
 
 @dataclass(frozen=True)
 class Taken:
-    """One kind of value: in words, as a test, several of them in words, whether it is a list of any length, and of a
-    mapping what its entries must be."""
+    """One kind of value: in words, as a test, several of them in words, whether it is a list of any length, of a
+    mapping what its entries must be, and whether each of its places has a meaning of its own."""
 
     words: str
     fits: Fits
     many: str = ""
     listing: bool = False
     entry: Fits | None = None
+    places: bool = False
 
 
 Alternatives: TypeAlias = "tuple[Taken, ...] | None"  # None: anything
@@ -176,7 +177,8 @@ def _plural(kinds: Alternatives) -> str:
 def _several(inner: list[ast.expr], names: Names) -> Alternatives:
     """A sequence, its elements looked at where they can be told; one name stands for a list of one."""
     kinds = _read(inner[0], names) if inner else None
-    element = _any_of(kinds)
+    # what is wrong with a list of (key, level, level) its function says best
+    element = _any_of(None if kinds is not None and any(kind.places for kind in kinds) else kinds)
     one_name = kinds is not None and _PLAIN["str"] in kinds
 
     def fits(value: object) -> bool:
@@ -204,7 +206,7 @@ def _fixed(inner: list[ast.expr], names: Names) -> Alternatives:
 
     same = _plural(kinds[0]).removeprefix(" of ") if all(one == kinds[0] for one in kinds) else ""
     count = {2: "two", 3: "three"}.get(len(kinds), str(len(kinds)))
-    return (Taken(f"{count} {same or 'values'}", fits, "lists"),)
+    return (Taken(f"{count} {same or 'values'}", fits, "lists", places=True),)
 
 
 def _scalar(value: object) -> bool:

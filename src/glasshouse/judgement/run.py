@@ -25,6 +25,7 @@ from glasshouse.core.measure import AnyMeasure
 from glasshouse.core.options import check_types
 from glasshouse.core.result import Result
 from glasshouse.core.streams import RandomState, generator, integer_seed
+from glasshouse.data.memory import require_room
 from glasshouse.data.pair import Pair
 from glasshouse.judgement import wide
 
@@ -75,6 +76,7 @@ def run(
         One result per measure; a measure that stopped has one with status "failed".
     """
     measures = list(chosen)
+    require_room(_values(pair))
     given = {m.name: _options(m, (options or {}).get(m.name, {}), seed, n_jobs) for m in measures}
     limited = {m.name: changes for m in measures if (changes := wide.narrowed(m, pair, given[m.name])) is not None}
     for name, changes in limited.items():
@@ -105,10 +107,16 @@ def attempt(measure: AnyMeasure, pair: Pair, options: Mapping[str, Any]) -> Resu
 
 
 def _quietly(measure: AnyMeasure, pair: Pair, options: Mapping[str, Any]) -> Result:
+    require_room(_values(pair))  # a library that finds none left ends the process without a word
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         found: Result = measure.run(pair, **options)
         return found
+
+
+def _values(pair: Pair) -> int:
+    """Records times columns of what is in memory."""
+    return sum(pair.n(table) for table in pair.tables if pair.engine(table) == "memory") * len(pair.columns)
 
 
 def safely(compute: Callable[[], T]) -> tuple[T | None, str | None]:
