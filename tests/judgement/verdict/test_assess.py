@@ -184,3 +184,18 @@ def test_external_json_holds_no_value_no_record_and_no_small_count(only_fakes: o
     assert content["results"]["unsaid"]["value"] is None and content["results"]["unsaid"]["shown"] == "not told"
     for value in ("north", "south", "female", "middle", "31234.5", "31251.5"):
         assert value not in text
+
+
+def test_a_run_that_would_not_fit_into_memory_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    from glasshouse.data import memory
+
+    pair = gh.data.load("health").pair()
+    values = 2500 * len(pair.columns)
+    monkeypatch.setattr(memory, "free_memory", lambda: memory.PER_VALUE * values - 1)
+    with pytest.raises(gh.InputError, match="not enough memory: 15,000 values need"):
+        gh.assess(pair, measures=["identical"])
+    left = iter([memory.PER_VALUE * values, 0, memory.PER_VALUE * values])  # taken by the first measure, and given back
+    monkeypatch.setattr(memory, "free_memory", lambda: next(left))
+    found = gh.assess(pair, measures=["disco", "uniques"])
+    assert [r.status for r in found.results.values()] == ["failed", "ok"]
+    assert "not enough memory" in str(found.results["disco"].reason)
