@@ -19,29 +19,14 @@ SECONDS = {"cells": 2e-6, "rows": 2e-6, "neighbours": 6e-9, "attackers": 6e-5, "
 
 
 def select(measures: str | Iterable[str | AnyMeasure], policy: Policy, row_paired: bool = False) -> list[AnyMeasure]:
-    """The measures of a set or a list, plus those the policy names, in the order of the registry's families.
-
-    Of a row-paired release the truth is known, so any set asks the measures that use it.
+    """The measures of a word or a list of words (:func:`meant`), plus those the policy names, in the order of the
+    registry's families.
     """
     known = all_measures()
-    if isinstance(measures, str) and measures in known:
-        measures = [measures]
-    if isinstance(measures, str):
-        if measures not in SETS:
-            raise InputError(
-                f"measures={measures!r} is neither a set nor a measure{closest(measures, [*SETS, *known])}; the "
-                f"sets are {listed(SETS)}"
-            )
-        most = SETS.index(measures)
-        wanted = [m.name for m in known.values() if SETS.index(m.tier) <= most or (row_paired and m.paired)]
-    else:
-        wanted = [m if isinstance(m, str) else m.name for m in measures]
-        for name in wanted:
-            if name not in known:
-                raise InputError(f"there is no measure {name!r}{closest(name, known)}; gh.measures() lists them")
-        if not wanted and not policy.measures:
-            raise InputError("measures is an empty list; name at least one measure")
-    chosen = {*wanted, *policy.measures}
+    words = [measures] if isinstance(measures, str) else list(measures)
+    if not words and not policy.measures:
+        raise InputError("measures is an empty list; name at least one measure")
+    chosen = {*policy.measures, *(name for word in words for name in meant(word, row_paired))}
     return sorted((m for m in known.values() if m.name in chosen), key=lambda m: (m.side, m.family, m.name))
 
 
@@ -52,6 +37,45 @@ def left_out(measures: object, chosen: Sequence[AnyMeasure]) -> list[str]:
     ran = {m.name for m in chosen}
     usual = (m for m in all_measures().values() if m.tier == "default" and m.side == "disclosure")
     return [m.name for m in usual if m.name not in ran and m.table == "pair"]
+
+
+def meant(word: str | AnyMeasure, row_paired: bool = False) -> list[str]:
+    """The measures that one word means: a set, a side, a threat, a family, or one measure.
+
+    A word that is several of these means all of them: "identity" is a threat and a family, "attribution" a family and
+    one of its measures. To run more than somebody meant hides nothing; to run less might. Of a row-paired release the
+    truth is known, so any set asks the measures that use it.
+
+    Parameters
+    ----------
+    word : str or Measure
+        "fast", "default", "full"; "disclosure", "utility"; a threat; a family; the name of a measure, or itself.
+    row_paired : bool, default False
+        Whether the release is row-paired.
+
+    Returns
+    -------
+    list of str
+        Names of measures.
+
+    Raises
+    ------
+    InputError
+        When nothing is called so; the closest name is offered.
+    """
+    known = all_measures()
+    word = word if isinstance(word, str) else word.name
+    if word in SETS:
+        most = SETS.index(word)
+        return [m.name for m in known.values() if SETS.index(m.tier) <= most or (row_paired and m.paired)]
+    found = [m.name for m in known.values() if word in (m.name, m.family, m.threat, m.side)]
+    if not found:
+        groups = dict.fromkeys(g for m in known.values() for g in (m.side, m.threat, m.family) if g is not None)
+        raise InputError(
+            f"there is no measure {word!r}{closest(word, [*SETS, *known, *groups])}; gh.measures() lists them with "
+            f"their families and threats, and the sets are {listed(SETS)}"
+        )
+    return found
 
 
 @dataclass(frozen=True)

@@ -286,7 +286,7 @@ def test_compare_takes_what_assess_takes() -> None:
     assert both.source.weights == "w" and both.weights == {"near_copies": 2}
     with pytest.raises(gh.InputError, match="given twice"):
         gh.compare(homes(300, 1), {"A": homes(300, 3)}, weights="w", weights_column="w", **given)
-    with pytest.raises(gh.InputError, match="neither a set nor a measure"):
+    with pytest.raises(gh.InputError, match="no measure 'nope'"):
         gh.compare(homes(300, 1), {"A": homes(300, 3)}, measures="nope", **ROLES)
 
 

@@ -6,12 +6,12 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from glasshouse.catalogue import all_measures
-from glasshouse.core.errors import InputError, closest, listed
-from glasshouse.core.measure import PAIR_ARGUMENTS, AnyMeasure, Measure, Side
+from glasshouse.core.errors import InputError, closest
+from glasshouse.core.measure import PAIR_ARGUMENTS, AnyMeasure, Measure
 from glasshouse.data.pair import Pair
 from glasshouse.judgement.policy.policy import Policy
 from glasshouse.judgement.rumap.placement import checked_names
-from glasshouse.judgement.selection import SETS, select
+from glasshouse.judgement.selection import SETS, meant, select
 
 
 def split_weights(
@@ -56,28 +56,21 @@ def axes(
 ) -> dict[str, AnyMeasure]:
     """The measures of both axes, by name."""
     known = all_measures()
-    if isinstance(measures, str) and measures not in SETS:
-        if measures not in known:
-            raise InputError(
-                f"measures={measures!r} is neither a set nor a measure{closest(measures, [*SETS, *known])}; the "
-                f"sets are {listed(SETS)}"
-            )
-        measures = [measures]
-    named = not (measures is None or isinstance(measures, str))
-    wanted: list[str | AnyMeasure] = list(measures) if named and measures is not None else []
-    tier = measures if isinstance(measures, str) else SETS[-1]
-    if not named or risk is not None:
-        wanted += list(risk if risk is not None else _by_default(known, "disclosure", tier))
-    if not named or utility is not None:
-        wanted += list(utility if utility is not None else _by_default(known, "utility", tier))
+    given = {"disclosure": risk, "utility": utility}
+    wanted: list[str | AnyMeasure] = [*(risk or ()), *(utility or ())]
+    for word in _words(measures) or SETS[-1:]:
+        if word in SETS:
+            wanted += [name for side, named in given.items() if named is None for name in _by_default(known, side, word)]
+        else:
+            wanted += _placed(word, known)
     made = {}
     for name in wanted:
         measure = name if isinstance(name, Measure) else known.get(getattr(name, "name", name))
         if measure is None:
             raise InputError(f"there is no measure {name!r}{closest(str(name), known)}; gh.measures() lists them")
         made[measure.name] = measure
-    for side, given in (("disclosure", risk), ("utility", utility)):
-        for name in given or ():
+    for side, named in given.items():
+        for name in named or ():
             measure = made[name if isinstance(name, str) else name.name]
             if measure.side != side:
                 raise InputError(
@@ -87,12 +80,24 @@ def axes(
     return made
 
 
-def _by_default(known: Mapping[str, AnyMeasure], side: Side, tier: str) -> list[str]:
+def _placed(word: str | AnyMeasure, known: Mapping[str, AnyMeasure]) -> list[str | AnyMeasure]:
+    """A measure by its name; of a family or a threat those that declare a place on the map, else all."""
+    if not isinstance(word, str) or word in known:
+        return [word]
+    found = meant(word)
+    return [name for name in found if known[name].on_map] or list(found)
+
+
+def _words(measures: str | Sequence[str | AnyMeasure] | None) -> list[str | AnyMeasure]:
+    return [] if measures is None else [measures] if isinstance(measures, str) else list(measures)
+
+
+def _by_default(known: Mapping[str, AnyMeasure], side: str, tier: object) -> list[str]:
     """The measures of one side and set that declare a place on the map."""
     return [
         name
         for name, m in known.items()
-        if m.side == side and m.on_map and [*SETS].index(m.tier) <= [*SETS].index(tier)  # type: ignore[arg-type]
+        if m.side == side and m.on_map and SETS.index(m.tier) <= SETS.index(tier)  # type: ignore[arg-type]
     ]
 
 
@@ -108,8 +113,8 @@ def run_for_verdict(
     known = all_measures()
     copies = [m.name for m in known.values() if m.alone or m.alarm]
     usual: list[str] = []
-    if risk is None and (measures is None or (isinstance(measures, str) and measures in SETS)):
-        wanted = measures if measures is not None else policy.run.get("measures", "default")
+    if risk is None:
+        wanted = policy.run.get("measures", "default") if measures is None else measures
         taken = select(policy.measures if wanted == "named" else wanted, policy)
         usual = [m.name for m in taken if m.side == "disclosure"]
     return select([*chosen, *copies, *usual], policy)
