@@ -103,6 +103,17 @@ def call(pair: Pair, policy: str | None, measures: Any, seed: int, options: Mapp
         if not isinstance(measures, str)
         else f"measures={measures!r}"
     ]
-    run += [f"random_state={seed}"] + ([f"options={dict(options)!r}"] if options else [])
+    run += [f"random_state={seed}"]
+    rest, groups = _without_common_groups(options)
+    run += ([f"options={rest!r}"] if rest else []) + ([f"key_groups={groups[0]!r}"] if groups else [])
     released = "released" if pair.m == 1 else f"[{', '.join(pair.releases)}]"
     return f"pair = gh.Pair(original, {released}, {', '.join(said)})\ngh.assess(pair, {', '.join(run)})"
+
+
+def _without_common_groups(options: Mapping[str, Any]) -> tuple[dict[str, Any], list[Any]]:
+    """The options, and the grouping of keys that several measures share, which is said once."""
+    groups = [given["key_groups"] for given in options.values() if "key_groups" in given]
+    if len(groups) < 2 or any(one != groups[0] for one in groups):
+        return dict(options), []
+    rest = {name: {k: v for k, v in given.items() if k != "key_groups"} for name, given in options.items()}
+    return {name: given for name, given in rest.items() if given}, groups[:1]

@@ -27,7 +27,9 @@ from glasshouse.core.result import Result
 from glasshouse.core.streams import RandomState, generator, integer_seed
 from glasshouse.data.memory import require_room
 from glasshouse.data.pair import Pair
+from glasshouse.engines.cells.sides import KeyGroups, groupings
 from glasshouse.judgement import wide
+from glasshouse.judgement.policy.policy import Policy
 
 Progress: TypeAlias = Callable[[int, int, str], None]
 Options: TypeAlias = Mapping[str, Mapping[str, Any]]
@@ -156,6 +158,23 @@ def known_options(chosen: Iterable[AnyMeasure], options: Options | None) -> Opti
                 raise InputError(f"{name} has no option {option!r}{closest(option, by_name[name].options)}")
         check_types(name, by_name[name].function, given)
     return options or {}
+
+
+def with_key_groups(
+    chosen: Iterable[AnyMeasure], pair: Pair, options: Options, key_groups: KeyGroups, policy: Policy
+) -> dict[str, dict[str, Any]]:
+    """The options per measure, with one grouping of numeric keys for every measure that counts classes of keys.
+
+    What ``options`` or a rule of the policy says about a measure wins. "default" leaves every measure its own rule.
+    """
+    asked = {name: dict(given) for name, given in options.items()}
+    if isinstance(key_groups, str) and key_groups == "default":
+        return asked
+    grouping = [m for m in chosen if "key_groups" in m.options and "key_groups" not in policy.options_for(m.name)]
+    for measure in grouping[:1]:  # a wrong wish is one error at the door, not a failure of every measure
+        check_types("the run", measure.function, {"key_groups": key_groups})
+        groupings(pair, key_groups)
+    return {**asked, **{m.name: {"key_groups": key_groups, **asked.get(m.name, {})} for m in grouping}}
 
 
 def _options(measure: AnyMeasure, asked: Mapping[str, Any], seed: int, n_jobs: int | None) -> dict[str, Any]:

@@ -8,7 +8,7 @@ from typing import TypeAlias
 
 import narwhals as nw
 
-from glasshouse.core.errors import InputError
+from glasshouse.core.errors import InputError, closest
 from glasshouse.data.pair import Pair
 from glasshouse.engines.cells.grouping import Grouping, GroupWish, as_grouping
 
@@ -95,7 +95,7 @@ def groupings(pair: Pair, key_groups: KeyGroups) -> dict[str, Grouping]:
     )
     unknown = [k for k in wishes if k not in pair.keys]
     if unknown:
-        raise InputError(f"key_groups names {unknown[0]!r}, which is no key")
+        raise InputError(f"key_groups names {unknown[0]!r}, which is no key{closest(unknown[0], pair.keys)}")
     made = {key: as_grouping(pair, key, wish) for key, wish in wishes.items()}
     return {key: grouping for key, grouping in made.items() if grouping is not None}
 

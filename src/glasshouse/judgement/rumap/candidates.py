@@ -60,7 +60,9 @@ def axes(
     wanted: list[str | AnyMeasure] = [*(risk or ()), *(utility or ())]
     for word in _words(measures) or SETS[-1:]:
         if word in SETS:
-            wanted += [name for side, named in given.items() if named is None for name in _by_default(known, side, word)]
+            wanted += [
+                name for side, named in given.items() if named is None for name in _by_default(known, side, word)
+            ]
         else:
             wanted += _placed(word, known)
     made = {}

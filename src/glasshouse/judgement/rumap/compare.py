@@ -17,6 +17,7 @@ from glasshouse.core.options import door
 from glasshouse.core.result import Result
 from glasshouse.core.streams import RandomState
 from glasshouse.data.pair import Pair
+from glasshouse.engines.cells.sides import KeyGroups
 from glasshouse.judgement.policy.policy import Policy
 from glasshouse.judgement.progress import listening
 from glasshouse.judgement.rumap import words as rumap_words
@@ -25,7 +26,7 @@ from glasshouse.judgement.rumap.figures import Kind, figure, kind_of, point, sin
 from glasshouse.judgement.rumap.ghosts import ghost_pairs, shared_by_size
 from glasshouse.judgement.rumap.map import RUMap
 from glasshouse.judgement.rumap.scales import SCALES, Anchor, risk_anchor, utility_anchor
-from glasshouse.judgement.run import Options, Progress, known_options, printable_seed, run
+from glasshouse.judgement.run import Options, Progress, known_options, printable_seed, run, with_key_groups
 from glasshouse.judgement.verdict.assess import assess
 from glasshouse.judgement.verdict.assessment import Assessment
 
@@ -45,6 +46,7 @@ def compare(
     risk: Sequence[str | AnyMeasure] | None = None,
     utility: Sequence[str | AnyMeasure] | None = None,
     options: Options | None = None,
+    key_groups: KeyGroups = "default",
     scale: str = "anchored",
     composite: str = "family",
     weights: str | Mapping[str, float] | None = None,
@@ -66,13 +68,16 @@ def compare(
     policy
         As in ``gh.assess``: a Policy, the name of a preset, a path, or None.
     measures
-        "fast", "default" or "full", or names of measures of both kinds.
+        "fast", "default" or "full", or names of measures, families and threats of both kinds. Of a family those that
+        declare a place on the map are placed, and all of it is run for the verdict.
     risk, utility
         Names of the measures of one axis. By default those that declare a place on the map: of risk attribution,
         prediction, inference, linkage, copying, membership and uniques. A measure that says nothing on these data is
         left out, with the reason. Whatever is chosen, the tests for copies are run for the verdict.
     options
         Options per measure, ``{"rapid": {"trees": 100}}``.
+    key_groups
+        As in ``gh.assess``: how numeric keys are grouped in every measure that counts classes of keys.
     scale
         "anchored": 0 and 1 are fixed by ghost releases (copy, other people, independent columns) of the release's
         size. "minmax": over the candidates.
@@ -118,7 +123,8 @@ def compare(
     pairs = candidate_pairs(original, releases, roles, chosen_policy)
     chosen = axes(risk, utility, measures)
     judged = run_for_verdict(chosen, risk, measures, chosen_policy)
-    asked = known_options([*chosen.values(), *judged], options)
+    every = [*chosen.values(), *judged]
+    asked = with_key_groups(every, next(iter(pairs.values())), known_options(every, options), key_groups, chosen_policy)
     seed = printable_seed(random_state)
     base = {name: pair.release(0) for name, pair in pairs.items()}
     serving = shared_by_size({name: pair.n("released") for name, pair in base.items()}) if scale == "anchored" else {}

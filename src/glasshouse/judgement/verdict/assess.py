@@ -15,9 +15,10 @@ from glasshouse.core.streams import RandomState
 from glasshouse.core.words import spoken
 from glasshouse.data.pair import Pair
 from glasshouse.engines.cells.grouping import AUTO_GROUPS, automatic_groups
+from glasshouse.engines.cells.sides import KeyGroups
 from glasshouse.judgement.policy.policy import PRESETS, Policy
 from glasshouse.judgement.progress import listening
-from glasshouse.judgement.run import Options, Progress, known_options, printable_seed, run, safely
+from glasshouse.judgement.run import Options, Progress, known_options, printable_seed, run, safely, with_key_groups
 from glasshouse.judgement.selection import estimate, select
 from glasshouse.judgement.verdict.assessment import Assessment
 from glasshouse.judgement.verdict.decision import decision
@@ -41,6 +42,7 @@ def assess(
     n_jobs: int | None = None,
     progress: Progress | Literal[False] | None = None,
     options: Options | None = None,
+    key_groups: KeyGroups = "default",
     **roles: Any,
 ) -> Assessment:
     """May this release go out, for whom is it dangerous, why, and what would make it safe?
@@ -53,7 +55,8 @@ def assess(
         A Policy, the name of a preset ("public", "research", "secure", "riskutility"), a path, or None for the default
         levels of the leak tests.
     measures
-        "fast", "default", "full" or a list of names; the measures a policy names are always run.
+        "fast", "default", "full", a side, a threat, a family or a measure ("copying", "gdpr", "rapid"), or a list of
+        them; the measures a policy names are always run.
     random_state
         Seed of the run. Every measure draws from streams named after itself, so adding a measure never changes another
         one's figure, and the same seed gives the same figure in every function. None draws a seed and prints it.
@@ -64,6 +67,10 @@ def assess(
         drawn by default; False draws none.
     options
         Options for single measures: ``{"rapid": {"trees": 200}}``.
+    key_groups
+        How numeric keys are grouped in every measure that counts classes of keys: a number of groups, breaks, "auto",
+        None for values as they are, or ``{"age": 10, "income": [0, 20000, 50000]}``. Models see the values. "default"
+        leaves every measure its own rule.
     **roles
         The arguments of a Pair, when the tables are given.
 
@@ -95,7 +102,7 @@ def assess(
         measures = chosen_policy.measures
     chosen = select(measures, chosen_policy, pair.row_paired)
     chosen_policy = chosen_policy.validated({m.name: m for m in chosen})
-    wanted = known_options(chosen, options)
+    wanted = with_key_groups(chosen, pair, known_options(chosen, options), key_groups, chosen_policy)
     asked = {m.name: {**chosen_policy.options_for(m.name), **wanted.get(m.name, {})} for m in chosen}
     seed = printable_seed(random_state)
     found = run(chosen, pair, seed=seed, options=asked, n_jobs=n_jobs, progress=progress or None)
@@ -143,7 +150,7 @@ def _pair(original: Any, released: Any, roles: dict[str, Any], policy: Policy) -
     if unknown:
         raise InputError(
             f"assess has no argument {unknown[0]!r}; it takes policy, measures, random_state, n_jobs, progress, "
-            "options and the arguments of a Pair"
+            "options, key_groups and the arguments of a Pair"
         )
     if isinstance(released, Policy) or (isinstance(released, str) and released in PRESETS):
         raise InputError("the second argument of assess is the release; pass the policy as policy=")
