@@ -52,6 +52,8 @@ class Measure(Generic[R]):
         columns, which columns a wide table limits.
     paired
         Whether it is asked of every row-paired release, whatever the set of measures.
+    by_roles
+        Whether keys or target change the figure although it needs neither (``asks_roles``).
     table, replicates
         Whether it compares two tables or looks at a single one; whether several releases are run one by one.
     influence
@@ -96,6 +98,7 @@ class Measure(Generic[R]):
     wide: Wide = ""
     unit: str = "share"
     paired: bool = False
+    by_roles: bool = False
     table: Literal["pair", "single"] = "pair"
     replicates: Literal["each", "own"] = "each"
     influence: Influence = "share"
@@ -139,6 +142,11 @@ class Measure(Generic[R]):
     @property
     def __signature__(self) -> inspect.Signature:
         return inspect.signature(self.function)
+
+    @property
+    def asks_roles(self) -> bool:
+        """Whether the figure depends on what an attacker knows or wants; if not, it holds for every scenario."""
+        return self.by_roles or any(need in ("keys", "target", "targets") for need in self.needs)
 
     @property
     def joins(self) -> bool:
@@ -214,6 +222,7 @@ def measure(
     wide: Wide = "",
     unit: str = "share",
     paired: bool = False,
+    by_roles: bool = False,
     table: Literal["pair", "single"] = "pair",
     replicates: Literal["each", "own"] = "each",
     influence: Influence | None = None,
@@ -253,6 +262,7 @@ def measure(
             wide=wide,
             unit=unit,
             paired=paired,
+            by_roles=by_roles,
             table=table,
             replicates=replicates,
             influence=influence or ("share" if side == "disclosure" else "root"),

@@ -23,6 +23,7 @@ from glasshouse.core.errors import GlasshouseError, InputError, closest, foreign
 from glasshouse.core.interrupts import check, interrupted
 from glasshouse.core.measure import AnyMeasure
 from glasshouse.core.options import check_types
+from glasshouse.core.plain import plain
 from glasshouse.core.result import Result
 from glasshouse.core.streams import RandomState, generator, integer_seed
 from glasshouse.data.memory import require_room
@@ -33,6 +34,7 @@ from glasshouse.judgement.policy.policy import Policy
 
 Progress: TypeAlias = Callable[[int, int, str], None]
 Options: TypeAlias = Mapping[str, Mapping[str, Any]]
+Shared: TypeAlias = dict[tuple[Any, ...], Result]  # what measures said that no keys and no target change
 T = TypeVar("T")
 
 
@@ -54,6 +56,7 @@ def run(
     options: Options | None = None,
     n_jobs: int | None = None,
     progress: Progress | None = None,
+    shared: Shared | None = None,
 ) -> Run:
     """Run measures on one pair.
 
@@ -71,6 +74,9 @@ def run(
         Threads for the measures that can use them; it never changes a figure.
     progress
         Called as ``progress(done, total, name)`` before each measure and once at the end.
+    shared
+        Results of runs on the same tables with other keys or targets: what does not depend on them is not computed
+        again. Filled by the run.
 
     Returns
     -------
@@ -89,12 +95,23 @@ def run(
         if progress is not None:
             progress(done, len(measures), measure.name)
         started = time.perf_counter()
-        results[measure.name] = attempt(measure, pair, given[measure.name])
+        results[measure.name] = _once(measure, pair, given[measure.name], shared)
         check()
         timing[measure.name] = time.perf_counter() - started
     if progress is not None:
         progress(len(measures), len(measures), "")
     return Run(results, given, timing, (wide.note(list(limited)),) if limited else ())
+
+
+def _once(measure: AnyMeasure, pair: Pair, options: Mapping[str, Any], shared: Shared | None) -> Result:
+    """What the measure says, from an earlier run where keys and target change nothing."""
+    if shared is None or measure.asks_roles:
+        return attempt(measure, pair, options)
+    same = (measure.name, repr(sorted(options.items())), pair.columns)
+    if same not in shared:
+        shared[same] = attempt(measure, pair, options)
+    found = shared[same]
+    return found._copy(settings={**found.settings, **plain(pair.describe())})
 
 
 def attempt(measure: AnyMeasure, pair: Pair, options: Mapping[str, Any]) -> Result:

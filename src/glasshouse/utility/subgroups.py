@@ -60,6 +60,7 @@ class Group:
     caveats="small groups score noisily: read n beside each score",
     tier="fast",
     on_map=True,
+    by_roles=True,
 )
 def subgroup_utility(
     pair: Pair,

@@ -18,7 +18,16 @@ from glasshouse.engines.cells.grouping import AUTO_GROUPS, automatic_groups
 from glasshouse.engines.cells.sides import KeyGroups
 from glasshouse.judgement.policy.policy import PRESETS, Policy
 from glasshouse.judgement.progress import listening
-from glasshouse.judgement.run import Options, Progress, known_options, printable_seed, run, safely, with_key_groups
+from glasshouse.judgement.run import (
+    Options,
+    Progress,
+    Shared,
+    known_options,
+    printable_seed,
+    run,
+    safely,
+    with_key_groups,
+)
 from glasshouse.judgement.selection import estimate, select
 from glasshouse.judgement.verdict.assessment import Assessment
 from glasshouse.judgement.verdict.decision import decision
@@ -93,8 +102,33 @@ def assess(
     >>> sorted(found.results)
     ['disco', 'uniques']
     """
+    pair = pair_of(original, released, roles, Policy.of(policy))
+    return assess_pair(
+        pair,
+        policy,
+        measures,
+        random_state=random_state,
+        n_jobs=n_jobs,
+        progress=progress,
+        options=options,
+        key_groups=key_groups,
+    )
+
+
+def assess_pair(
+    pair: Pair,
+    policy: Policy | str | Path | None,
+    measures: str | Iterable[str | AnyMeasure],
+    *,
+    random_state: RandomState,
+    n_jobs: int | None,
+    progress: Progress | None,
+    options: Options | None,
+    key_groups: KeyGroups,
+    shared: Shared | None = None,
+) -> Assessment:
+    """``assess`` on a ready pair; ``shared`` keeps what other scenarios on the same tables need not compute again."""
     chosen_policy = Policy.of(policy)
-    pair = _pair(original, released, roles, chosen_policy)
     pair.require_header()
     if isinstance(measures, str) and measures == "default" and "measures" in chosen_policy.run:
         measures = chosen_policy.run["measures"]
@@ -105,7 +139,7 @@ def assess(
     wanted = with_key_groups(chosen, pair, known_options(chosen, options), key_groups, chosen_policy)
     asked = {m.name: {**chosen_policy.options_for(m.name), **wanted.get(m.name, {})} for m in chosen}
     seed = printable_seed(random_state)
-    found = run(chosen, pair, seed=seed, options=asked, n_jobs=n_jobs, progress=progress or None)
+    found = run(chosen, pair, seed=seed, options=asked, n_jobs=n_jobs, progress=progress or None, shared=shared)
     made = decision(pair, chosen_policy, found.results)
     leading, no_drivers = safely(lambda: drivers(pair, made.judged, found.options))
     at_risk, no_people = safely(lambda: people(pair, made.judged))
@@ -145,11 +179,12 @@ def assess(
     )
 
 
-def _pair(original: Any, released: Any, roles: dict[str, Any], policy: Policy) -> Pair:
+def pair_of(original: Any, released: Any, roles: dict[str, Any], policy: Policy) -> Pair:
+    """The pair that somebody asks about, with the roles that the policy suggests where nothing else is said."""
     unknown = [name for name in roles if name not in (*PAIR_ARGUMENTS, "synthetic", "key_vars", "target_var")]
     if unknown:
         raise InputError(
-            f"assess has no argument {unknown[0]!r}; it takes policy, measures, random_state, n_jobs, progress, "
+            f"there is no argument {unknown[0]!r}; there are policy, measures, random_state, n_jobs, progress, "
             "options, key_groups and the arguments of a Pair"
         )
     if isinstance(released, Policy) or (isinstance(released, str) and released in PRESETS):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping, Sequence
 from xml.sax.saxutils import escape, quoteattr
 
 from glasshouse.core.plain import Content
@@ -12,6 +13,33 @@ from glasshouse.show.report.view import clip
 
 def render(content: Content) -> str:
     """The content that passed the gate, as JUnit XML."""
+    return together({"": content})
+
+
+def together(contents: Mapping[str, Content]) -> str:
+    """Several contents as one JUnit XML: a test suite each, called by the policy and the name."""
+    suites = {name: _cases(content) for name, content in contents.items()}
+    counted = {name: _counts(cases) for name, cases in suites.items()}
+    body = "\n".join(
+        f"<testsuite name={quoteattr(_clean(_title(contents[name], name)))} {counted[name]}>\n"
+        + "\n".join(cases)
+        + "\n</testsuite>"
+        for name, cases in suites.items()
+    )
+    whole = _counts([case for cases in suites.values() for case in cases])
+    return f'<?xml version="1.0" encoding="UTF-8"?>\n<testsuites name="glasshouse" {whole}>\n{body}\n</testsuites>\n'
+
+
+def _title(content: Content, name: str) -> str:
+    return f"glasshouse policy {content['policy']['name']}" + (f": {name}" if name else "")
+
+
+def _counts(cases: Sequence[str]) -> str:
+    failures, errors = (sum(tag in case for case in cases) for tag in ("<failure", "<error"))
+    return f'tests="{len(cases)}" failures="{failures}" errors="{errors}"'
+
+
+def _cases(content: Content) -> list[str]:
     policy = content["policy"]
     cases = [_case("rule", o["rule"], o["status"], o["comparison"], o["why"]) for o in content["outcomes"]]
     # a policy that names no threats is judged by its rules alone; an open threat is then skipped, not an error
@@ -20,16 +48,7 @@ def render(content: Content) -> str:
         waived = t["status"] == "not_assessed" and not (must and t["required"])
         status = "skipped" if waived or t["status"] == "not_applicable" else t["status"]
         cases.append(_case("threat", name, status, t["sentence"], t["worst"] or ""))
-    failures = sum("<failure" in c for c in cases)
-    errors = sum("<error" in c for c in cases)
-    name = quoteattr(_clean(f"glasshouse policy {policy['name']}"))
-    body = "\n".join(cases)
-    return (
-        f'<?xml version="1.0" encoding="UTF-8"?>\n<testsuites name="glasshouse" tests="{len(cases)}" '
-        f'failures="{failures}" errors="{errors}">\n'
-        f'<testsuite name={name} tests="{len(cases)}" failures="{failures}" '
-        f'errors="{errors}">\n{body}\n</testsuite>\n</testsuites>\n'
-    )
+    return cases
 
 
 def _case(kind: str, name: str, status: str, message: str, more: str) -> str:

@@ -84,6 +84,7 @@ class Term(NamedTuple):
     tier="fast",
     on_map=True,
     influence="free",
+    by_roles=True,
 )
 def regression_fidelity(
     pair: Pair,

@@ -1,0 +1,1 @@
+"""One release, several attackers."""
