@@ -127,13 +127,33 @@ def check_types(
     InputError
         The message names the argument and the types it takes. It does not quote the value: some hold labels.
     """
-    kinds = declared(function)
     for option, value in options.items():
-        wanted = kinds.get(option, ())
-        if not wanted or any(kind.fits(value) for kind in wanted) or _is_default(function, option, value):
+        if fits(function, option, value):
             continue
+        wanted = declared(function)[option]
         spoken = " or ".join(dict.fromkeys(kind.words for kind in wanted))
         raise InputError(f"{called} {option!r} of {name} takes {spoken}, not {_kind(value, wanted)}")
+
+
+def fits(function: Callable[..., object], option: str, value: object) -> bool:
+    """Whether a value is of the type that a function declares for an argument.
+
+    Parameters
+    ----------
+    function : callable
+        The function.
+    option : str
+        The argument.
+    value : object
+        The value.
+
+    Returns
+    -------
+    bool
+        Also for the default, and where the function declares nothing that can be told.
+    """
+    wanted = declared(function).get(option, ())
+    return not wanted or any(kind.fits(value) for kind in wanted) or _is_default(function, option, value)
 
 
 def _is_default(function: Callable[..., object], option: str, value: object) -> bool:

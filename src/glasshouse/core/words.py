@@ -74,3 +74,10 @@ def spoken(names: Iterable[object], most: int = 60) -> str:
 def plural(count: float, one: str, several: str | None = None) -> str:
     """``one`` for a count of 1, else ``several`` (``one`` with an s)."""
     return one if count == 1 else several or f"{one}s"
+
+
+def duration(seconds: float) -> str:
+    """``40 s``, ``3 min``, ``1.5 h``."""
+    if seconds < 90:
+        return f"{max(seconds, 1):.0f} s"
+    return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"

@@ -53,6 +53,8 @@ class Adopted:
         What the file said about its columns. None for a frame.
     path : Path, optional
         The file. None for a frame.
+    special_codes : dict, default empty
+        By numeric column the codes that the file declares as reasons for missing.
     """
 
     lazy: Lazy
@@ -63,6 +65,7 @@ class Adopted:
     headerless: bool = False
     contents: Contents | None = None
     path: Path | None = None
+    special_codes: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
 
     @property
     def in_memory(self) -> bool:
@@ -139,7 +142,8 @@ def adopt(table: Frame, role: str, encoding: str | None = None) -> Adopted:
     """
     from glasshouse.data.code_books import settle
 
-    return settle({role: as_given(table, role, encoding)}, {}).tables[role]
+    settled = settle({role: as_given(table, role, encoding)}, {})
+    return replace(settled.tables[role], special_codes=settled.special_codes)
 
 
 def as_given(table: Frame, role: str, encoding: str | None = None) -> Adopted:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from glasshouse.catalogue import all_measures
 from glasshouse.core.errors import InputError, closest, listed
 from glasshouse.core.measure import AnyMeasure, Tier
-from glasshouse.core.words import plural
+from glasshouse.core.words import duration, plural
 from glasshouse.data.pair import Pair
 from glasshouse.judgement.policy.policy import Policy
 
@@ -112,7 +112,7 @@ class Estimate:
     def __str__(self) -> str:
         running = [c for c in self.costs if c.runs]
         costliest = max(running, key=lambda c: c.seconds, default=None)
-        text = f"{len(running)} {plural(len(running), 'measure')}, roughly {_duration(self.seconds)} on one core"
+        text = f"{len(running)} {plural(len(running), 'measure')}, roughly {duration(self.seconds)} on one core"
         return text + (f"; the costliest is {costliest}" if costliest is not None else "")
 
     __repr__ = __str__
@@ -144,13 +144,3 @@ def estimate(pair: Pair, measures: str | Sequence[str] = "default", policy: Poli
         )
         costs.append(Cost(measure.name, measure.cost, amount, seconds, measure.lacks(pair) is None))
     return Estimate(tuple(costs))
-
-
-def _duration(seconds: float) -> str:
-    return (
-        f"{max(seconds, 1):.0f} s"
-        if seconds < 90
-        else f"{seconds / 60:.0f} min"
-        if seconds < 5400
-        else f"{seconds / 3600:.1f} h"
-    )

@@ -40,7 +40,8 @@ class Cart(Sequential):
     maxdepth : int, default 30
         Levels of a tree, at most.
     special_codes : mapping, optional
-        ``{"income": [-8]}``: values of a numeric column that are reasons for missing. Default: none.
+        ``{"income": [-8]}``: values of a numeric column that are reasons for missing. Default: those that a file of
+        SPSS, Stata or SAS declares, else none.
     smoothing : str or mapping, optional
         One of "density", "rmean", "spline", or ``{column: ...}``: numbers are moved off the values of real people.
         Default: numbers stay those of the original.

@@ -55,7 +55,8 @@ class Sequential(Synthesiser):
         ``{"income": ["age", "sex"]}``: predictors of a column, those that come later are ignored. Default: all before
         it.
     special_codes : mapping, optional
-        ``{"income": [-8]}``: values of a numeric column that are reasons for missing. Default: none.
+        ``{"income": [-8]}``: values of a numeric column that are reasons for missing. Default: those that a file of
+        SPSS, Stata or SAS declares, else none.
     smoothing : str or mapping, optional
         One of "density", "rmean", "spline", or ``{column: ...}``: numbers are moved off the values of real people.
         Default: numbers stay those of the original, except those that "norm" makes.
@@ -188,6 +189,8 @@ class Sequential(Synthesiser):
         order = {} if self._like is None else self._like.category_order
         tables = Tables({"original": Adopted(_lazy(frame), "polars", frame, "original", order)}, self.schema, ())
         self._check(list(tables.columns))
+        declared = {} if self._like is None else self._like.special_codes
+        codes = {**{c: v for c, v in declared.items() if c in tables.columns}, **self.special_codes}
         identifiers = [c for c, spec in tables.columns.items() if spec.kind == "identifier"]
         sequence = [c for c in self.visit_sequence or tables.columns if self.visit_sequence or c not in identifiers]
         left_out = [c for c in identifiers if c not in sequence]
@@ -200,7 +203,7 @@ class Sequential(Synthesiser):
         self._plans, self._variables, self._methods = [], {}, {}
         columns: dict[str, Variable] = {}
         for column in sequence:
-            plan, variables = variables_of(tables, column, self.special_codes)
+            plan, variables = variables_of(tables, column, codes)
             method = method_of(column, self.method, variables[-1])
             check_method(column, method, variables[-1])
             if method.startswith("nested"):

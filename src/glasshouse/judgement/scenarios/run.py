@@ -89,7 +89,7 @@ def scenarios(
     """
     chosen_policy = Policy.of(policy)
     pair = pair_of(original, released, roles, chosen_policy)
-    pairs, groups = _pairs(pair, keys, target, key_groups)
+    pairs, groups = scenario_pairs(pair, keys, target, key_groups)
     wanted = measures if isinstance(measures, str) else list(measures)
     seed = printable_seed(random_state)
     shared: Shared = {}
@@ -116,7 +116,9 @@ def _step(progress: Progress, before: int, scenarios: int, scenario: str, done: 
         progress(before * total + done, scenarios * total, name and f"{name} ({scenario})")
 
 
-def _pairs(pair: Pair, keys: Any, target: Any, key_groups: Any) -> tuple[dict[str, Pair], dict[str, Any]]:
+def scenario_pairs(
+    pair: Pair, keys: Any, target: Any, key_groups: Any = "default"
+) -> tuple[dict[str, Pair], dict[str, Any]]:
     """The pair of every scenario, and its grouping of keys."""
     targets: list[Any] = [target] if target is None or isinstance(target, str) else list(target)
     if not targets:

@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from glasshouse.show.cli import assessing, catalogue, comparing, demo, domains, formal, policies
+from glasshouse.show.cli import assessing, catalogue, comparing, demo, domains, formal, policies, synthesising
 
 app = typer.Typer(
     name="glasshouse",
@@ -52,6 +52,6 @@ app.command("explain")(catalogue.explain)
 app.add_typer(policies.policy_app, name="policy")
 app.add_typer(domains.domain_app, name="domain")
 app.command("calibrate")(formal.calibrate)
-app.command("synthesise")(formal.synthesise)
-app.command("synthesize", hidden=True)(formal.synthesise)
+app.command("synthesise")(synthesising.synthesise)
+app.command("synthesize", hidden=True)(synthesising.synthesise)
 app.command("audit")(formal.audit)

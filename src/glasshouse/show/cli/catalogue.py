@@ -8,38 +8,22 @@ from typing import Annotated
 import typer
 
 from glasshouse.show.cli import options as o
+from glasshouse.show.cli.asked import settle
+from glasshouse.show.cli.gathering import gathered
 from glasshouse.show.cli.terminal import check_format, out, table
 
 
-def check(
-    original: o.Original,
-    released: o.Released,
-    keys: o.Keys = None,
-    key: o.Key = None,
-    target: o.Target = None,
-    holdout: o.Holdout = None,
-    schema: o.Schema = None,
-    exclude: o.Exclude = None,
-    header: o.Header = False,
-    encoding: o.Encoding = None,
-    format: o.Format = None,
-) -> int:
+@gathered
+def check(files: o.Files, chosen: o.Settings, roles: o.Roles, format: o.Format = None) -> int:
     """Do the tables fit together? Findings before anything is measured."""
     from glasshouse.core.plain import to_json
+    from glasshouse.judgement.scenarios.run import scenario_pairs
 
     check_format(format)
-    pair = o.make_pair(
-        original,
-        released,
-        keys=keys,
-        key=key,
-        target=target,
-        holdout=holdout,
-        schema=schema,
-        exclude=exclude,
-        header=header,
-        encoding=encoding,
-    )
+    asked = settle(files, chosen, roles)
+    pair = asked.pair({} if asked.several else asked.case("check"))
+    if asked.several:
+        scenario_pairs(pair, asked.cases, asked.targets)  # a key that is not there is told here, too
     found = pair.check()
     if format == "json":
         columns = [{"name": c.name, "kind": c.kind, "reason": c.reason} for c in pair.schema.values()]

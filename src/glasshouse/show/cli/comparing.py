@@ -8,40 +8,34 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from glasshouse.show.cli import options as o
-from glasshouse.show.cli.assessing import AudienceOption, MeasuresOption, PolicyOption, check_audience, measures_of
-from glasshouse.show.cli.terminal import bar, check_format, check_outputs, deliver, out
+from glasshouse.show.cli.asked import settle, with_header
+from glasshouse.show.cli.gathering import gathered
+from glasshouse.show.cli.progress import progress
+from glasshouse.show.cli.terminal import deliver, out
 
 if TYPE_CHECKING:
     from glasshouse.judgement.rumap.map import RUMap
 
 
+@gathered
 def compare(
-    original: o.Original,
+    original: Annotated[
+        Path | None,
+        typer.Argument(
+            help="The table to protect: CSV, JSON lines, Parquet, Arrow, Excel, SPSS, Stata, SAS or R.",
+            metavar="ORIGINAL",
+            show_default=False,
+        ),
+    ] = None,
     releases: Annotated[
-        list[Path], typer.Argument(help="Releases to compare; NAME=FILE gives one a name.", show_default=False)
-    ],
-    keys: o.Keys = None,
-    key: o.Key = None,
-    target: o.Target = None,
-    holdout: o.Holdout = None,
-    policy: PolicyOption = None,
-    measures: MeasuresOption = None,
-    output: o.Output = None,
-    format: o.Format = None,
-    mode: o.Mode = None,
-    audience: AudienceOption = "internal",
-    weights: o.Weights = None,
-    cluster: o.Cluster = None,
-    schema: o.Schema = None,
-    exclude: o.Exclude = None,
-    missing: o.Missing = None,
-    row_paired: o.RowPaired = False,
-    header: o.Header = False,
-    encoding: o.Encoding = None,
-    seed: o.Seed = None,
-    jobs: o.Jobs = None,
-    quiet: o.Quiet = False,
-    no_progress: o.NoProgress = False,
+        list[Path] | None,
+        typer.Argument(metavar="RELEASES", help="Releases to compare; NAME=FILE gives one a name.", show_default=False),
+    ] = None,
+    *,
+    chosen: o.Settings,
+    roles: o.Roles,
+    running: o.Running,
+    reporting: o.Reporting,
 ) -> int:
     """Several releases, each with its verdict, on one map of risk and utility.
 
@@ -49,56 +43,34 @@ def compare(
     """
     import glasshouse as gh
     from glasshouse.core.errors import InputError
-    from glasshouse.judgement.policy.policy import Policy
 
-    check_format(format, output, prints=True)
-    check_audience(audience)
-    check_outputs(output, original, *(Path(path) for path in _names(releases).values()), holdout)
-    permissions = o.permissions(mode)
-    if format == "junit":
+    asked = settle(o.Files(original, releases), chosen, roles, running, reporting, needs=("original",))
+    named = _names(releases) if releases else dict(asked.said.get("releases", {}))
+    if not named:
+        raise InputError("Missing argument RELEASES: name the releases, or write [releases] into the settings file")
+    asked.check(*named.values(), prints=True)
+    if asked.format == "junit":
         raise InputError("a comparison is written as text, json, md, html or pdf, not junit")
-    chosen = None if policy is None else Policy.of(policy)
-    named = _names(releases)
-    given = o.roles_of(
-        keys=keys,
-        key=key,
-        target=target,
-        holdout=holdout,
-        weights=weights,
-        cluster=cluster,
-        schema=schema,
-        exclude=exclude,
-        missing=missing,
-        row_paired=row_paired,
-        encoding=encoding,
-    )
-    first = seed if seed is not None else int((chosen.run if chosen is not None else {}).get("seed", 0))
+    case = asked.case("compare")
+    given = {**asked.running, **asked.pair_arguments, **case}
 
     def make(header: bool) -> RUMap:
-        with bar(quiet, no_progress) as progress:
+        with progress(asked.quiet, asked.no_progress) as step:
             made: RUMap = gh.compare(
-                str(original),
-                named,
-                policy=chosen,
-                measures=None if measures is None else measures_of(measures),
-                random_state=first,
-                n_jobs=jobs,
-                progress=progress,
-                header=header,
-                **given,
+                asked.original, named, measures=asked.measures, progress=step, header=header, **given
             )
         return made
 
-    ru = o.with_header(make, header)
+    ru = with_header(make, bool(asked.said.get("header")))
     deliver(
-        output,
-        format,
-        quiet,
-        lambda form: _render(ru, form, audience),
-        lambda: out().print(_text(ru, audience)),
-        permissions,
+        asked.output,
+        asked.format,
+        asked.quiet,
+        lambda form: _render(ru, form, asked.audience),
+        lambda: out().print(_text(ru, asked.audience)),
+        asked.mode,
     )
-    if chosen is None:
+    if asked.policy is None:
         return 0
     return min((found.exit_code for found in ru.assessments.values()), key=_BEST_FIRST.index)
 

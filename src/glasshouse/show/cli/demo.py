@@ -9,7 +9,8 @@ from typing import Annotated
 import typer
 
 from glasshouse.show.cli import options as o
-from glasshouse.show.cli.terminal import STYLES, bar, check_format, check_outputs, err, format_of, out
+from glasshouse.show.cli.progress import progress
+from glasshouse.show.cli.terminal import STYLES, check_format, check_outputs, err, format_of, out
 
 
 def demo(
@@ -40,12 +41,12 @@ def demo(
         quiet,
     )
     err(f"The attacker knows {', '.join(pair.keys)} and wants to learn {pair.target}.\n", quiet)
-    with bar(quiet, no_progress) as progress:
+    with progress(quiet, no_progress) as step:
         found = gh.assess(
-            pair, policy="research", measures=measures, random_state=seed if seed is not None else 0, progress=progress
+            pair, policy="research", measures=measures, random_state=seed if seed is not None else 0, progress=step
         )
-        if progress is not None:
-            progress(1, 1, "writing the report")
+        if step is not None:
+            step(1, 1, "writing the report")
         write = found.to_pdf if format_of(output, "html") == "pdf" else found.to_html
         write(output, title="A made-up health survey")
     console = out()

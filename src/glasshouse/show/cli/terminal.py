@@ -5,8 +5,7 @@ only.
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -18,6 +17,7 @@ from glasshouse.show.report.view import first_findings
 if TYPE_CHECKING:
     from rich.console import Console
 
+    from glasshouse.judgement.scenarios.scenarios import Scenarios
     from glasshouse.judgement.verdict.assessment import Assessment
 
 FORMATS = ("text", "json", "md", "junit", "html", "pdf")
@@ -84,27 +84,8 @@ def format_of(path: Path, form: str | None) -> str:
     return SUFFIXES.get(path.suffix.lower(), form or "text")
 
 
-@contextmanager
-def bar(quiet: bool, no_progress: bool) -> Iterator[Callable[[int, int, str], None] | None]:
-    """A progress callback that draws on stderr, or None where nobody would see it."""
-    if quiet or no_progress or not sys.stderr.isatty():
-        yield None
-        return
-    from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
-
-    columns = (TextColumn("{task.description:<24}"), BarColumn(bar_width=32), MofNCompleteColumn(), TimeElapsedColumn())
-    with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
-        task = progress.add_task("starting", total=None)
-
-        def step(done: int, total: int, name: str) -> None:
-            progress.update(task, completed=done, total=total, description=name or "done")
-
-        yield step
-
-
-def render(assessment: Assessment, form: str, audience: str) -> str | bytes:
-    """An assessment in one of the formats."""
+def render(assessment: Assessment | Scenarios, form: str, audience: str) -> str | bytes:
+    """An assessment, or several scenarios, in one of the formats."""
     if form == "pdf":
         return assessment.to_pdf(audience=audience)
     if form == "json":
@@ -125,16 +106,21 @@ def deliver(
     make: Callable[[str], str | bytes],
     show: Callable[[], None],
     mode: int | None = None,
+    pages: Callable[[Path], Mapping[Path, str | bytes]] | None = None,
 ) -> None:
     """Write every file asked for, then stdout: the format asked for, else the text a person reads.
 
     Everything is rendered before the first file is written, so that a report that cannot be made leaves no other
     behind. What cannot be written is kept elsewhere, and said so when everything else is done: the work is not lost.
+    ``pages`` gives the pages of an HTML report that has more than one, the page named first.
     """
     from glasshouse.core.interrupts import check
 
     files = files_among(outputs)
-    made = {path: make(format_of(path, form)) for path in files}
+    made: dict[Path, str | bytes] = {}
+    for path in files:
+        kind = format_of(path, form)
+        made |= pages(path) if pages is not None and kind == "html" else {path: make(kind)}
     to_stdout = (
         any(str(path) == "-" for path in outputs or ())
         or not files
@@ -184,7 +170,7 @@ def check_outputs(outputs: Sequence[Path] | None, *inputs: Path | None) -> None:
             raise InputError(f"{path} is one of the tables; name another file to write to")
 
 
-def text_of(assessment: Assessment, audience: str = "internal") -> str:
+def text_of(assessment: Assessment | Scenarios, audience: str = "internal") -> str:
     """The assessment as plain text, for files and pipes."""
     console = out(width=100, no_color=True)
     with console.capture() as captured:
@@ -192,17 +178,20 @@ def text_of(assessment: Assessment, audience: str = "internal") -> str:
     return captured.get().rstrip("\n")
 
 
-def show(assessment: Assessment, console: Console, audience: str = "internal") -> None:
-    """The verdict, the four threats, the rules and what to do."""
+def show(found: Assessment | Scenarios, console: Console, audience: str = "internal") -> None:
+    """The verdict, the four threats, the rules and what to do; of several scenarios the table and what decides."""
     from rich.text import Text
 
-    content = assessment.content(audience)
+    content = found.content(audience)
+    if "scenarios" in content:
+        _show_scenarios(content, console)
+        return
     verdict, policy = content["verdict"], content["policy"]
     line = Text(f"{MARKS[verdict]} {verdict.upper()}", style=STYLES[verdict])
     console.print(line.append(f"  {content['headline']}", style="default not bold"))
     console.print(f"policy: {policy['name']}{': ' + policy['title'] if policy['title'] else ''}")
-    for found in first_findings(content):
-        console.print(Text("before you read on: ", style=STYLES["warn"]).append(found, style="default not bold"))
+    for finding in first_findings(content):
+        console.print(Text("before you read on: ", style=STYLES["warn"]).append(finding, style="default not bold"))
     said = _reading(content["data"]["reading"])
     console.print(f"{said}\n" if said else "")
     for name, threat in content["threats"].items():
@@ -238,6 +227,16 @@ def show(assessment: Assessment, console: Console, audience: str = "internal") -
         )
         for shown in failed:
             console.print(f"  {shown['reason']}")
+
+
+def _show_scenarios(content: dict[str, Any], console: Console) -> None:
+    from rich.text import Text
+
+    from glasshouse.show.report.scenarios import text
+
+    console.print(Text(f"{MARKS[content['verdict']]} {content['verdict'].upper()}", style=STYLES[content["verdict"]]))
+    for line in text(content):
+        console.print(line)
 
 
 def _reading(reading: dict[str, Any]) -> str:
