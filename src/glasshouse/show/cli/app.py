@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from glasshouse.show.cli import assessing, catalogue, comparing, demo, domains, formal, policies, synthesising
+from glasshouse.show.cli import assessing, catalogue, comparing, demo, domains, formal, policies, starting, synthesising
 
 app = typer.Typer(
     name="glasshouse",
@@ -43,6 +43,7 @@ def root(
 
 
 app.command("demo")(demo.demo)
+app.command("init")(starting.init)
 app.command("check")(catalogue.check)
 app.command("assess")(assessing.assess)
 app.command("measure")(assessing.measure)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -16,6 +16,7 @@ from glasshouse.show.cli import settings
 from glasshouse.show.cli.terminal import check_format, check_outputs, err
 
 if TYPE_CHECKING:
+    from glasshouse.core.measure import AnyMeasure
     from glasshouse.data.pair import Pair
     from glasshouse.judgement.policy.policy import Policy
 
@@ -31,6 +32,7 @@ class Asked:
     quiet: bool = False
     no_progress: bool = False
     scenario: tuple[str, ...] = ()
+    flagged: frozenset[str] = frozenset()  # measures whose options the command line names
     _policies: list[Any] = field(default_factory=list, repr=False)
 
     # -- files ---------------------------------------------------------------------------------------------------------
@@ -94,14 +96,25 @@ class Asked:
         suggested = {} if self.policy is None else self.policy.run
         return int(self.said.get("seed", suggested.get("seed", 0)))
 
-    @property
-    def running(self) -> dict[str, Any]:
-        """Arguments that assess, scenarios and compare share."""
+    def running(self, measures: Iterable[AnyMeasure]) -> dict[str, Any]:
+        """Arguments that assess, scenarios and compare share; ``measures`` are those that will be run.
+
+        A settings file serves several runs, so its options of measures that are not among these are left out. A flag
+        is about this run, so one that does nothing is an error.
+        """
+        from glasshouse.catalogue import all_measures
+
+        run = {one.name for one in measures}
+        known = all_measures()
+        options: Mapping[str, Any] = self.said.get("options", {})
+        for name in options:
+            if name not in known:
+                raise InputError(f"{settings.WHAT}: [options.{name}] is about no measure{closest(name, known)}")
         return {
             "policy": self.policy,
             "random_state": self.seed,
             "n_jobs": self.said.get("jobs"),
-            "options": self.said.get("options"),
+            "options": {name: given for name, given in options.items() if name in run or name in self.flagged},
             "key_groups": self.said.get("key_groups", "default"),
         }
 
@@ -226,7 +239,13 @@ def settle(
             raise InputError(
                 f"Missing argument {name.upper()}: name it, or write it into {path or settings.NAME} (glasshouse init)"
             )
-    return Asked(merged, quiet, reporting is not None and reporting.no_progress, tuple(chosen.scenario or ()))
+    return Asked(
+        merged,
+        quiet,
+        reporting is not None and reporting.no_progress,
+        tuple(chosen.scenario or ()),
+        frozenset(flags.get("options", {})),
+    )
 
 
 def _flags(

@@ -17,7 +17,6 @@ from glasshouse.show.cli.terminal import check_outputs, deliver, err, files_amon
 
 if TYPE_CHECKING:
     from glasshouse.data.pair import Pair
-    from glasshouse.judgement.selection import Estimate
     from glasshouse.show.cli.progress import Step
 
 
@@ -28,10 +27,12 @@ def assess(files: o.Files, chosen: o.Settings, roles: o.Roles, running: o.Runnin
     Several --keys or --target are scenarios: a table over them, and the exit code of the worst. Whatever is not said
     here may stand in a settings file (glasshouse init).
     """
+    from glasshouse.judgement.selection import estimate
+
     asked = settle(files, chosen, roles, running, reporting)
     asked.check(*asked.released, prints=True)
     pair = asked.pair({} if asked.several else asked.case("assess"))
-    costs = _expected(asked, pair)
+    costs = estimate(pair, _named(asked), asked.policy)
     if sys.stderr.isatty():
         err(str(costs), asked.quiet)
     with progress(asked.quiet, asked.no_progress, {one.measure: one.seconds for one in costs.costs}) as step:
@@ -57,22 +58,24 @@ def assess(files: o.Files, chosen: o.Settings, roles: o.Roles, running: o.Runnin
 
 def _assessed(asked: Asked, pair: Pair, step: Step | None) -> Any:
     """An Assessment, or Scenarios where there are several."""
+    from glasshouse.judgement.policy.policy import Policy
     from glasshouse.judgement.scenarios.run import scenarios
+    from glasshouse.judgement.selection import select
     from glasshouse.judgement.verdict.assess import assess as run
 
-    given = {**asked.running, "measures": "default" if asked.measures is None else asked.measures, "progress": step}
+    chosen = select(_named(asked), Policy.of(asked.policy), pair.row_paired)
+    which = "default" if asked.measures is None else asked.measures
+    given = {**asked.running(chosen), "measures": which, "progress": step}
     if asked.several:
         return scenarios(pair, keys=asked.cases, target=asked.targets, **given)
     return run(pair, **given)
 
 
-def _expected(asked: Asked, pair: Pair) -> Estimate:
-    """What the run will cost; in several scenarios, each of them."""
-    from glasshouse.judgement.verdict.assess import estimate
-
+def _named(asked: Asked) -> Any:
+    """The measures as they are named: on the command line, in the settings, else in the policy."""
     suggested = {} if asked.policy is None else asked.policy.run
     which = suggested.get("measures", "default") if asked.measures is None else asked.measures
-    return estimate(pair, which if which != "named" else (), asked.policy)
+    return which if which != "named" else ()
 
 
 @gathered

@@ -43,6 +43,8 @@ def compare(
     """
     import glasshouse as gh
     from glasshouse.core.errors import InputError
+    from glasshouse.judgement.policy.policy import Policy
+    from glasshouse.judgement.rumap.candidates import axes, run_for_verdict
 
     asked = settle(o.Files(original, releases), chosen, roles, running, reporting, needs=("original",))
     named = _names(releases) if releases else dict(asked.said.get("releases", {}))
@@ -52,7 +54,10 @@ def compare(
     if asked.format == "junit":
         raise InputError("a comparison is written as text, json, md, html or pdf, not junit")
     case = asked.case("compare")
-    given = {**asked.running, **asked.pair_arguments, **case}
+    policy = Policy.of(asked.policy)
+    placed = axes(None, None, asked.measures)
+    judged = run_for_verdict(placed, None, asked.measures, policy)
+    given = {**asked.running([*placed.values(), *judged]), **asked.pair_arguments, **case}
 
     def make(header: bool) -> RUMap:
         with progress(asked.quiet, asked.no_progress) as step:
