@@ -313,8 +313,8 @@ def test_two_runs_and_another_thread_count_give_the_same_bytes(files: dict[str, 
         "--measures",
         "disco,rapid,dcr,identical,singling_out,domias,pmse",
     ]
-    first = _process(*arguments, "--jobs", "1", NUMBA_NUM_THREADS="1")
-    second = _process(*arguments, "--jobs", "2", NUMBA_NUM_THREADS="2")
+    first = _process(*arguments, "--jobs", "1", "--no-progress", NUMBA_NUM_THREADS="1")
+    second = _process(*arguments, "--jobs", "2", "--no-progress", NUMBA_NUM_THREADS="2")
     assert first.stdout == second.stdout and json.loads(first.stdout)["results"]["rapid"]["status"] == "ok", (
         first.stderr
     )

@@ -88,6 +88,8 @@ class _Lines:
         spent = time.monotonic() - self.started
         if not self.total:
             return f"reading the tables; {duration(spent)} so far"
+        if self.done >= self.total:
+            return f"{self.name or 'done'}; {duration(spent)} so far"
         now = f", now {self.name}" if self.name else ""
         return f"{self.done} of {self.total} done{now}; {duration(spent)} so far{self._left(spent)}"
 

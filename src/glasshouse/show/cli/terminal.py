@@ -235,6 +235,12 @@ def _show_scenarios(content: dict[str, Any], console: Console) -> None:
     from glasshouse.show.report.scenarios import text
 
     console.print(Text(f"{MARKS[content['verdict']]} {content['verdict'].upper()}", style=STYLES[content["verdict"]]))
+    first = next(iter(content["scenarios"].values()))
+    console.print(
+        f"policy: {first['policy']['name']}{': ' + first['policy']['title'] if first['policy']['title'] else ''}"
+    )
+    said = _reading(first["data"]["reading"])
+    console.print(f"{said}\n" if said else "")
     for line in text(content):
         console.print(line)
 

@@ -42,9 +42,12 @@ def notebook(content: Content) -> str:
 def text(content: Content) -> list[str]:
     """The table, then what every scenario that is not within limits is about."""
     lines = [*(f"before you read on: {found}" for found in _first(content)), table(content), ""]
+    told: dict[str, str] = {}
     for name, shown in content["scenarios"].items():
         lines.append(f"{MARKS[shown['verdict']]} {name}: {shown['headline']}")
-        lines += [f"    {threat}: {t['sentence']}" for threat, t in _telling(shown)]
+        for threat, t in _telling(shown):
+            first = told.setdefault(t["sentence"], name)
+            lines.append(f"    {threat}: {t['sentence'] if first == name else f'as in {first}'}")
     return [*lines, "", LEVELS]
 
 
