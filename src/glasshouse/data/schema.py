@@ -167,7 +167,7 @@ def _unlike(name: str, families: Mapping[str, str]) -> str:
         f"column {name!r} is {_SPOKEN.get(kind, kind)} in the {_table(table)} table and text in the {_table(texts[0])} "
         f"table, and not every text there can be read as {unlike} (a unit, a decimal comma, a word for missing?); mend "
         f"the file, or say what the column is: schema={{{name!r}: {what!r}}} reads what can be read and counts the "
-        f"rest as missing, schema={{{name!r}: 'categorical'}} compares labels (on the command line --schema)"
+        f"rest as missing, schema={{{name!r}: 'categorical'}} compares labels"
     )
 
 

@@ -81,7 +81,7 @@ def _parsed(library: Any, reader: str, path: Path, program: str, **options: Any)
     if not whole_file:
         raise InputError(
             f"{path} cannot be read as a {program} file: it is cut off or damaged; write it again, or say encoding= "
-            "(on the command line --encoding) if its texts are in an old one"
+            "if its texts are in an old one"
         )
     return frame, meta
 

@@ -93,7 +93,7 @@ def _decoded(raw: bytes, path: Path, encoding: str | None) -> tuple[str, tuple[N
             line = raw.count(b"\n", 0, problem.start) + 1
             raise InputError(
                 f"{path} is not text in {name}: line {line} has a byte that does not belong there; try another "
-                "encoding= (--encoding), or leave it out"
+                "encoding=, or leave it out"
             ) from None
     mark = next((name for start, name in _MARKS.items() if raw.startswith(start)), "utf-8")
     try:
@@ -106,12 +106,12 @@ def _decoded(raw: bytes, path: Path, encoding: str | None) -> tuple[str, tuple[N
         text = raw.decode(name)
     except UnicodeDecodeError:
         raise InputError(
-            f"{path} is neither UTF-8 nor Latin-1 text; say what it is with encoding= (on the command line "
-            "--encoding), or save it as UTF-8 (in a spreadsheet: CSV UTF-8)"
+            f"{path} is neither UTF-8 nor Latin-1 text; say what it is with encoding=, or save it as UTF-8 "
+            "(in a spreadsheet: CSV UTF-8)"
         ) from None
     said = (
-        f"the {{table}} table is not UTF-8 and was read as {spoken}; if letters look wrong, say encoding= (on the "
-        "command line --encoding), or save the file as UTF-8"
+        f"the {{table}} table is not UTF-8 and was read as {spoken}; if letters look wrong, say encoding=, or save "
+        "the file as UTF-8"
     )
     return text, (Note("warning", "encoding", said),)
 

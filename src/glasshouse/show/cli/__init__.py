@@ -56,9 +56,10 @@ def _guarded(arguments: list[str], debug: bool) -> int:
 def _told(problem: BaseException) -> str:
     """What went wrong, for a person; what another library says may quote a value, so only its kind is told."""
     from glasshouse.core.errors import GlasshouseError, foreign
+    from glasshouse.show.cli.flags import flagged
 
     if isinstance(problem, GlasshouseError):
-        return str(problem)
+        return flagged(str(problem))
     if isinstance(problem, MemoryError):
         return "not enough memory for this run; use --measures fast, fewer columns, or a larger machine"
     if isinstance(problem, OSError) and problem.errno in _NO_ROOM:

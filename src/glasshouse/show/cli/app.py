@@ -9,7 +9,18 @@ from typing import Annotated
 
 import typer
 
-from glasshouse.show.cli import assessing, catalogue, comparing, demo, domains, formal, policies, starting, synthesising
+from glasshouse.show.cli import (
+    assessing,
+    catalogue,
+    comparing,
+    demo,
+    domains,
+    formal,
+    policies,
+    splitting,
+    starting,
+    synthesising,
+)
 
 app = typer.Typer(
     name="glasshouse",
@@ -52,6 +63,7 @@ app.command("measures")(catalogue.measures)
 app.command("explain")(catalogue.explain)
 app.add_typer(policies.policy_app, name="policy")
 app.add_typer(domains.domain_app, name="domain")
+app.command("split")(splitting.split)
 app.command("calibrate")(formal.calibrate)
 app.command("synthesise")(synthesising.synthesise)
 app.command("synthesize", hidden=True)(synthesising.synthesise)

@@ -11,6 +11,7 @@ import typer
 
 from glasshouse.show.cli import options as o
 from glasshouse.show.cli.asked import Asked, settle
+from glasshouse.show.cli.flags import flagged, in_flags
 from glasshouse.show.cli.gathering import gathered
 from glasshouse.show.cli.progress import progress
 from glasshouse.show.cli.terminal import check_outputs, deliver, err, files_among, format_of, out, put, render, show
@@ -37,8 +38,9 @@ def assess(files: o.Files, chosen: o.Settings, roles: o.Roles, running: o.Runnin
         err(str(costs), asked.quiet)
     with progress(asked.quiet, asked.no_progress, {one.measure: one.seconds for one in costs.costs}) as step:
         found = _assessed(asked, pair, step)
-        make = cache(lambda form: render(found, form, asked.audience))
-        pages = cache(lambda path: found.pages(path, audience=asked.audience)) if asked.several else None
+        told = in_flags(found, asked.audience)
+        make = cache(lambda form: render(found if form == "json" else told, form, asked.audience))
+        pages = cache(lambda path: told.pages(path, audience=asked.audience)) if asked.several else None
         if step is not None:
             step(1, 1, "writing the report")
         for path in files_among(asked.output):  # rendered where its progress is seen
@@ -49,7 +51,7 @@ def assess(files: o.Files, chosen: o.Settings, roles: o.Roles, running: o.Runnin
         asked.format,
         asked.quiet,
         make,
-        lambda: show(found, out(), asked.audience),
+        lambda: show(told, out(), asked.audience),
         asked.mode,
         pages,
     )
@@ -135,9 +137,10 @@ def measure(
     lost = None if records is None else _write_records(result, records, asked.quiet, asked.mode)
 
     def text(form: str) -> str:
-        return (result.to_json() if form == "json" else result.summary()) + "\n"
+        return result.to_json() + "\n" if form == "json" else told + "\n"
 
-    deliver(asked.output, asked.format, asked.quiet, text, lambda: out().print(result.summary()), asked.mode)
+    told = flagged(result.summary(), name, alone=True)
+    deliver(asked.output, asked.format, asked.quiet, text, lambda: out().print(told), asked.mode)
     if lost is not None:
         raise InputError(lost)
     return 0 if result.status == "ok" else 3

@@ -9,6 +9,7 @@ import typer
 
 from glasshouse.show.cli import options as o
 from glasshouse.show.cli.asked import settle
+from glasshouse.show.cli.flags import flagged
 from glasshouse.show.cli.gathering import gathered
 from glasshouse.show.cli.terminal import check_format, out, table
 
@@ -44,7 +45,7 @@ def check(files: o.Files, chosen: o.Settings, roles: o.Roles, format: o.Format =
             )
         )
         console.print()
-        console.print(repr(found))
+        console.print(flagged(repr(found)))
     return 2 if any(f.level == "error" for f in found) else 0
 
 

@@ -9,6 +9,7 @@ import typer
 
 from glasshouse.show.cli import options as o
 from glasshouse.show.cli.asked import settle, with_header
+from glasshouse.show.cli.flags import flagged
 from glasshouse.show.cli.gathering import gathered
 from glasshouse.show.cli.progress import progress
 from glasshouse.show.cli.terminal import deliver, out
@@ -97,7 +98,7 @@ def _names(releases: list[Path]) -> dict[str, str]:
 
 
 def _text(ru: RUMap, audience: str) -> str:
-    return "\n".join(ru.content(audience)["text"])
+    return flagged("\n".join(ru.content(audience)["text"]))
 
 
 def _render(ru: RUMap, form: str, audience: str) -> str | bytes:

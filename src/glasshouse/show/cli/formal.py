@@ -11,6 +11,7 @@ import typer
 
 from glasshouse.show.cli import options as o
 from glasshouse.show.cli.asked import settle
+from glasshouse.show.cli.flags import flagged
 from glasshouse.show.cli.gathering import gathered
 from glasshouse.show.cli.terminal import check_format, deliver, err, out
 
@@ -49,13 +50,6 @@ class Stated:
     delta: Annotated[float, typer.Option("--delta", help="Delta, for --epsilon and for reading epsilon off.")] = 1e-6
 
 
-# what Risk's own messages advise, as the flags of a command
-_FLAGS = {
-    "Risk.from_success_at_baseline": "--success with --baseline",
-    "Risk.from_advantage": "--advantage without --baseline",
-}
-
-
 def risk_of(given: Stated, quiet: bool = False) -> Risk:
     """The strictest of the risks stated; what Risk warns about is a note on stderr."""
     from glasshouse.core.errors import InputError
@@ -70,39 +64,30 @@ def risk_of(given: Stated, quiet: bool = False) -> Risk:
     if (given.tpr is None) != (given.fpr is None):
         raise InputError("--tpr and --fpr go together: a membership test detects at most TPR at FPR false alarms")
     risks: list[Risk] = []
-    try:
-        with warnings.catch_warnings(record=True) as heard:
-            warnings.simplefilter("always")
-            if given.advantage is not None and given.baseline is not None and given.success is None:
-                risks.append(Risk.from_advantage_at_baseline(given.advantage, given.baseline))
-            elif given.advantage is not None:
-                risks.append(Risk.from_advantage(given.advantage))
-            if given.success is not None and given.baseline is not None:
-                risks.append(Risk.from_success_at_baseline(success=given.success, baseline=given.baseline))
-            if given.tpr is not None and given.fpr is not None:
-                risks.append(Risk.from_err_rates(tpr=given.tpr, fpr=given.fpr))
-            if given.rho is not None:
-                risks.append(Risk.from_rho(given.rho))
-            if given.mu is not None:
-                risks.append(Risk.from_mu(given.mu))
-            if given.epsilon is not None:
-                risks.append(Risk.from_epsilon_delta(given.epsilon, given.delta))
-    except InputError as problem:
-        raise InputError(_flagged(str(problem))) from None
+    with warnings.catch_warnings(record=True) as heard:
+        warnings.simplefilter("always")
+        if given.advantage is not None and given.baseline is not None and given.success is None:
+            risks.append(Risk.from_advantage_at_baseline(given.advantage, given.baseline))
+        elif given.advantage is not None:
+            risks.append(Risk.from_advantage(given.advantage))
+        if given.success is not None and given.baseline is not None:
+            risks.append(Risk.from_success_at_baseline(success=given.success, baseline=given.baseline))
+        if given.tpr is not None and given.fpr is not None:
+            risks.append(Risk.from_err_rates(tpr=given.tpr, fpr=given.fpr))
+        if given.rho is not None:
+            risks.append(Risk.from_rho(given.rho))
+        if given.mu is not None:
+            risks.append(Risk.from_mu(given.mu))
+        if given.epsilon is not None:
+            risks.append(Risk.from_epsilon_delta(given.epsilon, given.delta))
     if not risks:
         raise InputError(
             "state a risk: --advantage 0.1 (--baseline 0.01), --success 0.1 --baseline 0.01, --tpr 0.05 --fpr 0.01, "
             "--rho, --mu, or --epsilon with --delta"
         )
     for one in heard:
-        err(f"note: {_flagged(str(one.message))}", quiet)
+        err(f"note: {flagged(str(one.message))}", quiet)
     return Risk.all_of(*risks)
-
-
-def _flagged(text: str) -> str:
-    for name, flag in _FLAGS.items():
-        text = text.replace(name, flag)
-    return text
 
 
 @gathered

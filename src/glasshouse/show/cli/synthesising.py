@@ -11,6 +11,7 @@ import typer
 
 from glasshouse.core.errors import InputError, closest
 from glasshouse.show.cli import options as o
+from glasshouse.show.cli.flags import flagged
 from glasshouse.show.cli.formal import Stated, risk_of
 from glasshouse.show.cli.gathering import gathered
 from glasshouse.show.cli.terminal import check_outputs, err, put
@@ -45,6 +46,10 @@ def synthesise(
     ] = None,
     smoothing: Annotated[
         str | None, typer.Option("--smoothing", help="Move numbers off those of real people: density, rmean, spline.")
+    ] = None,
+    visit_sequence: Annotated[
+        str | None,
+        typer.Option("--visit-sequence", help="The columns to make, in this order, with commas.", metavar="A,B"),
     ] = None,
     *,
     stated: Stated,
@@ -83,13 +88,18 @@ def synthesise(
         model = _private(method, stated, domain, quiet)
     else:
         columns = adopted.lazy.collect_schema().names()
-        options = {"schema": kinds, "special_codes": {**adopted.special_codes, **(codes or {})}, "smoothing": smoothing}
+        options = {
+            "visit_sequence": o.listing(visit_sequence),
+            "schema": kinds,
+            "special_codes": {**adopted.special_codes, **(codes or {})},
+            "smoothing": smoothing,
+        }
         model = _sequential(method, column_method or (), columns, options)
     with warnings.catch_warnings(record=True) as heard:
         warnings.simplefilter("always")
         sample = pl.DataFrame(model.fit(adopted.native).sample(n=n, random_state=seed if seed is not None else 0))
     for text in dict.fromkeys(str(one.message) for one in heard):
-        err(f"note: {text}", quiet)
+        err(f"note: {flagged(text)}", quiet)
     lost = put(output, sample.write_csv(), quiet, permissions, f": {sample.height:,} records")
     if lost is not None:
         raise InputError(lost)

@@ -253,7 +253,7 @@ def _reading(reading: dict[str, Any]) -> str:
         ("dates", [f"{c} (text)" for c in reading["dates"]]),
     ]
     said = [f"as {kind}: {spoken(columns)}" for kind, columns in parts if columns]
-    return f"read {'; '.join(said)}. If that is wrong, say so with --schema (schema=)" if said else ""
+    return f"read {'; '.join(said)}. If that is wrong, say so with --schema" if said else ""
 
 
 def _fact(shown: dict[str, Any]) -> str:

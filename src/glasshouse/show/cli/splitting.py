@@ -1,0 +1,65 @@
+"""glasshouse split: people set aside before synthesis."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from glasshouse.core.errors import InputError
+from glasshouse.show.cli import options as o
+from glasshouse.show.cli.gathering import gathered
+from glasshouse.show.cli.terminal import check_outputs, put
+
+
+@gathered
+def split(
+    original: Annotated[
+        Path, typer.Argument(help="The whole confidential table.", metavar="TABLE", show_default=False)
+    ],
+    output: Annotated[
+        Path,
+        typer.Option("--output", "-o", help="The part to synthesise from (.csv).", metavar="FILE", show_default=False),
+    ],
+    holdout: Annotated[
+        Path, typer.Option("--holdout", help="The part to set aside (.csv).", metavar="FILE", show_default=False)
+    ],
+    fraction: Annotated[float, typer.Option("--fraction", help="Share of the records to set aside.")] = 0.3,
+    stratify: Annotated[
+        str | None, typer.Option("--stratify", help="Columns whose shares both parts keep, with commas.", metavar="A,B")
+    ] = None,
+    cluster: Annotated[
+        str | None,
+        typer.Option("--cluster", help="Column of households or persons that are not torn apart.", metavar="A"),
+    ] = None,
+    mode: o.Mode = None,
+    header: o.Header = False,
+    encoding: o.Encoding = None,
+    seed: o.Seed = None,
+    quiet: o.Quiet = False,
+) -> int:
+    """Set people aside before synthesis: synthesise from one part, assess with --holdout the other."""
+    import polars as pl
+
+    import glasshouse as gh
+    from glasshouse.data.frames import adopt
+    from glasshouse.data.headers import refuse_headerless
+
+    for path in (output, holdout):
+        if path.suffix.lower() != ".csv":
+            raise InputError(f"{path}: split writes .csv")
+    if output.resolve() == holdout.resolve():
+        raise InputError("--output and --holdout are the same file; name two")
+    check_outputs([output, holdout], original)
+    permissions = o.permissions(mode)
+    adopted = adopt(str(original), "original", encoding)
+    refuse_headerless(["original"] if adopted.headerless and not header else [])
+    parts = gh.data.split_before_synthesis(
+        adopted.native, fraction, o.listing(stratify), cluster, random_state=seed if seed is not None else 0
+    )
+    for path, part in zip((output, holdout), map(pl.DataFrame, parts), strict=True):
+        lost = put(path, part.write_csv(), quiet, permissions, f": {part.height:,} records")
+        if lost is not None:
+            raise InputError(lost)
+    return 0
