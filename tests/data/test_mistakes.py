@@ -116,7 +116,7 @@ def test_text_beside_numbers_is_an_error_unless_told(texts: list[str], side: str
     tables = {"original": number, "released": number, "holdout": number, side: text}
     with pytest.raises(gh.InputError, match=r"column 'age' is numbers in the .* and text in the") as told:
         gh.Pair(**tables)
-    assert "schema={'age': 'numeric'}" in str(told.value) and "--schema" in str(told.value)
+    assert "schema={'age': 'numeric'}" in str(told.value) and "--schema" not in str(told.value)
     assert not any(value in str(told.value) for value in texts)
     assert gh.Pair(**tables, schema={"age": "categorical"}).schema["age"].kind == "categorical"
     pair = gh.Pair(**tables, schema={"age": "numeric"})

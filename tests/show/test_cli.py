@@ -384,3 +384,28 @@ def test_compare_takes_what_assess_takes(tmp_path: Path, capsys: pytest.CaptureF
     assert run("compare", *given, "--audience", "external", "-o", "-") == 1, "no release meets the policy"
     shown = json.loads(capsys.readouterr().out)
     assert shown["verdicts"] == {"C": "fail"} and shown["recommended"] is None and shown["audience"] == "external"
+
+
+def test_compare_shows_what_must_be_known_first_as_assess_does(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A release that is the original itself is told before any place on a map."""
+    example = gh.data.load("case_study")
+    tables = {"original": example.original, "A": example.releases["A"], "same": example.original}
+    paths = {name: tmp_path / f"{name}.csv" for name in tables}
+    for name, table in tables.items():
+        table.write_csv(paths[name])
+    roles = ["--keys", "age_group,sex", "--target", "income", "--measures", "near_copies,hellinger"]
+    first = [f.message for f in gh.check(paths["original"], paths["same"]) if f.first]
+    assert first
+    written = [str(tmp_path / name) for name in ("m.html", "m.md", "m.json")]
+    outputs = [a for path in written for a in ("-o", path)]
+    assert run("compare", *(str(paths[name]) for name in tables), *roles, *outputs) == 0
+    out = capsys.readouterr().out
+    assert out.startswith(f"before you read on: same: {first[0]}")
+    assert json.loads(Path(written[2]).read_text())["findings"][0] == f"same: {first[0]}"
+    assert (
+        "Before you read on" in Path(written[0]).read_text() and "Before you read on:" in Path(written[1]).read_text()
+    )
+    assert run("compare", *(str(paths[name]) for name in tables), *roles, "--audience", "external") == 0
+    assert "before you read on" not in capsys.readouterr().out

@@ -22,7 +22,7 @@ from glasshouse.core.words import NEEDS
 from glasshouse.judgement.outside import gate_of
 from glasshouse.judgement.rumap import order
 from glasshouse.judgement.rumap.recommendation import recommend, written
-from glasshouse.judgement.rumap.words import score_columns, text
+from glasshouse.judgement.rumap.words import findings, score_columns, text
 
 if TYPE_CHECKING:
     from glasshouse.core.measure import Influence
@@ -108,6 +108,7 @@ def _inside(ru: RUMap) -> Content:
         "alpha": ru.alpha,
         "omega": ru.omega,
         "left_out": dict(ru.left_out),
+        "findings": findings(ru),
         "text": text(ru).splitlines(),
     }
 
@@ -166,6 +167,7 @@ class Outside:
             "alpha": dict.fromkeys(ru.alpha),
             "omega": dict.fromkeys(ru.omega),
             "left_out": reasons,
+            "findings": [],  # they are about single records as often as not
             "text": said.splitlines(),
         }
 

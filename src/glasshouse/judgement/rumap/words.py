@@ -193,6 +193,17 @@ def _scale(ru: RUMap) -> str:
     return "anchored, independent of the candidates"
 
 
+def findings(ru: RUMap) -> list[str]:
+    """What must be known about the tables before any figure is read, with the releases it is about unless all."""
+    about: dict[str, list[str]] = {}
+    for name, found in ru.assessments.items():
+        for one in found.overview["findings"]:
+            if one["first"]:
+                about.setdefault(one["message"], []).append(name)
+    everywhere = len(ru.assessments)
+    return [said if len(names) == everywhere else f"{spoken(names)}: {said}" for said, names in about.items()]
+
+
 def block(ru: RUMap) -> str:
     width = max(len(r) for r in ru.releases)
     lines = [
@@ -211,7 +222,8 @@ def block(ru: RUMap) -> str:
             + ("  incomplete" if name in ru.incomplete else "")
         )
         lines.append(f"  {name:<{width}}  {shown}{marks}")
-    return "\n".join([*lines, "", text(ru)])
+    first = [f"before you read on: {found}" for found in findings(ru)]
+    return "\n".join([*first, *lines, "", text(ru)])
 
 
 def replicate_shares(

@@ -98,7 +98,9 @@ def _names(releases: list[Path]) -> dict[str, str]:
 
 
 def _text(ru: RUMap, audience: str) -> str:
-    return flagged("\n".join(ru.content(audience)["text"]))
+    content = ru.content(audience)
+    first = [f"before you read on: {found}" for found in content["findings"]]
+    return flagged("\n".join([*first, *content["text"]]))
 
 
 def _render(ru: RUMap, form: str, audience: str) -> str | bytes:

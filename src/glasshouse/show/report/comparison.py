@@ -19,6 +19,8 @@ def markdown(ru_map: RUMap, audience: str = "internal") -> str:
     """The scores as a table, and the same in words."""
     found = map_of(ru_map, audience)
     lines = ["# Risk and utility of the compared releases", ""]
+    if found["first"]:
+        lines += ["Before you read on:", "", *(f"- {plain_text(one)}" for one in found["first"]), ""]
     lines += ["| release | verdict | risk | utility | among the others | copying | members exposed beyond strangers |"]
     lines += ["|---|---|---|---|---|---|---|"]
     lines += ["| " + " | ".join(plain_text(cell) for cell in row.values()) + " |" for row in found["rows"]]

@@ -48,6 +48,7 @@ def map_of(ru_map: RUMap, audience: str = "internal") -> Content:
         "svg": None if svg is None else _markup(svg),
         "problem": problem,
         "rows": _rows(content),
+        "first": content["findings"],
         "words": content["text"],
     }
 
