@@ -7,6 +7,7 @@ import xml.etree.ElementTree as ET
 from pathlib import Path
 from typing import Any
 
+import jsonschema
 import polars as pl
 import pytest
 
@@ -162,3 +163,17 @@ def test_progress_counts_over_all_scenarios(pair: gh.Pair) -> None:
     gh.scenarios(pair, keys=TWO, measures=["disco", "uniques"], progress=lambda *step: steps.append(step))
     assert [(done, total) for done, total, _ in steps] == [(0, 4), (1, 4), (2, 4), (3, 4), (4, 4)]
     assert steps[0][2] == "disco (gender, age)" and steps[-1][2] == ""
+
+
+@pytest.mark.parametrize("audience", ["internal", "external"])
+def test_scenarios_have_the_published_schema(found: Scenarios, audience: str) -> None:
+    from referencing import Registry, Resource
+
+    docs = Path(__file__).resolve().parents[2] / "docs"
+    schema, inner = (json.loads((docs / f"{name}.schema.json").read_text()) for name in ("scenarios", "assessment"))
+    registry = Registry().with_resource("assessment.schema.json", Resource.from_contents(inner))
+    check = jsonschema.Draft202012Validator(schema, registry=registry)
+    shown = json.loads(found.to_json(audience=audience))
+    check.validate(shown)
+    with pytest.raises(jsonschema.ValidationError):
+        check.validate({**shown, "scenarios": {"a": {"verdict": "pass"}}})

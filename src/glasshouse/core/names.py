@@ -13,6 +13,12 @@ from __future__ import annotations
 # package, name there, what to write here ("" where there is nothing), what differs
 FUNCTIONS: tuple[tuple[str, str, str, str], ...] = (
     ("synthpop", "syn", "gh.synthesis.Cart(...).fit(original).sample()", "a synthesiser is fitted once, sampled often"),
+    (
+        "synthpop",
+        "syn",
+        "gh.synthesis.Sequential(method).fit(original).sample()",
+        "a method per column; a dictionary, not a vector in the order of the columns",
+    ),
     ("synthpop", "sdc", "gh.synthesis.sdc", "the arguments are remove=, recode= and smooth="),
     ("synthpop", "replicated.uniques", "gh.synthesis.replicated_uniques", "the release comes first, then the original"),
     ("synthpop", "disclosure", "gh.disclosure.attribution", "shares, not percent; figures keep synthpop's names"),
