@@ -176,7 +176,8 @@ def test_examples_run(name: str) -> None:
 
 
 def test_what_users_call_first_has_an_example() -> None:
-    shown = ("gh.Pair", "gh.Risk", "gh.Policy", "gh.RUMap.from_scores", "gh.assess", "gh.compare", "gh.rapid_cv",
+    shown = ("gh.Pair", "gh.Risk", "gh.Policy", "gh.RUMap.from_scores", "gh.assess", "gh.compare", "gh.scenarios",
+             "gh.rapid_cv",
              "gh.check", "gh.explain", "gh.measures", "gh.data.load", "gh.data.simulate_health",
              "gh.data.simulate_case_study", "gh.data.split_before_synthesis", "gh.formal.gaussian",
              "gh.formal.approximate", "gh.formal.lower_bounds", "gh.formal.audit_counts", "gh.synthesis.Cart",

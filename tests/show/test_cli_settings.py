@@ -12,7 +12,7 @@ import pytest
 
 import glasshouse as gh
 from glasshouse.show.cli import main
-from glasshouse.show.cli.settings import KNOWN
+from glasshouse.show.cli.settings import KNOWN, read
 from tests.fakes import fake, four_threats, tables
 
 
@@ -184,3 +184,12 @@ def test_compare_and_measure_take_the_file(
     assert json.loads(capsys.readouterr().out)["settings"]["n_released"] == example.original.height
     assert run("compare", "--measures", "near_copies,hellinger", "--format", "json") == 0, "no disco, no complaint"
     assert list(json.loads(capsys.readouterr().out)["verdicts"]) == ["A", "B"]
+
+
+def test_the_file_of_the_documentation_is_read(tmp_path: Path) -> None:
+    page = (Path(__file__).resolve().parents[2] / "docs" / "commandline.md").read_text(encoding="utf-8")
+    (tmp_path / "glasshouse.toml").write_text(page.partition("```toml\n")[2].partition("```")[0], encoding="utf-8")
+    said = read(tmp_path / "glasshouse.toml")
+    assert said["original"] == str(tmp_path / "original.csv") and set(said["scenarios"]) == {"neighbour", "employer"}
+    names = page.partition("## glasshouse.toml")[2]
+    assert [name for name in KNOWN if name not in names] == [], "every name of the file is in the documentation"

@@ -35,7 +35,7 @@ def assess(files: o.Files, chosen: o.Settings, roles: o.Roles, running: o.Runnin
     pair = asked.pair({} if asked.several else asked.case("assess"))
     costs = estimate(pair, _named(asked), asked.policy)
     if sys.stderr.isatty():
-        err(str(costs), asked.quiet)
+        err(f"per scenario: {costs}" if asked.several else str(costs), asked.quiet)
     with progress(asked.quiet, asked.no_progress, {one.measure: one.seconds for one in costs.costs}) as step:
         found = _assessed(asked, pair, step)
         told = in_flags(found, asked.audience)

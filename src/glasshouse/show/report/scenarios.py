@@ -42,12 +42,10 @@ def notebook(content: Content) -> str:
 def text(content: Content) -> list[str]:
     """The table, then what every scenario that is not within limits is about."""
     lines = [*(f"before you read on: {found}" for found in _first(content)), table(content), ""]
-    told: dict[str, str] = {}
+    reasons = _reasons(content)
     for name, shown in content["scenarios"].items():
         lines.append(f"{MARKS[shown['verdict']]} {name}: {shown['headline']}")
-        for threat, t in _telling(shown):
-            first = told.setdefault(t["sentence"], name)
-            lines.append(f"    {threat}: {t['sentence'] if first == name else f'as in {first}'}")
+        lines += [f"    {threat}: {said}" for threat, said in reasons[name]]
     return [*lines, "", LEVELS]
 
 
@@ -76,19 +74,18 @@ def junit(content: Content) -> str:
 def page(found: Scenarios, audience: str, links: Mapping[str, str]) -> str:
     """The page with the table; ``links`` are the files with the report of each scenario."""
     content = found.content(audience)
-    shown = content["scenarios"]
+    shown, reasons = content["scenarios"], _reasons(content)
     rows = [
         {
             **row,
-            "mark": {name: MARKS[row[name]] for name in ("verdict", *THREATS)},
-            "word": VERDICT_WORDS[row["verdict"]],
             "link": links.get(row["scenario"]),
             "headline": clip(shown[row["scenario"]]["headline"]),
-            "telling": [(THREAT_TITLES[n], clip(t["sentence"])) for n, t in _telling(shown[row["scenario"]])],
+            "reasons": [(THREAT_TITLES[n], clip(said)) for n, said in reasons[row["scenario"]]],
         }
         for row in content["table"]
     ]
     first = next(iter(shown.values()))
+    source = clip(first["data"]["tables"][1]["source"], 100)
     made: str = (
         environment()
         .get_template("scenarios.html.j2")
@@ -97,6 +94,7 @@ def page(found: Scenarios, audience: str, links: Mapping[str, str]) -> str:
             verdict_word=VERDICT_WORDS[content["verdict"]],
             sentence=_sentence(content),
             levels=LEVELS,
+            title=f"{source}, {len(rows)} scenarios" if source else f"{len(rows)} scenarios",
             rows=rows,
             threats=THREAT_TITLES,
             first=[clip(one) for one in _first(content)],
@@ -118,12 +116,20 @@ def _rows(content: Content) -> list[Content]:
     ]
 
 
-def _telling(shown: Content) -> list[tuple[str, Content]]:
-    """The threats that decide a scenario: those with its gravest status, none where all is within limits."""
-    gravest = max((t["status"] for t in shown["threats"].values()), key=SEVERITY.__getitem__)
-    if SEVERITY[gravest] <= SEVERITY["pass"]:
-        return []
-    return [(name, t) for name, t in shown["threats"].items() if t["status"] == gravest]
+def _reasons(content: Content) -> dict[str, list[tuple[str, str]]]:
+    """By scenario what the threats with its gravest status say; a sentence that was said before is pointed to."""
+    said: dict[str, str] = {}
+    found: dict[str, list[tuple[str, str]]] = {}
+    for name, shown in content["scenarios"].items():
+        gravest = max((t["status"] for t in shown["threats"].values()), key=SEVERITY.__getitem__)
+        telling = {n: t["sentence"] for n, t in shown["threats"].items() if t["status"] == gravest}
+        if SEVERITY[gravest] <= SEVERITY["pass"]:
+            telling = {}
+        found[name] = [
+            (threat, text if (first := said.setdefault(text, name)) == name else f"as in {first}")
+            for threat, text in telling.items()
+        ]
+    return found
 
 
 def _first(content: Content) -> list[str]:
@@ -134,5 +140,5 @@ def _first(content: Content) -> list[str]:
 def _sentence(content: Content) -> str:
     same = sum(row["verdict"] == content["verdict"] for row in content["table"])
     worst = content["scenarios"][content["worst"]]
-    said = f"{same} of {len(content['table'])} scenarios. The worst, {content['worst']}: {worst['headline']}"
+    said = f"So in {same} of {len(content['table'])} scenarios. The worst, {content['worst']}: {worst['headline']}"
     return re.sub(r"\s+", " ", said)
