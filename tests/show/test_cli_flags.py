@@ -64,6 +64,16 @@ def test_an_option_of_the_measure_a_sentence_is_about_is_an_option() -> None:
     assert flagged("give weights=", "individual_risk") == "give --weights"
 
 
+@pytest.mark.parametrize(
+    "text",
+    ["keys=[", "schema={'a", "keys=" + "[" * 5000, "schema={[]: 1}", "keys='\x00", "target=", "options={'a': 1}",
+     "column 'keys=' is not there", "schema={'a': {'b': {}}}", "keys=((", "exclude=]"],
+)  # fmt: skip
+def test_no_text_breaks_it(text: str) -> None:
+    """It stands where errors are told: a column may be called anything."""
+    assert isinstance(flagged(text), str)
+
+
 def _flags_of_the_command_line() -> set[str]:
     import typer
 

@@ -269,6 +269,8 @@ def _flags(
         }
         given |= {name: getattr(roles, name) for name in ("weights", "cluster", "missing", "encoding")}
     if running is not None:
+        if running.measures is not None and o.listing(running.measures) is None:
+            raise InputError("--measures names nothing; `glasshouse measures` lists what there is")
         given |= {
             "policy": running.policy,
             "measures": o.listing(running.measures),

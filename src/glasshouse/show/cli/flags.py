@@ -45,6 +45,7 @@ PHRASES: Mapping[str, str] = {
     "result.records names": "`glasshouse measure NAME --records FILE` names",
     "Risk.from_success_at_baseline": "--success with --baseline",
     "Risk.from_advantage": "--advantage without --baseline",
+    "or None to compare values as they are": "or none to compare values as they are",
     "name them in visit_sequence": "name them in --visit-sequence",
     "out of visit_sequence": "out of --visit-sequence",
 }
@@ -90,10 +91,9 @@ def flagged(text: str, measure: str | None = None, alone: bool = False) -> str:
 
 def _flag(name: str, measure: str | None, alone: bool) -> str | None:
     """``--keys``, or ``--option rapid.trees=`` for what only a measure takes; None for what is no argument."""
-    options = _options()
-    if name in ARGUMENTS and (measure is None or measure not in options.get(name, ())):
+    if name in ARGUMENTS and (measure is None or measure not in _options().get(name, ())):
         return ARGUMENTS[name]
-    takers = options.get(name, ())
+    takers = _options().get(name, ())
     if not takers:
         return None
     owner = measure if measure in takers else takers[0] if len(takers) == 1 else "MEASURE"
@@ -128,7 +128,7 @@ def _value(text: str, start: int) -> tuple[Any, int]:
 def _literal(text: str) -> Any:
     try:
         return ast.literal_eval(text)
-    except (ValueError, SyntaxError):  # words between brackets: something of the kind
+    except (ValueError, SyntaxError, TypeError, RecursionError, MemoryError):  # words between brackets, or worse
         return text if re.fullmatch(r"[\w+\-.]+", text) else ...
 
 
