@@ -23,6 +23,14 @@ def test_one_grouping_reaches_every_measure_that_counts_classes_of_keys() -> Non
     assert eval(found.call.splitlines()[1], {"gh": gh, "pair": pair}).to_json() == found.to_json()
 
 
+def test_the_call_repeats_a_grouping_of_some_measures_only() -> None:
+    pair = EXAMPLE.pair()
+    some = {"disco": {"key_groups": 5}, "cap": {"key_groups": 5}}
+    found = gh.assess(pair, measures=["disco", "cap", "uniques"], options=some)
+    assert "key_groups=5" not in found.call.partition("options=")[0] and "'cap': {'key_groups': 5}" in found.call
+    assert eval(found.call.splitlines()[1], {"gh": gh, "pair": pair}).to_json() == found.to_json()
+
+
 def test_an_option_of_a_measure_or_a_rule_of_the_policy_wins() -> None:
     pair = EXAMPLE.pair()
     rule = {"measure": "uniques", "limit": 0.9, "options": {"key_groups": 3}}

@@ -48,3 +48,14 @@ def test_a_map_places_what_a_family_has_a_place_for_and_judges_by_all_of_it() ->
     judged = {m.name for m in run_for_verdict(chosen, None, ["attribution", "prediction", "marginals"], DECLARED)}
     assert names("attribution") <= judged
     assert set(axes(None, None, ["fast", "rapid"])) >= {"rapid", "hellinger", "disco"}
+
+
+def test_a_measure_itself_is_that_measure_alone_and_the_call_says_so() -> None:
+    pair = gh.data.load("health").pair()
+    found = gh.assess(pair, measures=[gh.disclosure.attribution, "uniques"])
+    assert set(found.results) == {"attribution", "uniques"}
+    assert "measures=[gh.disclosure.attribution, 'uniques']" in found.call
+    again = eval(found.call.splitlines()[1], {"gh": gh, "pair": pair})
+    assert again.to_json() == found.to_json()
+    alone = run_for_verdict(axes(["attribution"], ["hellinger"], None), ["attribution"], None, DECLARED)
+    assert not {m.name for m in alone} & {"tcap", "cap"}

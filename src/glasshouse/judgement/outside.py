@@ -423,6 +423,6 @@ def _run(assessment: Assessment) -> Content:
     return {
         "seed": assessment.seed,
         "measures": assessment.measures if isinstance(assessment.measures, str) else list(assessment.measures),
-        "call": call(assessment.pair, chosen, assessment.measures, assessment.seed, options),
+        "call": call(assessment.pair, chosen, assessment.measures, assessment.seed, options, assessment.results),
         "versions": assessment.pair.describe()["versions"],
     }

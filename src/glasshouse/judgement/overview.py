@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from glasshouse.catalogue import all_measures
 from glasshouse.core.plain import Content
 from glasshouse.data.schema import FEW, GIVEN, TWO_CODES
 from glasshouse.judgement.run import safely
+from glasshouse.judgement.selection import meant
 
 if TYPE_CHECKING:
     from glasshouse.data.pair import Pair
@@ -83,8 +85,10 @@ def _findings(found: Any) -> list[Content]:
     ]
 
 
-def call(pair: Pair, policy: str | None, measures: Any, seed: int, options: Mapping[str, Any]) -> str:
-    """The Python call that gives the same figures again, given the same tables."""
+def call(
+    pair: Pair, policy: str | None, measures: Any, seed: int, options: Mapping[str, Any], ran: Iterable[str]
+) -> str:
+    """The Python call that gives the same figures again, given the same tables; ``ran`` are all measures that ran."""
     roles: list[tuple[str, Any]] = [
         ("keys", list(pair.keys) or None),
         ("target", pair.targets[0] if len(pair.targets) == 1 else list(pair.targets) or None),
@@ -98,22 +102,25 @@ def call(pair: Pair, policy: str | None, measures: Any, seed: int, options: Mapp
     said = [f"{name}={value!r}" for name, value in roles if value is not None]
     said += ["holdout=holdout"] if pair.has_holdout else []
     run = [f"policy={policy!r}"] if policy is not None else []
-    run += [
-        f"measures={measures if isinstance(measures, str) else list(measures)!r}"
-        if not isinstance(measures, str)
-        else f"measures={measures!r}"
-    ]
+    run += [f"measures={measures!r}" if isinstance(measures, str) else f"measures=[{', '.join(_named(measures))}]"]
     run += [f"random_state={seed}"]
-    rest, groups = _without_common_groups(options)
+    rest, groups = _without_common_groups(options, ran)
     run += ([f"options={rest!r}"] if rest else []) + ([f"key_groups={groups[0]!r}"] if groups else [])
     released = "released" if pair.m == 1 else f"[{', '.join(pair.releases)}]"
     return f"pair = gh.Pair(original, {released}, {', '.join(said)})\ngh.assess(pair, {', '.join(run)})"
 
 
-def _without_common_groups(options: Mapping[str, Any]) -> tuple[dict[str, Any], list[Any]]:
-    """The options, and the grouping of keys that several measures share, which is said once."""
-    groups = [given["key_groups"] for given in options.values() if "key_groups" in given]
-    if len(groups) < 2 or any(one != groups[0] for one in groups):
+def _without_common_groups(options: Mapping[str, Any], ran: Iterable[str]) -> tuple[dict[str, Any], list[Any]]:
+    """The options, and the grouping of keys that every measure with such an option has, which is said once."""
+    known = all_measures()
+    groups = [options.get(m, {}).get("key_groups", "default") for m in ran if "key_groups" in known[m].options]
+    if len(groups) < 2 or groups[0] == "default" or any(one != groups[0] for one in groups):
         return dict(options), []
     rest = {name: {k: v for k, v in given.items() if k != "key_groups"} for name, given in options.items()}
     return {name: given for name, given in rest.items() if given}, groups[:1]
+
+
+def _named(measures: Sequence[str]) -> list[str]:
+    """Measures as a call names them: one that goes by the name of a larger family as the measure itself."""
+    known = all_measures()
+    return [repr(m) if set(meant(m)) <= set(measures) else f"gh.{known[m].side}.{m}" for m in measures]

@@ -43,8 +43,8 @@ def meant(word: str | AnyMeasure, row_paired: bool = False) -> list[str]:
     """The measures that one word means: a set, a side, a threat, a family, or one measure.
 
     A word that is several of these means all of them: "identity" is a threat and a family, "attribution" a family and
-    one of its measures. To run more than somebody meant hides nothing; to run less might. Of a row-paired release the
-    truth is known, so any set asks the measures that use it.
+    one of its measures (``gh.disclosure.attribution`` is that measure alone). To run more than somebody meant hides
+    nothing; to run less might. Of a row-paired release the truth is known, so any set asks the measures that use it.
 
     Parameters
     ----------
@@ -64,7 +64,8 @@ def meant(word: str | AnyMeasure, row_paired: bool = False) -> list[str]:
         When nothing is called so; the closest name is offered.
     """
     known = all_measures()
-    word = word if isinstance(word, str) else word.name
+    if not isinstance(word, str):
+        return [word.name]
     if word in SETS:
         most = SETS.index(word)
         return [m.name for m in known.values() if SETS.index(m.tier) <= most or (row_paired and m.paired)]

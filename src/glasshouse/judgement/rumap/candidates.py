@@ -113,10 +113,10 @@ def run_for_verdict(
     the axes, those the policy names, and the tests for copies, so that no choice of measures hides one.
     """
     known = all_measures()
-    copies = [m.name for m in known.values() if m.alone or m.alarm]
-    usual: list[str] = []
+    copies = [m for m in known.values() if m.alone or m.alarm]
+    usual: list[AnyMeasure] = []
     if risk is None:
         wanted = policy.run.get("measures", "default") if measures is None else measures
         taken = select(policy.measures if wanted == "named" else wanted, policy)
-        usual = [m.name for m in taken if m.side == "disclosure"]
-    return select([*chosen, *copies, *usual], policy)
+        usual = [m for m in taken if m.side == "disclosure"]
+    return select([*chosen.values(), *copies, *usual], policy)

@@ -137,7 +137,7 @@ def compare(
         assessments[name] = assess(
             pair,
             policy=policy if policy is None else chosen_policy,
-            measures=[m.name for m in judged],
+            measures=judged,
             random_state=seed,
             n_jobs=n_jobs,
             options=asked,

@@ -148,11 +148,12 @@ def assess_pair(
         for what, why in (("which keys drive the risk", no_drivers), ("who is at risk", no_people))
         if why
     ]
-    grouped = [c for c in (*pair.keys, *pair.targets) if automatic_groups(pair, c) is not None]
+    own = isinstance(key_groups, str)  # "default" or "auto"; else the grouping is the caller's
+    grouped = [c for c in (*pair.keys, *pair.targets) if own and automatic_groups(pair, c) is not None]
     if grouped and any("key_groups" in m.options for m in chosen):
         notes.append(
             f"few people share a value of {spoken(grouped)}: measures that count people with equal keys use "
-            f"{AUTO_GROUPS} groups of about equal size unless told otherwise (options, key_groups)"
+            f"{AUTO_GROUPS} groups of about equal size unless told otherwise with key_groups="
         )
     if pair.cluster is not None:
         notes.append(

@@ -207,7 +207,7 @@ class Assessment:
         policy = (
             None if not self.explicit else self.policy.name if self.policy.source == "built in" else self.policy.source
         )
-        return call(self.pair, policy, self.measures, self.seed, self.options)
+        return call(self.pair, policy, self.measures, self.seed, self.options, self.results)
 
     def judgement_of(self, name: str) -> Judged:
         """One measure under the policy.
