@@ -20,6 +20,7 @@ from glasshouse.data.pair import Pair
 from glasshouse.engines.cells.sides import KeyGroups
 from glasshouse.judgement.policy.parsing import check_keys
 from glasshouse.judgement.policy.policy import Policy
+from glasshouse.judgement.progress import listening
 from glasshouse.judgement.run import Options, Progress, Shared, printable_seed
 from glasshouse.judgement.scenarios.scenarios import Scenarios
 from glasshouse.judgement.verdict.assess import assess_pair, pair_of
@@ -28,6 +29,7 @@ from glasshouse.judgement.verdict.assessment import Assessment
 CASE = ("keys", "target", "key_groups")
 
 
+@listening
 @heeded()
 def scenarios(
     original: Any,

@@ -11,7 +11,7 @@ from typing import Any
 import polars as pl
 
 from glasshouse.core.plain import Content, plain, to_json
-from glasshouse.core.words import MARKS, THREATS, visible, worst
+from glasshouse.core.words import MARKS, THREATS, plural, visible, worst
 from glasshouse.core.writing import write_atomically
 from glasshouse.judgement.verdict.assessment import Assessment
 
@@ -74,7 +74,8 @@ class Scenarios(Mapping[str, Assessment]):
     def headline(self) -> str:
         """The worst scenario in a sentence."""
         same = sum(found.verdict == self.verdict for found in self.values())
-        return f"{same} of {len(self)} scenarios: {self.verdict}. The worst, {self.worst}: {self[self.worst].headline}"
+        counted = f"{same} of {len(self)} {plural(len(self), 'scenario')}"
+        return f"{counted}: {self.verdict}. The worst, {self.worst}: {self[self.worst].headline}"
 
     # -- plain data ----------------------------------------------------------------------------------------------------
 
@@ -160,13 +161,33 @@ class Scenarios(Mapping[str, Assessment]):
         if path is None:
             page: str = _drawn().page(self, audience, {})
             return page
-        pages = self.pages(path, audience=audience)
-        for where, text in reversed(pages.items()):  # the page that links to the others comes last
-            write_atomically(where, text, mode)
-        return pages[Path(path)]
+        return str(self._written(self.pages(path, audience=audience), mode))
 
-    def pages(self, path: str | Path, *, audience: str = "internal") -> dict[Path, str]:
-        """The pages that ``to_html`` writes, the one with the table first.
+    def to_pdf(self, path: str | Path | None = None, *, audience: str = "internal", mode: int | None = None) -> bytes:
+        """The same as PDF, a file each, printed by the Chromium (or Chrome, or Edge) of this machine.
+
+        Parameters
+        ----------
+        path : str or Path, optional
+            Where to write the sheet with the table; ``report.pdf`` also writes ``report-1.pdf``, ``report-2.pdf``, ...
+        audience : {"internal", "external"}
+            For whom; an external report holds no original value, no record and no small count.
+        mode : int, optional
+            Permissions of the files, such as 0o640. Default: an existing file keeps its own, a new one is for its
+            owner alone (600).
+
+        Returns
+        -------
+        bytes
+            The sheet with the table.
+        """
+        if path is None:
+            made: bytes = _printed(_drawn().page(self, audience, {}))
+            return made
+        return bytes(self._written(self.pages(path, audience=audience, form="pdf"), mode))
+
+    def pages(self, path: str | Path, *, audience: str = "internal", form: str = "html") -> dict[Path, Any]:
+        """The files that ``to_html`` and ``to_pdf`` write, the one with the table first.
 
         Parameters
         ----------
@@ -174,16 +195,26 @@ class Scenarios(Mapping[str, Assessment]):
             Where the page with the table will be; the others are named after it.
         audience : {"internal", "external"}
             For whom.
+        form : {"html", "pdf"}
+            What they are written in; a PDF has no links, because it would not find its neighbours elsewhere.
 
         Returns
         -------
-        dict of Path to str
+        dict of Path to str or bytes
             By file.
         """
         path = Path(path)
         files = {name: path.with_name(f"{path.stem}-{i}{path.suffix}") for i, name in enumerate(self, 1)}
+        if form == "pdf":
+            sheet = _printed(_drawn().page(self, audience, {}))
+            return {path: sheet, **{files[n]: one.to_pdf(audience=audience, title=n) for n, one in self.items()}}
         index = _drawn().page(self, audience, {name: file.name for name, file in files.items()})
         return {path: index, **{files[n]: one.to_html(audience=audience, title=n) for n, one in self.items()}}
+
+    def _written(self, pages: Mapping[Path, Any], mode: int | None) -> Any:
+        for where, made in reversed(list(pages.items())):  # the page that names the others comes last
+            write_atomically(where, made, mode)
+        return next(iter(pages.values()))
 
     def to_markdown(
         self, path: str | Path | None = None, *, audience: str = "internal", mode: int | None = None
@@ -246,6 +277,10 @@ def _row(name: str, shown: Content) -> Content:
         "verdict": shown["verdict"],
         **statuses,
     }
+
+
+def _printed(page: str) -> Any:
+    return import_module("glasshouse.show.report.pdf").printed(page)
 
 
 def _drawn() -> Any:

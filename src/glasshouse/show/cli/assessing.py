@@ -14,7 +14,18 @@ from glasshouse.show.cli.asked import Asked, settle
 from glasshouse.show.cli.flags import flagged, in_flags
 from glasshouse.show.cli.gathering import gathered
 from glasshouse.show.cli.progress import progress
-from glasshouse.show.cli.terminal import check_outputs, deliver, err, files_among, format_of, out, put, render, show
+from glasshouse.show.cli.terminal import (
+    PAGES,
+    check_outputs,
+    deliver,
+    err,
+    files_among,
+    format_of,
+    out,
+    put,
+    render,
+    show,
+)
 
 if TYPE_CHECKING:
     from glasshouse.data.pair import Pair
@@ -40,12 +51,14 @@ def assess(files: o.Files, chosen: o.Settings, roles: o.Roles, running: o.Runnin
         found = _assessed(asked, pair, step)
         told = in_flags(found, asked.audience)
         make = cache(lambda form: render(found if form == "json" else told, form, asked.audience))
-        pages = cache(lambda path: told.pages(path, audience=asked.audience)) if asked.several else None
+        pages = (
+            cache(lambda path, form: told.pages(path, audience=asked.audience, form=form)) if asked.several else None
+        )
         if step is not None:
             step(1, 1, "writing the report")
         for path in files_among(asked.output):  # rendered where its progress is seen
             form = format_of(path, asked.format)
-            _ = make(form) if pages is None or form != "html" else pages(path)
+            _ = make(form) if pages is None or form not in PAGES else pages(path, form)
     deliver(
         asked.output,
         asked.format,

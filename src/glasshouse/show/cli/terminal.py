@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from glasshouse.judgement.verdict.assessment import Assessment
 
 FORMATS = ("text", "json", "md", "junit", "html", "pdf")
+PAGES = ("html", "pdf")
 SUFFIXES = {
     ".html": "html",
     ".htm": "html",
@@ -106,13 +107,13 @@ def deliver(
     make: Callable[[str], str | bytes],
     show: Callable[[], None],
     mode: int | None = None,
-    pages: Callable[[Path], Mapping[Path, str | bytes]] | None = None,
+    pages: Callable[[Path, str], Mapping[Path, str | bytes]] | None = None,
 ) -> None:
     """Write every file asked for, then stdout: the format asked for, else the text a person reads.
 
     Everything is rendered before the first file is written, so that a report that cannot be made leaves no other
     behind. What cannot be written is kept elsewhere, and said so when everything else is done: the work is not lost.
-    ``pages`` gives the pages of an HTML report that has more than one, the page named first.
+    ``pages`` gives the files of a report of several pages, the one named first.
     """
     from glasshouse.core.interrupts import check
 
@@ -120,7 +121,7 @@ def deliver(
     made: dict[Path, str | bytes] = {}
     for path in files:
         kind = format_of(path, form)
-        made |= pages(path) if pages is not None and kind == "html" else {path: make(kind)}
+        made |= pages(path, kind) if pages is not None and kind in PAGES else {path: make(kind)}
     to_stdout = (
         any(str(path) == "-" for path in outputs or ())
         or not files

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from glasshouse.core.plain import Content
 from glasshouse.core.tabular import html_table, text_table
-from glasshouse.core.words import MARKS, SEVERITY, THREATS, spoken, visible
+from glasshouse.core.words import MARKS, SEVERITY, THREATS, plural, spoken, visible
 from glasshouse.show.report import junit as suites
 from glasshouse.show.report.markdown import plain_text
 from glasshouse.show.report.markdown import render as summary
@@ -94,7 +94,7 @@ def page(found: Scenarios, audience: str, links: Mapping[str, str]) -> str:
             verdict_word=VERDICT_WORDS[content["verdict"]],
             sentence=_sentence(content),
             levels=LEVELS,
-            title=f"{source}, {len(rows)} scenarios" if source else f"{len(rows)} scenarios",
+            title=f"{source}, {_counted(rows)}" if source else _counted(rows),
             rows=rows,
             threats=THREAT_TITLES,
             first=[clip(one) for one in _first(content)],
@@ -132,6 +132,10 @@ def _reasons(content: Content) -> dict[str, list[tuple[str, str]]]:
     return found
 
 
+def _counted(rows: list[Content]) -> str:
+    return f"{len(rows)} {plural(len(rows), 'scenario')}"
+
+
 def _first(content: Content) -> list[str]:
     """Findings that stand before every verdict, each once."""
     return list(dict.fromkeys(found for shown in content["scenarios"].values() for found in first_findings(shown)))
@@ -140,5 +144,5 @@ def _first(content: Content) -> list[str]:
 def _sentence(content: Content) -> str:
     same = sum(row["verdict"] == content["verdict"] for row in content["table"])
     worst = content["scenarios"][content["worst"]]
-    said = f"So in {same} of {len(content['table'])} scenarios. The worst, {content['worst']}: {worst['headline']}"
+    said = f"So in {same} of {_counted(content['table'])}. The worst, {content['worst']}: {worst['headline']}"
     return re.sub(r"\s+", " ", said)
