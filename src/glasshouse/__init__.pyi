@@ -16,7 +16,6 @@ from .judgement.policy.policy import Policy as Policy
 from .judgement.rumap.compare import compare as compare
 from .judgement.rumap.map import RUMap as RUMap
 from .judgement.scenarios.run import scenarios as scenarios
-from .judgement.scenarios.scenarios import Scenarios as Scenarios
 from .judgement.verdict.assess import assess as assess
 
 __version__: str

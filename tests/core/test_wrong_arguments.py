@@ -231,7 +231,7 @@ def calls() -> Iterator[tuple[str, Callable[..., Any]]]:
     made: list[Any] = [pair(), assessment(), ru_map(), cart(), risk, gh.formal.approximate(1.0), gh.formal.gaussian(1)]
     made += [gh.Policy.preset("public"), pair().check(), gh.data.load("health"), gh.disclosure.identical(pair())]
     made += [gh.disclosure.rapid(pair(), trees=20), gh.formal.audit_counts(risk, 5, 50, 2, 50)]
-    made += [gh.synthesis.sdc(people(60, 2))]
+    made += [gh.synthesis.sdc(people(60, 2)), gh.scenarios(pair(), measures=["identical"])]
     for one in made:
         yield from methods(one)
 

@@ -18,6 +18,8 @@ from typing import Any, TypeAlias, TypeVar, is_typeddict
 
 import numpy as np
 
+from glasshouse.core.rooms import MeasureFolder
+
 Fits: TypeAlias = Callable[[object], bool]
 LARGEST_COUNT = 2**53  # no table, forest or number of draws is larger; a seed may be
 LARGEST_NUMBER = 2**1023  # a larger whole number is no machine number
@@ -117,14 +119,22 @@ def _named(name: str, alias: object, names: Names) -> Alternatives:
     if name in _NESTED:
         return _NESTED[name]([], names)
     if alias is None and name in _KINDS:  # only a type checker imports it, so it is known by its name
-        return (Taken(_KINDS[name], lambda value: any(base.__name__ == name for base in type(value).__mro__)),)
+        return (Taken(_KINDS[name], lambda value: name in _stands_for(value)),)
     if is_typeddict(alias):
         return _record(alias)
     if isinstance(alias, type) and (name in _KINDS or _of_this_house(alias)):
-        return (Taken(_KINDS.get(name, f"a value of type {name}"), _isinstance(alias)),)
+        fits = (lambda value: name in _stands_for(value)) if name == "Measure" else _isinstance(alias)
+        return (Taken(_KINDS.get(name, f"a value of type {name}"), fits),)
     if alias is None or alias is Any or isinstance(alias, (type, TypeVar)):
         return None
     return taken(alias, names)
+
+
+def _stands_for(value: object) -> set[str]:
+    """The classes of a value by name; a family's folder that is called like one of its measures is that measure."""
+    return {base.__name__ for base in type(value).__mro__} | (
+        {"Measure"} if isinstance(value, MeasureFolder) else set()
+    )
 
 
 def _of_this_house(kind: type) -> bool:

@@ -9,11 +9,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from glasshouse.core.errors import InputError, closest
 from glasshouse.core.interrupts import heeded
 from glasshouse.core.measure import AnyMeasure
+from glasshouse.core.options import door
 from glasshouse.core.plain import Content
 from glasshouse.core.streams import RandomState
 from glasshouse.data.pair import Pair
@@ -29,6 +30,7 @@ from glasshouse.judgement.verdict.assessment import Assessment
 CASE = ("keys", "target", "key_groups")
 
 
+@door
 @listening
 @heeded()
 def scenarios(
@@ -42,7 +44,7 @@ def scenarios(
     *,
     random_state: RandomState = 0,
     n_jobs: int | None = None,
-    progress: Progress | None = None,
+    progress: Progress | Literal[False] | None = None,
     options: Options | None = None,
     key_groups: KeyGroups = "default",
     **roles: Any,
@@ -103,7 +105,7 @@ def scenarios(
             wanted,
             random_state=seed,
             n_jobs=n_jobs,
-            progress=None if progress is None else partial(_step, progress, len(made), len(pairs), name),
+            progress=None if not progress else partial(_step, progress, len(made), len(pairs), name),
             options=options,
             key_groups=groups[name],
             shared=shared,

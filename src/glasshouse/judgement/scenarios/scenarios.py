@@ -10,6 +10,8 @@ from typing import Any
 
 import polars as pl
 
+from glasshouse.core.errors import InputError
+from glasshouse.core.options import door
 from glasshouse.core.plain import Content, plain, to_json
 from glasshouse.core.words import MARKS, THREATS, plural, visible, worst
 from glasshouse.core.writing import write_atomically
@@ -20,6 +22,7 @@ SCHEMA_VERSION = 1
 _WORST_FIRST = (1, 3, 0)  # violated, not fully measured, met
 
 
+@door
 @dataclass(frozen=True, eq=False)
 class Scenarios(Mapping[str, Assessment]):
     """What ``gh.scenarios`` returns: an assessment per scenario, by name.
@@ -204,6 +207,8 @@ class Scenarios(Mapping[str, Assessment]):
             By file.
         """
         path = Path(path)
+        if not path.name or form not in ("html", "pdf"):
+            raise InputError("pages takes the name of a file, and form 'html' or 'pdf'")
         files = {name: path.with_name(f"{path.stem}-{i}{path.suffix}") for i, name in enumerate(self, 1)}
         if form == "pdf":
             sheet = _printed(_drawn().page(self, audience, {}))

@@ -109,7 +109,7 @@ def assess(
         measures,
         random_state=random_state,
         n_jobs=n_jobs,
-        progress=progress,
+        progress=progress or None,
         options=options,
         key_groups=key_groups,
     )
@@ -139,7 +139,7 @@ def assess_pair(
     wanted = with_key_groups(chosen, pair, known_options(chosen, options), key_groups, chosen_policy)
     asked = {m.name: {**chosen_policy.options_for(m.name), **wanted.get(m.name, {})} for m in chosen}
     seed = printable_seed(random_state)
-    found = run(chosen, pair, seed=seed, options=asked, n_jobs=n_jobs, progress=progress or None, shared=shared)
+    found = run(chosen, pair, seed=seed, options=asked, n_jobs=n_jobs, progress=progress, shared=shared)
     made = decision(pair, chosen_policy, found.results)
     leading, no_drivers = safely(lambda: drivers(pair, made.judged, found.options))
     at_risk, no_people = safely(lambda: people(pair, made.judged))
