@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from glasshouse.catalogue import all_measures
 from glasshouse.core.plain import Content
 from glasshouse.data.schema import FEW, GIVEN, TWO_CODES
 from glasshouse.judgement.run import safely
-from glasshouse.judgement.selection import meant
 
 if TYPE_CHECKING:
     from glasshouse.data.pair import Pair
@@ -102,7 +101,7 @@ def call(
     said = [f"{name}={value!r}" for name, value in roles if value is not None]
     said += ["holdout=holdout"] if pair.has_holdout else []
     run = [f"policy={policy!r}"] if policy is not None else []
-    run += [f"measures={measures!r}" if isinstance(measures, str) else f"measures=[{', '.join(_named(measures))}]"]
+    run += [f"measures={measures!r}" if isinstance(measures, str) else f"measures={list(measures)!r}"]
     run += [f"random_state={seed}"]
     rest, groups = _without_common_groups(options, ran)
     run += ([f"options={rest!r}"] if rest else []) + ([f"key_groups={groups[0]!r}"] if groups else [])
@@ -118,9 +117,3 @@ def _without_common_groups(options: Mapping[str, Any], ran: Iterable[str]) -> tu
         return dict(options), []
     rest = {name: {k: v for k, v in given.items() if k != "key_groups"} for name, given in options.items()}
     return {name: given for name, given in rest.items() if given}, groups[:1]
-
-
-def _named(measures: Sequence[str]) -> list[str]:
-    """Measures as a call names them: one that goes by the name of a larger family as the measure itself."""
-    known = all_measures()
-    return [repr(m) if set(meant(m)) <= set(measures) else f"gh.{known[m].side}.{m}" for m in measures]

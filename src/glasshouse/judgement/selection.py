@@ -42,9 +42,9 @@ def left_out(measures: object, chosen: Sequence[AnyMeasure]) -> list[str]:
 def meant(word: str | AnyMeasure, row_paired: bool = False) -> list[str]:
     """The measures that one word means: a set, a side, a threat, a family, or one measure.
 
-    A word that is several of these means all of them: "identity" is a threat and a family, "attribution" a family and
-    one of its measures (``gh.disclosure.attribution`` is that measure alone). To run more than somebody meant hides
-    nothing; to run less might. Of a row-paired release the truth is known, so any set asks the measures that use it.
+    The name of a measure is that measure, as it always was, also where a family is called so ("attribution": its
+    threat, "attribute", holds the family). Any other word that is several of these means all of them: "identity" is a
+    threat and a family. Of a row-paired release the truth is known, so any set asks the measures that use it.
 
     Parameters
     ----------
@@ -66,10 +66,12 @@ def meant(word: str | AnyMeasure, row_paired: bool = False) -> list[str]:
     known = all_measures()
     if not isinstance(word, str):
         return [word.name]
+    if word in known:
+        return [word]
     if word in SETS:
         most = SETS.index(word)
         return [m.name for m in known.values() if SETS.index(m.tier) <= most or (row_paired and m.paired)]
-    found = [m.name for m in known.values() if word in (m.name, m.family, m.threat, m.side)]
+    found = [m.name for m in known.values() if word in (m.family, m.threat, m.side)]
     if not found:
         groups = dict.fromkeys(g for m in known.values() for g in (m.side, m.threat, m.family) if g is not None)
         raise InputError(
