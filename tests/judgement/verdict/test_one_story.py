@@ -140,3 +140,18 @@ def test_a_row_paired_file_gets_advice_about_attributes() -> None:
     )
     assert found.threats["attribute"].status in ("warn", "fail")
     assert any("much the same income" in r.text for r in found.recommendations)
+
+
+def test_advice_speaks_of_the_gravest_threat_and_of_what_it_was_compared_with() -> None:
+    """Few values, so that the released records are as near to everybody: the test sees who, no share does."""
+    rng = np.random.default_rng(3)
+    original, holdout = (pl.DataFrame({c: rng.integers(0, 4, N) for c in "abcdef"}) for _ in range(2))
+    near = original.with_columns(f=pl.Series(rng.permutation(original["f"].to_numpy())))
+    found = gh.assess(original, near, holdout=holdout, measures=["dcr", "nndr", "linkability"])
+    gravest = {t.name for t in found.threats.values() if t.status == found.verdict}
+    first = found.recommendations[0]
+    assert found.verdict == "fail" and found.results[first.measure].measure.threat in gravest
+    texts = [r.text for r in found.recommendations]
+    assert any("to people it never saw" in text for text in texts) and not any("each other" in text for text in texts)
+    told = found.content("external")["recommendations"]
+    assert any("to people it never saw" in r["text"] for r in told)

@@ -21,6 +21,9 @@ OPEN: Mapping[str, str] = {
 }
 
 
+WHO = " Here it is not more of them than expected, but nearer or rarer ones."
+
+
 @dataclass(frozen=True)
 class Recommendation:
     """Advice that follows from one measure, or from an input that is missing."""
@@ -52,10 +55,15 @@ def recommend(
         surest[j.measure.group] = min(_p(j), surest.get(j.measure.group, 1.0))
     found.sort(key=lambda j: (_first(j), -SEVERITY[j.status], surest[j.measure.group], not _plainest(j), _p(j), j.name))
     said: dict[str, Recommendation] = {}
-    for j in [j for j in found if not _below_reference(j)] or found:
+    telling = {j.measure.threat for j in found if not _below_reference(j)}
+    for j in [j for j in found if not _below_reference(j) or j.measure.threat not in telling]:
         template = j.measure.advice or BY_THREAT.get(j.measure.threat or "", "")
         if template and template not in said:
-            said[template] = Recommendation(j.name, j.status, template.format_map({**names, **written(j)}))
+            text = template.format_map({**names, **written(j)})
+            # outside, where other figures are told, how they lie to their reference is not
+            said[template] = Recommendation(
+                j.name, j.status, text + (WHO if figures is None and _below_reference(j) else "")
+            )
     limits = {name: status for name, status in (population or {}).items() if status in ("warn", "fail")}
     for j in (j for j in judged if j.name in limits and j.measure.advice):
         text = j.measure.advice.format_map({**names, **written(j)})
@@ -103,6 +111,7 @@ def _names(pair: Pair, drivers: Drivers | None) -> dict[str, str]:
         "top_keys": spoken(falling[:2]) or keys,
         "numeric": spoken(pair.numeric[:4]) or "the numeric columns",
         "people": "people" if pair.cluster is None else "records",
+        "elsewhere": "to people it never saw" if pair.has_holdout else "people are to each other",
         "synthetic": "" if pair.row_paired else "; of fully synthetic data read this with linkage and copying",
     }
 
@@ -123,5 +132,4 @@ def _figures(j: Judged) -> dict[str, str]:
         "expected": "" if baseline is None else f", where {percent(baseline)} is expected",
         "strangers": "" if holdout is None else f" ({percent(holdout)} for people the synthesiser never saw)",
         "rate": rate,
-        "elsewhere": "people are to each other" if holdout is None else "to people it never saw",
     }
