@@ -28,9 +28,11 @@ IDENTIFIERS = [
     "`shared_identifiers` alone, on releases that invent identifiers as those of people came about, with a few "
     "replaced by real ones (`studies/identifiers.py`; % of runs that warn or fail, and that fail). Names are drawn "
     "from a pool in which common ones are far more frequent, so that real people share some and an invented one may "
-    "be somebody's; codes and numbers are given out once. Where chance gives out real ones, a few more cannot be "
-    "told. Two real codes beside none of the strangers' pass, because as far as the people themselves can tell as "
-    "much happens by chance in one case of nine.",
+    "be somebody's; addresses, codes and numbers are given out once. Where chance gives out real ones, a few more "
+    "cannot be told. One or two real ones beside none of the strangers' pass: as much happens by chance in half and in "
+    "a quarter of the cases. Without a holdout any that chance does not explain call for review, and only those of "
+    "more than half of the people fail, because a release that invents addresses or codes as they are given out meets real "
+    "ones too.",
     "",
 ]
 WHY_UNSEEN = [

@@ -50,9 +50,30 @@ def _numbers(most: int) -> Callable[[int, Rng], list[int]]:
     return lambda size, rng: rng.choice(most, size, replace=False).tolist()
 
 
+def _mails(size: int, rng: Rng) -> list[str]:
+    """Addresses made of names, each given out once: the second of a name gets a number."""
+    made: dict[str, None] = {}
+    for name in _names(300)(size, rng):
+        address, more = name.replace(" ", "."), 2
+        while address in made:
+            address, more = f"{name.replace(' ', '.')}{more}", more + 1
+        made[address] = None
+    return list(made)
+
+
+def _births(size: int, rng: Rng) -> list[int]:
+    """Birth date and a running number of the day, each given out once."""
+    days = rng.integers(0, 60 * 365, 3 * size)
+    made = dict.fromkeys((19_000_000 + days * 10 + rng.integers(1, 6, 3 * size)).tolist())
+    return list(made)[:size]
+
+
 KINDS: dict[str, Callable[[int, Rng], list[object]]] = {
     "names, many": _names(3000),
     "names, few": _names(300),
+    "e-mail addresses": _mails,
+    "birth date and number": _births,
+    "codes of three letters": _codes(3),
     "codes of four letters": _codes(4),
     "codes of eight letters": _codes(8),
     "numbers below 10,000": _numbers(10_000),
@@ -63,6 +84,7 @@ KINDS: dict[str, Callable[[int, Rng], list[object]]] = {
 def _tables(kind: str, n: int, shared: int, rng: Rng) -> tuple[pl.DataFrame, pl.DataFrame, pl.DataFrame]:
     draw = KINDS[kind]
     people, made = draw(2 * n, rng), draw(n, rng)
+    people = [people[i] for i in rng.permutation(2 * n)]  # whoever came first is not in one table
     made[:shared] = people[:shared]
     parts = people[:n], made, people[n:]
     own, released, strangers = (pl.DataFrame({"id": part, "x": rng.normal(size=n)}) for part in parts)

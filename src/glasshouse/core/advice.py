@@ -39,7 +39,7 @@ COPIES = (
     "memorisation."
 )
 PEOPLE_COPIED = (
-    "{title}: the records of {value} of {people} are in the release, where they fit nobody else{strangers}. Remove or "
+    "{title}: {value} of {records} are in the release, where they fit nobody else{strangers}. Remove or "
     "re-draw those records (result.records names them), and check the synthesiser for memorisation."
 )
 PEOPLE_NEARLY_COPIED = (

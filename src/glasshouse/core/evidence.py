@@ -87,6 +87,9 @@ class Exposure:
         Share of members who could be seen at all: a copy of somebody whose record several people share cannot.
     looks
         How many p values that of the test is the smallest of, multiplied by as many.
+    particular
+        Whether the test knows one kind of leak only, such as published names, so that what it would have seen says
+        nothing about the others of its threat.
     """
 
     share: float
@@ -96,6 +99,7 @@ class Exposure:
     controls: int
     reach: float = 1.0
     looks: int = 1
+    particular: bool = False
 
     @property
     def people(self) -> float:

@@ -68,8 +68,14 @@ def points(difference: float, digits: int = 1) -> str:
 
 
 def p_value(p: float) -> str:
-    """'p = 0.03'; a very small one as 'p < 0.0001', because no test of this house gives a probability of zero."""
-    return "p < 0.0001" if p < 1e-4 else f"p = {p:.2g}"
+    """'p = 0.03'; a very small one as 'p < 0.0001', because no test of this house gives a probability of zero.
+
+    Two digits, cut off: rounded up, a p value just below a level would be printed as the level.
+    """
+    if p < 1e-4:
+        return "p < 0.0001"
+    unit = 10.0 ** (math.floor(math.log10(p)) - 1)
+    return f"p = {math.floor(p / unit + 1e-9) * unit:.2g}"
 
 
 def number(value: float | int | None, digits: int = 4) -> str:

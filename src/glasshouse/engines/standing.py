@@ -25,12 +25,22 @@ def few_alarms(members: np.ndarray, strangers: np.ndarray) -> tuple[np.ndarray, 
         is let through; where ties leave no such score, only members above all strangers are found.
     """
     own, other = np.round(members, 9), np.round(strangers, 9)
-    cut = float(np.sort(other)[max(len(other) - 1 - _alarms(len(other)), 0)])
+    cut = float(np.sort(other)[max(len(other) - 1 - allowed_alarms(len(other)), 0)])
     return own > cut, other > cut, cut
 
 
-def _alarms(strangers: int) -> int:
-    """The false alarms allowed among so many strangers."""
+def allowed_alarms(strangers: int) -> int:
+    """The false alarms allowed among so many strangers: 1 %, and at least one.
+
+    Parameters
+    ----------
+    strangers : int
+        How many there are.
+
+    Returns
+    -------
+    int
+    """
     return max(1, int(FALSE_ALARMS * strangers + 1e-9))
 
 
@@ -64,7 +74,7 @@ def found_at_few_alarms(
     if clusters is not None:
         members, strangers = (_largest(x, own) for x, own in zip((members, strangers), clusters, strict=True))
     n, m = len(members), len(strangers)
-    allowed = min(_alarms(m), m - 1)
+    allowed = min(allowed_alarms(m), m - 1)
     found = int(few_alarms(members, strangers)[0].sum())
     return float(min(hypergeom.sf(found - 1, n + m, n, found + allowed), 1.0))
 

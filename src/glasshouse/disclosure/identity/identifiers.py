@@ -17,17 +17,17 @@ from glasshouse.core.measure import measure
 from glasshouse.core.plain import percent
 from glasshouse.core.result import Result
 from glasshouse.core.streams import RandomState
-from glasshouse.core.words import spoken
+from glasshouse.core.words import plural, spoken
 from glasshouse.data.arrays import Bools
 from glasshouse.data.pair import Pair
 from glasshouse.data.roles import with_excluded
-from glasshouse.disclosure.copying.found import with_chance
 from glasshouse.disclosure.wording import beside_strangers
 from glasshouse.engines.cells.strangers import Strangers, told
-from glasshouse.engines.exchange import exchange, exposure, people_clusters
+from glasshouse.engines.exchange import exchange, exposure
 
-HANDFUL = 5
-NO_SURPRISE = 1.0  # where chance shares more identifiers than this, only the exchange of labels tells
+MOST = 0.5  # without people never in the data, more than this share of the people named is no coincidence
+SURER = 3  # how much surer the exchange is where no stranger is named
+DENSE = 0.8  # numbers of which more than this share of their range occurs are numbers of rows
 OWN_TEXT = 0.5  # free text counts when more than this share of the people have a value of their own
 NUMBERED = r"^(\D*)(\d{1,18})(\D*)$"  # a number with the same text around it on every record: P0001, P0002
 
@@ -42,12 +42,11 @@ NUMBERED = r"^(\D*)(\d{1,18})(\D*)$"  # a number with the same text around it on
         without_holdout=Limit(
             "unexplained",
             warn=0,
-            fail=HANDFUL,
+            fail=MOST,
             operator="<=",
             evidence=Evidence(),
             passes=False,
-            why="a real identifier in the release is looked at; those of more than a handful of people are no "
-            "coincidence",
+            why="real identifiers in the release are looked at; those of most people are no coincidence",
         ),
     ),
     figures=("unexplained",),
@@ -87,22 +86,21 @@ def shared_identifiers(pair: Pair, *, confidence: float = 0.95, random_state: Ra
 
     Notes
     -----
-    A person counts when the value occurs in the release, spaces and case aside. Labels of members and strangers (of
-    whole clusters, where the pair has them) are exchanged. Where real people never share a value, a few shared ones are
-    no luck: with k different values of the original among m released ones, T values that several of the N real people
-    (original and holdout) have, and numbers from a range R,
+    A person counts when the value occurs in the release, spaces and case aside; with clusters, when any of their
+    records has one. Labels of members and strangers (whole clusters) are exchanged, and nothing is assumed about how
+    identifiers came about: names people share, codes given out once and invented ones meet members and strangers alike.
+    Where no stranger is named the p value counts a third, so that three names beside as many strangers call for review
+    and six fail; how seldom luck does that is in docs/calibration.md. Whole numbers that the release runs through, as
+    it does its own row numbers, name nobody, whatever range the holdout has.
 
-        numbers  P(K >= k),   K Poisson with mean n min(1, m / R)
-        text     P(K >= k),   K binomial: k + T trials, each a shared value with chance n m / (n m + N (N - 1) / 2)
-
-    This p value lowers that of the exchange at most fourfold and never below itself; where no stranger is found ten
-    times it counts, as for ``exact_copies``. Where chance alone shares more than one, it says nothing.
     Without a holdout, chance explains as many people as
 
-        numbers  n min(1, m / R)
-        text     t m / (n - 1)        t originals whose value another original has
+        numbers  n min(1, m / R)      m different released numbers, R the range of the original ones
+        text     t M / (n - 1)        t people whose value another person has, M released records
 
-    and three standard deviations more; the figure ``unexplained`` is what is left, over all columns the largest.
+    and three standard deviations more (values that several people have are met together); the figure ``unexplained`` is
+    the share of people left, over all columns the largest. What is given out once per person cannot be told from luck
+    there, so that less than half of the people only call for review.
 
     References
     ----------
@@ -121,31 +119,26 @@ def shared_identifiers(pair: Pair, *, confidence: float = 0.95, random_state: Ra
         raise NotApplicable("no column that looks like an identifier is in both original and release")
     read = [_Identifier.read(source, column) for column in columns]
     counted = [one for one in read if not one.row_numbers]
-    n = pair.n("original")
-    members = _any([one.shared for one in counted], n)
+    records_shared = _any([one.shared for one in counted], pair.n("original"))
+    members = _people(pair, "original", records_shared)
+    n = len(members)
     compared = [one for one in counted if one.strangers is not None]
     found = None
     if pair.has_holdout and len(compared) == len(counted):
-        strangers = _any([one.strangers for one in counted if one.strangers is not None], pair.n("holdout"))
-        clusters = people_clusters(pair)
-        tested = exchange(
-            members,
-            strangers,
-            clusters=clusters,
-            confidence=confidence,
-            random_state=random_state,
-            name="shared_identifiers",
-        )
-        chance = min((one.chance for one in counted), default=1.0) * max(len(counted), 1)
-        tested = tested._replace(p=with_chance(tested.p, min(1.0, chance), bool(strangers.any())))
-        found = Strangers(tested, exposure(tested, clusters))
+        flags = _any([one.strangers for one in counted if one.strangers is not None], pair.n("holdout"))
+        strangers = _people(pair, "holdout", flags)
+        tested = exchange(members, strangers, confidence=confidence, random_state=random_state)
+        if not strangers.any():
+            tested = tested._replace(p=tested.p / SURER)
+        # what would have been seen of names says nothing about other ways of tying records to people
+        found = Strangers(tested, replace(exposure(tested), particular=True))
     hits = int(members.sum())
     leak = told(found, hits, n)
     unexplained = max((one.unexplained for one in counted), default=0.0)
 
     def records() -> Mapping[str, np.ndarray]:
-        many = np.sum([one.shared for one in counted], axis=0) if counted else np.zeros(n, np.int64)
-        return {"shared": members, "columns": many}
+        many = np.sum([one.shared for one in counted], axis=0) if counted else np.zeros(len(records_shared), np.int64)
+        return {"shared": records_shared, "columns": many}
 
     return Result(
         value=hits / n,
@@ -155,7 +148,7 @@ def shared_identifiers(pair: Pair, *, confidence: float = 0.95, random_state: Ra
         details={
             "n_shared": hits,
             "n": n,
-            "people": {one.column: int(one.shared.sum()) for one in counted},
+            "people": {one.column: one.people for one in counted},
             "by_chance": {one.column: one.expected for one in counted},
             "row_numbers": [one.column for one in read if one.row_numbers],
         },
@@ -176,14 +169,10 @@ class _Identifier:
     column: str
     shared: Bools
     strangers: Bools | None
+    people: int
+    unexplained: float
     expected: float
-    chance: float
     row_numbers: bool
-
-    @property
-    def unexplained(self) -> float:
-        """People beyond what chance explains, three standard deviations allowed."""
-        return float(self.shared.sum()) - self.expected - 3 * float(np.sqrt(self.expected))
 
     @classmethod
     def read(cls, pair: Pair, column: str) -> _Identifier:
@@ -192,52 +181,62 @@ class _Identifier:
         held = _values(pair, column, "holdout") if pair.has_holdout and pair.has(column, "holdout") else None
         different = released.drop_nulls().unique()
         shared = _occurs(original, different)
-        n, m = len(original), len(different)
+        people = _people(pair, "original", shared)
+        n, hits = len(people), int(people.sum())
         numbers, others = _as_numbers(original), _as_numbers(different)
         if numbers is not None:
-            expected = n * min(1.0, m / _range(numbers))
+            expected = n * min(1.0, len(different) / _range(numbers))
+            spread = float(np.sqrt(expected))
         else:
-            twins = int((original.is_duplicated() & original.is_not_null()).sum())
-            expected = min(float(n), twins * m / max(n - 1, 1))
-        runs = (
-            numbers is not None
-            and others is not None
-            and numbers.min() == others.min()
-            and _range(numbers) == numbers.n_unique()
-            and _range(others) == others.n_unique()
-        )
+            own = pl.DataFrame({"value": original, "person": _persons(pair)}).drop_nulls("value").unique()
+            twins = own["value"].value_counts().to_series(1).to_numpy()
+            twins = twins[twins > 1].astype(float)
+            expected = min(float(n), float(twins.sum()) * (len(released) - released.null_count()) / max(n - 1, 1))
+            spread = float(np.sqrt((twins**2).sum()))  # everybody of one name is met together
+        runs = numbers is not None and others is not None and hits <= expected + 3 * spread and _run_through(others)
         strangers = None if held is None else _occurs(held, different)
-        return cls(column, shared, strangers, expected, _chance(original, different, held, numbers, expected), runs)
+        left = (hits - expected - 3 * spread) / max(n, 1)
+        return cls(column, shared, strangers, hits, left, expected, runs)
 
 
-def _chance(
-    original: pl.Series, different: pl.Series, held: pl.Series | None, numbers: pl.Series | None, expected: float
-) -> float:
-    """P value of as many shared values, if the release invented its own as real people come by theirs."""
-    from scipy.stats import binom, poisson
+def _run_through(numbers: pl.Series) -> bool:
+    """Whether hardly a number is left out, as in numbers that a program gives to rows."""
+    return bool(numbers.n_unique() > DENSE * _range(numbers))
 
-    known = original.drop_nulls().unique()
-    shared = int(known.is_in(different.implode()).sum())
-    if numbers is not None:
-        return float(poisson.sf(shared - 1, expected)) if expected <= NO_SURPRISE else 1.0
-    people = (original if held is None else pl.concat([original, held])).drop_nulls()
-    twins = int((people.value_counts().to_series(1) > 1).sum())
-    met, could_meet = float(len(known)) * len(different), max(len(people) * (len(people) - 1) / 2, 1.0)
-    if twins * met / could_meet > NO_SURPRISE:
-        return 1.0
-    return float(binom.sf(shared - 1, shared + twins, met / (met + could_meet)))
+
+def _persons(pair: Pair) -> np.ndarray:
+    """Who each original record is of: a cluster, or the record itself."""
+    codes = pair.cluster_codes("original")
+    return np.arange(pair.n("original")) if codes is None else np.asarray(codes)
+
+
+def _people(pair: Pair, table: str, flags: Bools) -> Bools:
+    """Flags of people: of clusters where there are any, a cluster with a flagged record being flagged."""
+    codes = pair.cluster_codes(table)
+    if codes is None:
+        return flags
+    _, own = np.unique(codes, return_inverse=True)
+    found: Bools = np.bincount(own.reshape(-1), weights=flags) > 0
+    return found
 
 
 def _identifiers(pair: Pair) -> tuple[Pair, list[str]]:
     """The pair that shows them, and the columns that name people in both original and release."""
     source = with_excluded(pair)
-    roles = {*pair.keys, *pair.targets, pair.weights, pair.cluster}
+    roles = {*pair.keys, *pair.targets, pair.weights}
+    codes = pair.cluster_codes("original")
+    people = pair.n("original") if codes is None else len(np.unique(codes))
     found = []
     for column, spec in source.schema.items():
         if column in roles or not source.has(column, "released"):
             continue
-        own = spec.kind == "text" and source.n_distinct(column) > OWN_TEXT * source.n("original")
-        if spec.kind == "identifier" or own:
+        # one name on all records of a person is a name all the same
+        words = spec.kind == "text" or (codes is not None and spec.kind == "categorical" and spec.storage == "text")
+        if (
+            spec.kind == "identifier"
+            or column == pair.cluster
+            or (words and source.n_distinct(column) > OWN_TEXT * people)
+        ):
             found.append(column)
     return source, found
 
@@ -280,17 +279,19 @@ def _sentence(
     read: list[_Identifier], hits: int, n: int, strangers: float | None, p: float | None, unexplained: float
 ) -> str:
     """Columns and numbers of people; never a value."""
-    named = [f"{one.column} ({int(one.shared.sum()):,} people)" for one in read if not one.row_numbers]
+    named = [
+        f"{one.column} ({one.people:,} {plural(one.people, 'person', 'people')})" for one in read if not one.row_numbers
+    ]
     rows = [one.column for one in read if one.row_numbers]
     text = ""
     if named:
         text = f"{percent(hits / n)} of people ({hits:,} of {n:,}) have their own identifier in the release"
         if p is not None:
             text += beside_strangers(strangers, p)
-        elif unexplained > HANDFUL:
+        elif unexplained > MOST:
             text += ", which chance cannot explain"
         elif unexplained > 0:
-            text += "; whether chance explains so few cannot be told without people never in the data"
+            text += "; whether chance explains them cannot be told without people never in the data"
         else:
             text += ", no more than chance explains"
         text += f". Columns taken for identifiers: {spoken(named)}."

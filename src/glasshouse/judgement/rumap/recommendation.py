@@ -46,10 +46,11 @@ def threats_with(assessment: Assessment, *statuses: str) -> list[str]:
 
 
 def exposed(assessment: Assessment) -> Exposed | None:
-    """The largest leak among the threats that are warned about or failed; None where none is, or none counts people."""
+    """The largest leak among the gravest threats; None where none is warned about or failed, or none counts people."""
+    gravest = threats_with(assessment, "fail") or threats_with(assessment, "warn")
     found = [
         Exposed(effect, name)
-        for name in threats_with(assessment, "warn", "fail")
+        for name in gravest
         if (effect := assessment.threats[name].effect) is not None and effect > 0
     ]
     return max(found, default=None)

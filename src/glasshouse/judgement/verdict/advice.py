@@ -65,7 +65,8 @@ def recommend(
                 j.name, j.status, text + (WHO if figures is None and _below_reference(j) else "")
             )
     limits = {name: status for name, status in (population or {}).items() if status in ("warn", "fail")}
-    for j in (j for j in judged if j.name in limits and j.measure.advice):
+    # a limit may be broken by a figure that guessing reaches too: then the release is not what tells
+    for j in (j for j in judged if j.name in limits and j.measure.advice and not _below_reference(j)):
         text = j.measure.advice.format_map({**names, **written(j)})
         said.setdefault(j.measure.advice, Recommendation(j.name, limits[j.name], text))
     lacking = {j.missing for j in judged if j.status == "not_assessed" and j.decides}
@@ -111,6 +112,7 @@ def _names(pair: Pair, drivers: Drivers | None) -> dict[str, str]:
         "top_keys": spoken(falling[:2]) or keys,
         "numeric": spoken(pair.numeric[:4]) or "the numeric columns",
         "people": "people" if pair.cluster is None else "records",
+        "records": "people's records" if pair.cluster is None else "the records",
         "elsewhere": "to people it never saw" if pair.has_holdout else "people are to each other",
         "synthetic": "" if pair.row_paired else "; of fully synthetic data read this with linkage and copying",
     }

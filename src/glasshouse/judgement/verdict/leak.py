@@ -102,12 +102,12 @@ class ThreatLeak:
         """Whether no leak about more than this share of the people can have gone unseen: the tests would have seen it,
         or so many cannot be exposed."""
         seen = self.detection_limit is not None and self.detection_limit <= share
-        return seen or (self.reach is not None and self.reach <= share)
+        return seen or (self.reach is not None and self.reach < share)
 
     @property
     def reach(self) -> float | None:
         """Share of people whom at least one of the tests could find exposed; None where none of them counts people."""
-        return max((_exposable(t.exposure) for t in self.tests if t.exposure is not None), default=None)
+        return max((_exposable(t.exposure) for t in _general(self.tests) if t.exposure is not None), default=None)
 
     def status_of(self, name: str, levels: LeakLevels) -> str:
         """What one test says at these levels, never more than its threat."""
@@ -174,6 +174,12 @@ def decide(tests: Sequence[LeakTest], levels: LeakLevels) -> LeakDecision:
     return LeakDecision(overall, threats)
 
 
+def _general(tests: Sequence[LeakTest]) -> Sequence[LeakTest]:
+    """Tests whose power speaks for their threat; those of one particular kind of leak only where they are alone."""
+    found = [t for t in tests if t.exposure is not None and not t.exposure.particular]
+    return found or tests
+
+
 def _groups(tests: Sequence[LeakTest]) -> dict[str, list[LeakTest]]:
     groups: dict[str, list[LeakTest]] = {}
     for test in tests:
@@ -229,8 +235,8 @@ def _threat(
         decided = (single.name, *(t.name for t in ordered if t is not single and t.p < level))
         return ThreatLeak(name, tuple(ordered), p, alone, by_itself, decided, True, _effect(ordered, decided), limit)
     if status == "pass":
-        joint = f" when all threats are looked at together ({spoken_p(overall)})" if p < levels.warn else ""
-        not_seen = f"{spoken_p(p)} over {count}, not below {levels.warn:g}{joint}"
+        joint = f"; all threats together {spoken_p(overall)}" if p < levels.warn else ""
+        not_seen = f"{spoken_p(p)} over {count}{joint}, not below {levels.warn:g}"
         return ThreatLeak(name, tuple(ordered), p, status, not_seen, (), False, _effect(ordered, ()), limit)
     beyond = levels.fail if status == "fail" else levels.warn
     # what one threat alone would fail for may be chance among several
@@ -280,11 +286,12 @@ def limit_of_tests(tests: Sequence[LeakTest], levels: LeakLevels, threats: int) 
     of the policy; tests that decide alone have a level of their own.
     """
     groups = _groups(tests)
+    general = _general(tests)
     limits = []
     for group in groups.values():
         level = levels.warn / (threats * len(groups) * len(group))
         for test in group:
-            if test.exposure is not None:
+            if test.exposure is not None and test in general:
                 own = max(level, _own_level(test, levels)) if test.alone else level
                 limits.append(detection_limit(test.exposure, own, POWER))
     return min((limit for limit in limits if limit is not None), default=None)
