@@ -31,8 +31,8 @@ IDENTIFIERS = [
     "be somebody's; addresses, codes and numbers are given out once. Where chance gives out real ones, a few more "
     "cannot be told. One or two real ones beside none of the strangers' pass: as much happens by chance in half and in "
     "a quarter of the cases. Without a holdout any that chance does not explain call for review, and only those of "
-    "more than half of the people fail, because a release that invents addresses or codes as they are given out meets real "
-    "ones too.",
+    "more than half of the people fail, because a release that invents addresses or codes as they are given out "
+    "meets real ones too.",
     "",
 ]
 WHY_UNSEEN = [

@@ -109,11 +109,13 @@ def run_for_verdict(
     measures: str | Sequence[str | AnyMeasure] | None,
     policy: Policy,
 ) -> list[AnyMeasure]:
-    """What every release is assessed by: the set ``gh.assess`` would take, or what was chosen; always the measures on
-    the axes, those the policy names, and the tests for copies, so that no choice of measures hides one.
+    """What every release is assessed by: the risk measures of the set, as ``gh.assess`` takes them, or what was chosen;
+    always the measures on the axes, those the policy names, and the tests for copies, so that no choice of measures
+    hides one. A set has its own tests for copies, so that a verdict is the same alone and on a map.
     """
     known = all_measures()
-    copies = [m for m in known.values() if m.alone or m.alarm]
+    most = next((at for at, name in enumerate(SETS) if name == measures), len(SETS))
+    copies = [m for m in known.values() if (m.alone or m.alarm) and SETS.index(m.tier) <= most]
     usual: list[AnyMeasure] = []
     if risk is None:
         wanted = policy.run.get("measures", "default") if measures is None else measures
