@@ -33,8 +33,8 @@ docs: $(STAMP)-core
 	@$(BIN)/python tools/make_name_list.py
 
 lint: $(STAMP)-lint
-	@$(BIN)/ruff check src tests bench tools studies
-	@$(BIN)/ruff format --check src tests bench tools studies
+	@$(BIN)/ruff check src tests bench tools studies examples
+	@$(BIN)/ruff format --check src tests bench tools studies examples
 
 types: $(STAMP)-lint
 	@$(BIN)/mypy
