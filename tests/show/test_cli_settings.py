@@ -70,6 +70,18 @@ def test_every_line_that_init_offers_can_be_uncommented(only_fakes: Any, here: P
     assert run("assess") in (0, 3)
 
 
+def test_init_keeps_a_place_for_codes_and_says_none(here: Path) -> None:
+    coded = pl.read_csv(here / "original.csv").with_columns(
+        age=pl.when(pl.int_range(pl.len()) % 9 == 0).then(-8).otherwise(pl.col("age"))
+    )
+    coded.write_csv(here / "original.csv")
+    assert run("init", "original.csv", "released.csv") == 0
+    text = (here / "glasshouse.toml").read_text()
+    assert "# [special_codes]\n# age = []\n" in text and "# income = []" not in text
+    said = tomllib.loads(text.replace("# [special_codes]\n# age = []", "[special_codes]\nage = [-8]"))
+    assert said["special_codes"] == {"age": [-8]}
+
+
 def test_files_are_found_from_the_folder_of_the_settings(
     only_fakes: Any, here: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -193,3 +205,26 @@ def test_the_file_of_the_documentation_is_read(tmp_path: Path) -> None:
     assert said["original"] == str(tmp_path / "original.csv") and set(said["scenarios"]) == {"neighbour", "employer"}
     names = page.partition("## glasshouse.toml")[2]
     assert [name for name in KNOWN if name not in names] == [], "every name of the file is in the documentation"
+
+
+def test_measure_and_compare_leave_the_report_of_the_settings_file_alone(here: Path) -> None:
+    """The page's own advice is `glasshouse measure NAME --records FILE`: it must not put one measure in its place."""
+    (here / "glasshouse.toml").write_text(FILES + 'output = ["report.html", "report.pdf"]\naudience = "external"\n')
+    (here / "report.html").write_text("the report of an assessment")
+    assert run("measure", "hellinger") == 0
+    assert run("measure", "hellinger", "-o", "own.json") == 0
+    assert json.loads((here / "own.json").read_text())["name"] == "hellinger"
+    survey = gh.data.load("case_study")
+    for name, table in {"original": survey.original, "A": survey.releases["A"], "B": survey.releases["B"]}.items():
+        table.write_csv(here / f"{name}.csv")
+    assert run("compare", "original.csv", "A.csv", "B.csv", "--measures", "identical,pmse") == 0
+    assert (here / "report.html").read_text() == "the report of an assessment" and not (here / "report.pdf").exists()
+
+
+@pytest.mark.parametrize("file", ["own.html", "own.md", "own.xml"])
+def test_a_measure_is_not_text_in_a_file_called_otherwise(
+    only_fakes: Any, here: Path, capsys: pytest.CaptureFixture[str], file: str
+) -> None:
+    fake("shown", "copying")
+    assert run("measure", "shown", "original.csv", "released.csv", "-o", file) == 2
+    assert "text or json" in capsys.readouterr().err and not (here / file).exists()

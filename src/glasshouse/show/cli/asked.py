@@ -13,7 +13,7 @@ import typer
 from glasshouse.core.errors import InputError, closest
 from glasshouse.show.cli import options as o
 from glasshouse.show.cli import settings
-from glasshouse.show.cli.terminal import check_format, check_outputs, err
+from glasshouse.show.cli.terminal import check_format, check_outputs, err, format_of
 
 if TYPE_CHECKING:
     from glasshouse.core.measure import AnyMeasure
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 _PAIR = ("holdout", "weights", "cluster", "schema", "special_codes", "exclude", "missing", "row_paired", "encoding")
+_REPORT = ("output", "format", "audience")
 
 
 @dataclass(frozen=True)
@@ -54,6 +55,12 @@ class Asked:
     @property
     def format(self) -> str | None:
         return self.said.get("format")
+
+    def only_text_or_json(self, what: str, instead: str = "") -> None:
+        """Refuse the formats of a report, asked for by name or by the suffix of a file."""
+        for form in (self.format, *(format_of(path, self.format) for path in self.output)):
+            if form in ("junit", "html", "md"):
+                raise InputError(f"{what} is written as text or json, not {form}{instead}")
 
     @property
     def audience(self) -> str:
@@ -197,6 +204,7 @@ def settle(
     *,
     needs: tuple[str, ...] = ("original", "released"),
     single: bool = False,
+    reports: bool = True,
 ) -> Asked:
     """Flags over the settings file.
 
@@ -208,6 +216,9 @@ def settle(
         The tables the command cannot do without.
     single : bool, default False
         Whether ORIGINAL alone is enough.
+    reports : bool, default True
+        Whether the command makes the report that the file says how and where to write; what another one makes would
+        be written over it.
 
     Returns
     -------
@@ -220,6 +231,8 @@ def settle(
     quiet = reporting is not None and reporting.quiet
     if note:
         err(note, quiet)
+    if not reports:
+        said = {k: v for k, v in said.items() if k not in _REPORT}
     if "keys" in flags:
         said = {k: v for k, v in said.items() if k != "scenarios"}
     elif "target" in flags and "scenarios" in said:

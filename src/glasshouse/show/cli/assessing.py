@@ -133,12 +133,9 @@ def measure(
         o.Reporting(output, format, mode, quiet=quiet),
         needs=("original",) if single else ("original", "released"),
         single=single,
+        reports=False,
     )
-    if asked.format in ("junit", "html", "md"):
-        raise InputError(
-            f"a single measure is written as text or json, not {asked.format}; `glasshouse assess --measures {name}` "
-            "makes a report"
-        )
+    asked.only_text_or_json("a single measure", f"; `glasshouse assess --measures {name}` makes a report")
     asked.check(*asked.released)
     check_outputs([] if records is None else [records], *(Path(one) for one in (asked.original, *asked.released)))
     given = {**asked.said.get("options", {}).get(name, {}), **o.measure_options(option, name).get(name, {})}

@@ -47,7 +47,7 @@ def compare(
     from glasshouse.judgement.policy.policy import Policy
     from glasshouse.judgement.rumap.candidates import axes, run_for_verdict
 
-    asked = settle(o.Files(original, releases), chosen, roles, running, reporting, needs=("original",))
+    asked = settle(o.Files(original, releases), chosen, roles, running, reporting, needs=("original",), reports=False)
     named = _names(releases) if releases else dict(asked.said.get("releases", {}))
     if not named:
         raise InputError("Missing argument RELEASES: name the releases, or write [releases] into the settings file")

@@ -135,12 +135,11 @@ def audit(
 ) -> int:
     """Measured attacks against the ceiling that a formal guarantee implies."""
     import glasshouse as gh
-    from glasshouse.core.errors import InputError
     from glasshouse.core.plain import to_json
 
-    asked = settle(files, chosen, roles, o.Running(seed=seed), o.Reporting(output, format, mode, quiet=quiet))
-    if asked.format in ("junit", "html", "md"):
-        raise InputError(f"an audit is written as text or json, not {asked.format}")
+    told = o.Reporting(output, format, mode, quiet=quiet)
+    asked = settle(files, chosen, roles, o.Running(seed=seed), told, reports=False)
+    asked.only_text_or_json("an audit")
     asked.check(*asked.released)
     risk = risk_of(stated, asked.quiet)
     found = gh.audit(asked.pair(asked.case("audit")), risk, random_state=asked.seed)
