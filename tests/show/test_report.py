@@ -253,3 +253,22 @@ def test_fifty_columns_stay_under_two_megabytes() -> None:
     text = found.to_html()
     assert len(text.encode()) < 2_000_000
     assert "more columns" in check_page(text).said
+
+
+def test_what_to_do_stands_on_the_first_page() -> None:
+    """A piece of advice is a finding and then what to do: cut after the finding it is none."""
+    from glasshouse.catalogue import all_measures
+    from glasshouse.show.cli.flags import flagged
+    from glasshouse.show.report.sheet import ADVICE
+    from glasshouse.show.report.view import cut
+
+    usual = {
+        "title": "Copies but for one column", "value": "15.7 %", "people": "people", "figure": "0.711",
+        "strangers": " (3.3 % for people the synthesiser never saw)", "expected": ", where 36.7 % is expected",
+        "guessing": " (without the release: 33.1 %)", "elsewhere": "to people it never saw", "excess": "12.3 %",
+        "rate": ", 9.3 % of members with at most 1 % false alarms", "keys": "age, sex and region", "target": "income",
+        "top_key": "region", "top_keys": "age and region", "numeric": "age and income", "synthetic": "",
+    }  # fmt: skip
+    for text in {m.advice for m in all_measures().values() if m.advice}:
+        said = flagged(text.format(**usual))
+        assert cut(said, ADVICE) == said

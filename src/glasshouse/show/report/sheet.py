@@ -7,8 +7,8 @@ from glasshouse.show.report.view import ThreatView, clip, cut, sentences
 
 # A sheet has room for this much: three pieces of advice, six keys and four tables in the length given here. What is
 # cut or counted stands in full in the long part.
-MOST_ADVICE, ADVICE = 3, 260
-MOST_FINDINGS, FINDING = 2, 190
+MOST_ADVICE, ADVICE = 3, 300
+MOST_FINDINGS, FINDING = 2, 240
 MOST_NAMES, NAME = 6, 28
 MOST_TABLES = 4
 HEADLINE, LEAD, DECIDED, POLICY, WHY = 320, 380, 160, 80, 120
