@@ -173,3 +173,20 @@ def test_split_sets_people_aside(tmp_path: Path, capsys: pytest.CaptureFixture[s
     assert Path(parts[1]).stat().st_mode & 0o777 == 0o600
     assert run("split", str(tmp_path / "all.csv"), "-o", parts[0], "--holdout", parts[0]) == 2
     assert run(*given[:3], str(tmp_path / "all.csv"), *given[4:]) == 2, "the original is not written over"
+
+
+def test_split_says_what_a_csv_cannot(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """People set aside from an SPSS file: its reasons for missing would otherwise be incomes from here on."""
+    pyreadstat = pytest.importorskip("pyreadstat", reason="pyreadstat is not installed (extra: files)")
+    people = pl.DataFrame({"income": [-8.0, -9.0, *range(1000, 1098)], "edu": [1.0, 2.0] * 50})
+    pyreadstat.write_sav(
+        people.to_pandas(), str(tmp_path / "survey.sav"), missing_ranges={"income": [-8, -9]},
+        variable_value_labels={"edu": {1: "school", 2: "degree"}}, variable_measure={"edu": "ordinal"},
+    )  # fmt: skip
+    parts = ["-o", str(tmp_path / "train.csv"), "--holdout", str(tmp_path / "held.csv")]
+    assert run("split", str(tmp_path / "survey.sav"), *parts) == 0
+    told = capsys.readouterr().err
+    assert "say --special-codes income=-9,-8\n" in told and "ranked ('edu')" in told
+    people.write_csv(tmp_path / "survey.csv")
+    assert run("split", str(tmp_path / "survey.csv"), *parts) == 0
+    assert "note" not in capsys.readouterr().err

@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 
 from glasshouse.show.cli import options as o
+from glasshouse.show.cli.flags import flagged
 from glasshouse.show.cli.progress import progress
 from glasshouse.show.cli.terminal import STYLES, check_format, check_outputs, err, format_of, out
 
@@ -63,7 +64,7 @@ def demo(
             )
         )
     if found.recommendations:
-        console.print(f"\nWhat would help: {found.recommendations[0].text}")
+        console.print(f"\nWhat would help: {flagged(found.recommendations[0].text)}")
     console.print(f"\nreport: {output.resolve()}")
     err(
         f"{len(found.results)} {plural(len(found.results), 'measure')} in {time.perf_counter() - started:.0f} s. Your "

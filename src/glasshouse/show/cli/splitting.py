@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from glasshouse.core.errors import InputError
+from glasshouse.core.errors import InputError, listed
 from glasshouse.show.cli import options as o
 from glasshouse.show.cli.gathering import gathered
-from glasshouse.show.cli.terminal import check_outputs, put
+from glasshouse.show.cli.terminal import check_outputs, err, put
+
+if TYPE_CHECKING:
+    from glasshouse.data.frames import Adopted
 
 
 @gathered
@@ -58,8 +61,28 @@ def split(
     parts = gh.data.split_before_synthesis(
         adopted.native, fraction, o.listing(stratify), cluster, random_state=seed if seed is not None else 0
     )
+    for told in _not_in_csv(adopted):
+        err(f"note: {told}", quiet)
     for path, part in zip((output, holdout), map(pl.DataFrame, parts), strict=True):
         lost = put(path, part.write_csv(), quiet, permissions, f": {part.height:,} records")
         if lost is not None:
             raise InputError(lost)
     return 0
+
+
+def _not_in_csv(adopted: Adopted) -> list[str]:
+    """What a file of SPSS, Stata or SAS says about its columns and a CSV cannot, and how to say it from here on."""
+    said = []
+    if adopted.special_codes:
+        flags = " ".join(
+            f"--special-codes {column}={','.join(f'{code:g}' for code in codes)}"
+            for column, codes in adopted.special_codes.items()
+        )
+        said.append(f"a CSV file does not say which numbers are reasons for missing; from here on say {flags}")
+    ranked = [column for column, (_, is_ranked) in adopted.category_order.items() if is_ranked]
+    if ranked:
+        said.append(
+            f"a CSV file does not say which levels are ranked ({listed(ranked)}); [schema] of a settings file takes a "
+            "list of levels, from low to high"
+        )
+    return said

@@ -132,13 +132,14 @@ def draft(pair: Pair, files: dict[str, list[str]], reading: dict[str, object]) -
         '# policy = "research"       # public, research, secure, or a file (glasshouse policy init)',
         '# measures = "default"      # fast, default, full, or families, threats and measures: ["copying", "rapid"]',
         "# seed = 0",
-        'output = ["report.html"]    # the suffix gives the format: .html, .json, .md, .xml (JUnit), .txt',
+        'output = ["report.html"]    # the suffix gives the format: .html, .pdf, .json, .md, .xml (JUnit), .txt',
         "",
         "# What the columns were read as. Take the # away and change what is wrong: numeric, integer, categorical,",
         "# ordinal, boolean, datetime, text, identifier (left out unless it has a role).",
         "[schema]",
         *(f"# {_name(c)} = {_text(pair.schema[c].kind)}" for c in pair.schema),
         "",
+        *_codes(pair),
         "# Several attackers in one run: a table over what they know, and the verdict of the worst.",
         "# [scenarios.neighbour]",
         f"# keys = {_texts(some[:2])}",
@@ -150,6 +151,21 @@ def draft(pair: Pair, files: dict[str, list[str]], reading: dict[str, object]) -
         "",
     ]
     return "\n".join(lines)
+
+
+def _codes(pair: Pair) -> list[str]:
+    """A place for the codes of columns that seem to have some; which ones is for the custodian to say."""
+    from glasshouse.data.mistakes import special_codes
+
+    columns = [found.column for found in special_codes(pair) if found.column is not None]
+    if not columns:
+        return []
+    return [
+        "# Columns whose numbers seem to hold codes for missing: name the codes, such as [-8, -9].",
+        "# [special_codes]",
+        *(f"# {_name(column)} = []" for column in columns),
+        "",
+    ]
 
 
 def _listed(columns: Sequence[str], width: int = 110) -> list[str]:
