@@ -264,6 +264,7 @@ def test_what_to_do_stands_on_the_first_page() -> None:
 
     usual = {
         "title": "Copies but for one column", "value": "15.7 %", "people": "people", "figure": "0.711",
+        "records": "people's records",
         "strangers": " (3.3 % for people the synthesiser never saw)", "expected": ", where 36.7 % is expected",
         "guessing": " (without the release: 33.1 %)", "elsewhere": "to people it never saw", "excess": "12.3 %",
         "rate": ", 9.3 % of members with at most 1 % false alarms", "keys": "age, sex and region", "target": "income",
