@@ -14,14 +14,14 @@ from glasshouse.core.errors import NotApplicable
 from glasshouse.core.intervals import wilson
 from glasshouse.core.limits import LEAK_LIMIT, Evidence, Limit
 from glasshouse.core.measure import measure
-from glasshouse.core.plain import percent
+from glasshouse.core.plain import p_value, percent
 from glasshouse.core.result import Result
 from glasshouse.core.streams import RandomState
 from glasshouse.core.words import plural, spoken
 from glasshouse.data.arrays import Bools
 from glasshouse.data.pair import Pair
 from glasshouse.data.roles import with_excluded
-from glasshouse.disclosure.wording import beside_strangers
+from glasshouse.disclosure.wording import against, beside_strangers
 from glasshouse.engines.cells.strangers import Strangers, told
 from glasshouse.engines.exchange import exchange, exposure
 
@@ -286,7 +286,12 @@ def _sentence(
     text = ""
     if named:
         text = f"{percent(hits / n)} of people ({hits:,} of {n:,}) have their own identifier in the release"
-        if p is not None:
+        if p is not None and not strangers and hits:
+            text += (
+                f", nobody of people never in the data: {against(min(1.0, SURER * p)).rsplit(' (', 1)[0]}, which counts a "
+                f"third because no stranger is named ({p_value(p)})"
+            )
+        elif p is not None:
             text += beside_strangers(strangers, p)
         elif unexplained > MOST:
             text += ", which chance cannot explain"
