@@ -232,3 +232,10 @@ def test_numbers_of_rows_in_another_range_than_the_holdouts_name_nobody() -> Non
     released = pl.DataFrame({"id": np.arange(1, 201), "x": rng.normal(size=200)})
     found = gh.disclosure.shared_identifiers(original, released, holdout=holdout, schema={"id": "identifier"})
     assert found.value == 0 and "only numbers the rows" in found.sentence
+
+
+def test_nobody_named_is_no_evidence() -> None:
+    found = gh.disclosure.shared_identifiers(gh.Pair(**tables(leaked=0)))
+    assert found.p_value == 1.0
+    three = gh.disclosure.shared_identifiers(gh.Pair(**tables(leaked=3)))
+    assert "in 12 % of cases, which counts a third" in three.sentence and "(p = 0.041)" in three.sentence

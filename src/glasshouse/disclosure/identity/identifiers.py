@@ -128,7 +128,7 @@ def shared_identifiers(pair: Pair, *, confidence: float = 0.95, random_state: Ra
         flags = _any([one.strangers for one in counted if one.strangers is not None], pair.n("holdout"))
         strangers = _people(pair, "holdout", flags)
         tested = exchange(members, strangers, confidence=confidence, random_state=random_state)
-        if not strangers.any():
+        if members.any() and not strangers.any():
             tested = tested._replace(p=tested.p / SURER)
         # what would have been seen of names says nothing about other ways of tying records to people
         found = Strangers(tested, replace(exposure(tested), particular=True))
@@ -288,8 +288,8 @@ def _sentence(
         text = f"{percent(hits / n)} of people ({hits:,} of {n:,}) have their own identifier in the release"
         if p is not None and not strangers and hits:
             text += (
-                f", nobody of people never in the data: {against(min(1.0, SURER * p)).rsplit(' (', 1)[0]}, which counts a "
-                f"third because no stranger is named ({p_value(p)})"
+                f", nobody of people never in the data: {against(min(1.0, SURER * p)).rsplit(' (', 1)[0]}, which counts "
+                f"a third because no stranger is named ({p_value(p)})"
             )
         elif p is not None:
             text += beside_strangers(strangers, p)
