@@ -287,10 +287,9 @@ def _sentence(
     if named:
         text = f"{percent(hits / n)} of people ({hits:,} of {n:,}) have their own identifier in the release"
         if p is not None and not strangers and hits:
-            text += (
-                f", nobody of people never in the data: {against(min(1.0, SURER * p)).rsplit(' (', 1)[0]}, which counts "
-                f"a third because no stranger is named ({p_value(p)})"
-            )
+            often = against(min(1.0, SURER * p)).rsplit(" (", 1)[0]
+            text += f", nobody of people never in the data: {often}, which counts a third because no stranger is named"
+            text += f" ({p_value(p)})"
         elif p is not None:
             text += beside_strangers(strangers, p)
         elif unexplained > MOST:
