@@ -1,5 +1,5 @@
-"""What one person decides stays in the house: the kind of a column, whether a figure exists that is not told, which test
-stopped, and the order of p values where nothing was found."""
+"""What one person decides stays in the house: the kind of a column, whether a figure exists that is not told, which
+test stopped, and the order of p values where nothing was found."""
 
 from __future__ import annotations
 

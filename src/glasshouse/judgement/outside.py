@@ -195,8 +195,8 @@ def _sentence(
 
 
 def _open(threat: Threat, assessment: Assessment) -> str:
-    """Why a threat has no answer, from what was asked and given: it does not apply, lacks an input, or its tests see too
-    little or nobody, and which of these two is not told."""
+    """Why a threat has no answer, from what was asked and given: it does not apply, lacks an input, or its tests see
+    too little or nobody, and which of these two is not told."""
     if threat.status == "not_applicable":
         return NOT_ASKED_OF_PAIRED[threat.name]
     missing = _missing(threat, assessment)

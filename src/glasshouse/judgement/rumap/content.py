@@ -216,7 +216,7 @@ class Outside:
             {name for side in SIDES for name in ru._sides[side]} - {n for s in SIDES for n in self.names[s]}
         )
         ru.left_out = {name: self._why(name) for name in sorted({*ru.left_out, *untold})}
-        ru._sides = self.names
+        ru._sides = {side: {n: ru._sides[side][n] for n in self.names[side]} for side in SIDES}
         ru.measure_weights = {s: dict(zip(self.names[s], self.weights[s].tolist(), strict=True)) for s in SIDES}
         ru._complete = self._complete()
         ru.incomplete = [r for r, whole in zip(ru.releases, ru._complete, strict=True) if not whole]

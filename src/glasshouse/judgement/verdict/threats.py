@@ -192,8 +192,8 @@ def unseen_sentence(share: float, warned: bool) -> str:
     """A threat whose tests see too little, or have nobody to ask, in the same words."""
     likely = " What there is makes a leak likely all the same." if warned else ""
     return (
-        f"Not enough data: the tests had nobody to ask, or would have missed a leak about {percent(share)} of the people; "
-        f"a larger holdout (20 to 50 % of the records, set aside before synthesis) can tell.{likely}"
+        f"Not enough data: the tests had nobody to ask, or would have missed a leak about {percent(share)} of the "
+        f"people; a larger holdout (20 to 50 % of the records, set aside before synthesis) can tell.{likely}"
     )
 
 
