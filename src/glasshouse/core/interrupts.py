@@ -63,8 +63,8 @@ def shielded() -> Iterator[None]:
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
-        for number, frame in came[:1]:
-            before[number](number, frame)
+        for came_number, frame in came[:1]:
+            before[signal.Signals(came_number)](came_number, frame)
 
 
 def check() -> None:
