@@ -13,7 +13,7 @@ import glasshouse as gh
 from glasshouse.catalogue import all_measures
 from glasshouse.core.evidence import ColumnReading, Counts, Exposure
 from glasshouse.core.measure import Measure
-from glasshouse.core.outside import NOTHING, WITHHELD, Gate, lowered, raised, size, told_options
+from glasshouse.core.outside import NOTHING, WITHHELD, Gate, raised, size, told_options
 from glasshouse.core.result import Result
 from glasshouse.core.told import tell, told_exposure
 
@@ -43,7 +43,6 @@ def test_few_or_unknown_people_give_nothing(n: float | None) -> None:
 
 def test_steps_are_one_two_five() -> None:
     assert [raised(x) for x in (0.0101, 0.02, 0.021, 0.5, 0.51, 3)] == [0.02, 0.02, 0.05, 0.5, 1.0, 5.0]
-    assert [lowered(x) for x in (0.0199, 0.02, 1.9, 7, 100)] == [0.01, 0.02, 1.0, 5.0, 100.0]
     assert [size(x) for x in (4998, 602, 99, 86, 4, 0)] == [5000, 600, 100, 90, 10, 0]
 
 
@@ -138,18 +137,11 @@ def test_p_values_are_told_as_the_level_their_status_stands_for() -> None:
     assert all(r["p_value"] is None for r in content["results"].values())
 
 
-def test_a_column_is_lost_only_where_more_than_a_few_people_show_it() -> None:
-    """Four missing values of 1,000 lie beyond noise, and "lost" beside "< 0.5 % missing" would say four."""
-    missingness = all_measures()["missingness"]
-    readings = {
-        "few": ColumnReading(0.004, True, 1.02),
-        "many": ColumnReading(0.03, True, 3.7),
-        "none": ColumnReading(0.0, False, 0.3),
-    }
-    told = tell(made(missingness, 0.01, 1000, columns=readings), Gate(5)).columns
-    assert [told[c]["lost"] for c in readings] == [False, True, False]
-    assert [told[c]["of_tolerable"] for c in readings] == [None, 2.0, None]
-    assert all(row["figure"] is None for row in told.values())
+def test_no_figure_by_column_is_told() -> None:
+    """Which columns a measure of numbers looks at follows their kinds, and these a single odd value."""
+    readings = {"few": ColumnReading(0.004, True, 1.02), "many": ColumnReading(0.03, True, 3.7)}
+    found = made(all_measures()["missingness"], 0.01, 1000, columns=readings)
+    assert tell(found, Gate(5)).to_dict()["columns"] == {}
 
 
 # -- options and policy ------------------------------------------------------------------------------------------------

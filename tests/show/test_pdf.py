@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import os
 import re
+import signal
 import stat
 import sys
 import tempfile
@@ -289,6 +290,36 @@ def test_a_browser_that_hangs_is_ended_with_its_helpers(playing: Any, tmp_path: 
     size = alive.stat().st_size
     time.sleep(0.3)
     assert alive.stat().st_size == size and not list((tmp_path / "temporary").iterdir())
+
+
+@pytest.mark.parametrize("moment", ["made", "started", "removed"])
+def test_an_interrupt_at_any_moment_leaves_no_page(
+    playing: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, moment: str
+) -> None:
+    """Ctrl-C when the folder is just there, when the browser is just there, and while the folder is removed."""
+    playing("time.sleep(30)")
+    place, name = {
+        "made": (pdf.tempfile, "mkdtemp"),
+        "started": (pdf.subprocess, "Popen"),
+        "removed": (pdf.shutil, "rmtree"),
+    }[moment]
+    real, left = getattr(place, name), [1]
+
+    def interrupted(*given: Any, **more: Any) -> Any:
+        made = None if moment == "removed" and left else real(*given, **more)
+        if left:
+            left.pop()
+            signal.raise_signal(signal.SIGINT)
+        return made
+
+    monkeypatch.setattr(place, name, interrupted)
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)  # the command line leaves one that hears once
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            pdf.printed("<p>hello</p>", seconds=1.0)
+    finally:
+        signal.signal(signal.SIGINT, before)
+    assert not list((tmp_path / "temporary").iterdir())
 
 
 # -- the command line --------------------------------------------------------------------------------------------------

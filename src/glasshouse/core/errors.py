@@ -12,6 +12,7 @@ from glasshouse.core.pointing import elsewhere
 from glasshouse.core.words import visible
 
 V = TypeVar("V")
+LONGEST_NAME = 60
 
 
 class GlasshouseError(Exception):
@@ -69,6 +70,11 @@ def listed(names: Iterable[str], most: int = 12) -> str:
     names = [str(name) for name in names]
     shown = ", ".join(repr(name) for name in names[:most])
     return shown if len(names) <= most else f"{shown} and {len(names) - most} more"
+
+
+def shortened(name: str) -> str:
+    """A name as an error repeats it: what was taken for a name may be a text of any length."""
+    return name if len(name) <= LONGEST_NAME else f"{name[:LONGEST_NAME]}…"
 
 
 def closest(name: str, names: Iterable[str]) -> str:

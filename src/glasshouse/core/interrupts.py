@@ -48,6 +48,25 @@ def heeded() -> Iterator[None]:
                 signal.signal(number, handler)
 
 
+@contextmanager
+def shielded() -> Iterator[None]:
+    """Inside, an interrupt waits until the block is done: for what must not be left half done, and takes no time."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = {s: h for s in _SIGNALS if callable(h := signal.getsignal(s))}
+    came: list[tuple[int, Any]] = []
+    for number in before:
+        signal.signal(number, lambda number, frame: came.append((number, frame)))
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+        for came_number, frame in came[:1]:
+            before[signal.Signals(came_number)](came_number, frame)
+
+
 def check() -> None:
     """Stop here when an interrupt came and nobody heard it."""
     if _noted and threading.current_thread() is threading.main_thread():

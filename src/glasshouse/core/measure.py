@@ -56,6 +56,8 @@ class Measure(Generic[R]):
         Whether keys or target change the figure although it needs neither (``asks_roles``).
     table, replicates
         Whether it compares two tables or looks at a single one; whether several releases are run one by one.
+    chance
+        What is reached without the release where that is a constant (0.5 for an AUC), which is no person's.
     influence
         How far one person can move the figure, which decides how it is told outside (:mod:`glasshouse.core.outside`):
         "share" by 1 / n of its range, as a share of people (risk figures, unless they say otherwise); "root" by the
@@ -102,6 +104,7 @@ class Measure(Generic[R]):
     table: Literal["pair", "single"] = "pair"
     replicates: Literal["each", "own"] = "each"
     influence: Influence = "share"
+    chance: float | None = None
     group: str = ""
     alone: Alone = ""
     population: bool = False
@@ -226,6 +229,7 @@ def measure(
     table: Literal["pair", "single"] = "pair",
     replicates: Literal["each", "own"] = "each",
     influence: Influence | None = None,
+    chance: float | None = None,
     group: str = "",
     alone: Alone = "",
     population: bool = False,
@@ -266,6 +270,7 @@ def measure(
             table=table,
             replicates=replicates,
             influence=influence or ("share" if side == "disclosure" else "root"),
+            chance=chance,
             group=group or family,
             alone=alone,
             population=population,

@@ -76,11 +76,6 @@ def raised(value: float) -> float:
     return 0.0 if value <= 0 else next(step for step in _decades(value) if step >= value * (1 - _FUZZ))
 
 
-def lowered(value: float) -> float:
-    """The largest of 1, 2, 5 times a power of ten that is not above ``value``; 0 for 0."""
-    return 0.0 if value <= 0 else [step for step in _decades(value) if step <= value * (1 + _FUZZ)][-1]
-
-
 def digits(value: float, significant: int = 2) -> float:
     """A number with a few significant digits."""
     return float(f"{value:.{significant}g}")

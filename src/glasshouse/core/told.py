@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from glasshouse.core.evidence import Exposure
 from glasshouse.core.intervals import Interval
-from glasshouse.core.outside import NOTHING, Gate, Told, digits, lowered, size, told_options
+from glasshouse.core.outside import NOTHING, Gate, Told, digits, size, told_options
 from glasshouse.core.plain import Content, number, percent
 from glasshouse.core.words import NEEDS
 
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 COUNTED = ("records", "values")  # units of figures that are counts
 SAID_INSIDE = "the internal report says more"
+GIVEN = tuple(need for need in NEEDS if need not in ("numeric", "categorical"))  # inputs that a caller names
 HIDDEN = "not_told"  # the status of a result whose figure is not told
 WHY_UNTOLD = "one person could move it far, or too few people may stand behind it"
 
@@ -41,7 +42,6 @@ class ToldResult:
     difference_interval: Interval | None
     exposure: Exposure | None
     utility: float | None
-    columns: dict[str, Content]
 
     @property
     def write(self) -> Callable[[float], str]:
@@ -52,8 +52,9 @@ class ToldResult:
     def reason(self) -> str | None:
         """Why there is no figure: the input that was missing, or that the internal report says it."""
         result = self.result
-        if result.needs in NEEDS and result.status != "ok":
-            return f"{result.name} {NEEDS[str(result.needs)]}"
+        need = given_need(result)
+        if need is not None:
+            return f"{result.name} {NEEDS[need]}"
         if self.status == HIDDEN:
             return f"{result.name} is not told: {WHY_UNTOLD}; {SAID_INSIDE}"
         return None
@@ -63,7 +64,7 @@ class ToldResult:
         """Whether there is a figure. One that does not apply, stopped or has too few people behind it is not told, and
         which of these it is neither: that nobody can be asked about, or one person, would tell them apart."""
         result = self.result
-        if result.needs in NEEDS and result.status != "ok":
+        if given_need(result) is not None:
             return result.status
         return HIDDEN if self.nothing else "ok"
 
@@ -118,7 +119,7 @@ class ToldResult:
                 "people": digits(seen.people),
             },
             "utility": self.utility,
-            "columns": self.columns,
+            "columns": {},  # which columns a measure looks at follows their kinds, and those a single odd value
             "sentence": self.sentence,
             "reason": self.reason,
         }
@@ -148,7 +149,7 @@ def tell(result: Result, gate: Gate) -> ToldResult:
     n = result.of if result.status == "ok" else None
     beside = None if n is None else min(n, n if result.of_holdout is None else result.of_holdout)
     value = figure(result, result.value, n, gate)
-    baseline = figure(result, result.baseline, beside, gate)
+    baseline = _baseline(result, value, beside, gate)
     holdout = figure(result, result.holdout, beside, gate)
     low, high = (None, None) if result.measure is None else result.measure.range
     free = influence(result) == "free"
@@ -165,7 +166,6 @@ def tell(result: Result, gate: Gate) -> ToldResult:
         gate.interval(difference, result.difference_interval, -1.0, 1.0),
         exposure,
         None if _without_end(result) else gate.bounded(result.utility, n, influence=influence(result)).near,
-        _columns(result, gate, n),
     )
 
 
@@ -180,6 +180,20 @@ def figure(result: Result, value: float | None, n: float | None, gate: Gate) -> 
     if low is None or high is None:
         return gate.unbounded(value, n, measure.influence)
     return gate.bounded(value, n, low, high, writer(result), measure.influence)
+
+
+def _baseline(result: Result, value: Told, n: float | None, gate: Gate) -> Told:
+    """What is reached without the release; one that the measure declares is nobody's, and told as it is."""
+    constant = None if result.measure is None else result.measure.chance
+    if constant is None:
+        return figure(result, result.baseline, n, gate)
+    return NOTHING if value is NOTHING or result.baseline is None else Told(constant, None, constant)
+
+
+def given_need(result: Result) -> str | None:
+    """The input whose lack left a result open, where whoever called gives or keeps it: whether a column is numeric
+    follows the values."""
+    return result.needs if result.status != "ok" and result.needs in GIVEN else None
 
 
 def influence(result: Result) -> Influence:
@@ -237,21 +251,3 @@ def _excess(result: Result, value: Told, baseline: Told) -> float | None:
     if not own or value.value is None or baseline.near is None or baseline.near >= 1:
         return None
     return digits((value.value - baseline.near) / (1 - baseline.near))
-
-
-def _columns(result: Result, gate: Gate, n: float | None) -> dict[str, Content]:
-    """Per column whether more than a few people's worth was lost, and how many times sampling noise, lowered."""
-    step = None if result.measure is None else gate.step(n, result.measure.influence)
-    if step is None or result.measure is None:
-        return {}
-    told: dict[str, Content] = {}
-    for name, reading in result.columns.items():
-        best = result.measure.range[1] if result.measure.better == "higher" else 0.0
-        lost = reading.lost and abs(reading.figure - (best or 0.0)) >= step
-        ratio = reading.of_tolerable if lost and not _without_end(result) else None
-        told[name] = {
-            "figure": None,
-            "lost": lost,
-            "of_tolerable": None if ratio is None or ratio < 1 else lowered(ratio),
-        }
-    return told

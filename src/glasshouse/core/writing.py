@@ -44,7 +44,8 @@ def write_atomically(path: str | Path, content: str | bytes, mode: int | None = 
         When it cannot be written; the message says why.
     """
     path = Path(path)
-    raw = content.encode() if isinstance(content, str) else content
+    # a file name that is no text (a byte of another encoding) stands in a page as it is written in Python
+    raw = content.encode("utf-8", "backslashreplace") if isinstance(content, str) else content
     try:
         _write(Path(os.path.realpath(path)), raw, mode)
     except OSError as problem:

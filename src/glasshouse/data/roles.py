@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import narwhals as nw
 import numpy as np
 
-from glasshouse.core.errors import InputError, closest, listed
+from glasshouse.core.errors import InputError, closest, listed, shortened
 from glasshouse.core.pointing import ALIASES, argument
 from glasshouse.data.conversion import collected
 from glasshouse.data.schema import family
@@ -35,12 +35,26 @@ def names_of(names: Sequence[str | int] | str | None) -> tuple[str, ...]:
     Returns
     -------
     tuple of str
+
+    Raises
+    ------
+    InputError
+        For a table, a column or a record in the place of names; it is told by its type, because it holds values.
     """
     if names is None:
         return ()
     if isinstance(names, str) or not isinstance(names, Iterable):
-        return (str(names),)  # a column label need not be text
-    return tuple(str(n) for n in names)
+        return (_label(names),)  # a column label need not be text
+    if isinstance(names, Mapping) or nw.dependencies.is_into_series(names) or hasattr(names, "columns"):
+        raise InputError(f"names of columns are wanted, and this is a {type(names).__name__}: give their names as text")
+    return tuple(_label(n) for n in names)
+
+
+def _label(name: object) -> str:
+    """One name; what holds values is refused before anybody quotes it."""
+    if isinstance(name, Mapping) or (isinstance(name, Iterable) and not isinstance(name, str)):
+        raise InputError(f"the name of a column is wanted, and this is a {type(name).__name__}: give names as text")
+    return str(name)
 
 
 def take_aliases(given: dict[str, Argument], aliases: Mapping[str, Argument]) -> None:
@@ -98,7 +112,8 @@ def require_column(tables: Tables, column: str, role: str = "column") -> None:
     adopted = tables.adopted["original"].lazy.collect_schema().names()
     if column in adopted:
         raise InputError(f"{role} {column!r} is left out by exclude=; take it out of exclude or choose another {role}")
-    raise InputError(f"{role} {column!r} is not in the original{closest(column, adopted)}; it has: {listed(adopted)}")
+    said = f"{role} {shortened(column)!r} is not in the original{closest(column, adopted)}"
+    raise InputError(f"{said}; it has: {listed(adopted)}")
 
 
 def with_excluded(pair: Pair) -> Pair:
@@ -154,7 +169,7 @@ def check_roles(pair: Pair) -> None:
     for name, role in ((pair.weights, "weights column"), (pair.cluster, "cluster column")):
         if name is not None and name not in tables.lazy_columns("original"):
             known = tables.adopted["original"].lazy.collect_schema().names()
-            raise InputError(f"{role} {name!r} is not in the original{closest(name, known)}")
+            raise InputError(f"{role} {shortened(name)!r} is not in the original{closest(name, known)}")
     for name, role in ((pair.weights, "weights"), (pair.cluster, "cluster")):
         other = "key" if name in pair.keys else "target" if name in pair.targets else None
         if name is not None and other is not None:

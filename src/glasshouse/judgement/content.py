@@ -57,10 +57,7 @@ def content(assessment: Assessment, audience: str) -> Content:
         "verdict": assessment.verdict,
         "at_least": assessment.at_least,
         "covers": COVERS,
-        "leading": assessment.leading.name,
         "exit_code": assessment.exit_code,
-        "population": population(assessment),
-        "counts": counts(assessment),
         **told,
     }
 
@@ -69,6 +66,9 @@ def _inside(assessment: Assessment) -> Content:
     people = assessment.people
     return {
         "headline": headline(assessment),
+        "leading": assessment.leading.name,
+        "population": population(assessment, assessment.population),
+        "counts": counts(assessment),
         "p_value": None if assessment.leak is None else assessment.leak.p_value,
         "threats": {name: _threat(t, assessment) for name, t in assessment.threats.items()},
         "policy": {
@@ -116,10 +116,9 @@ def _threat(threat: Threat, assessment: Assessment) -> Content:
 
 def _limit(threat: Threat, assessment: Assessment) -> str:
     """The limit that decided: that of the test itself where it decided alone."""
+    own = "" if threat.worst is None else assessment.judgement_of(threat.worst).limits
     alone = threat.by_leak and threat.leak is not None and threat.leak.decided_alone
-    if alone and threat.worst is not None:
-        return assessment.judgement_of(threat.worst).limits
-    return limit_of(threat, assessment)
+    return own if alone else limit_of(threat, assessment, own)
 
 
 def _comparison(threat: Threat, assessment: Assessment) -> str:

@@ -16,22 +16,22 @@ from glasshouse.catalogue import all_measures
 from glasshouse.core.limits import Limit, Outcome
 from glasshouse.core.outside import NOTHING, Gate, size, told_options
 from glasshouse.core.plain import Content, percent
-from glasshouse.core.told import HIDDEN, SAID_INSIDE, ToldResult, tell, told_exposure
+from glasshouse.core.told import HIDDEN, SAID_INSIDE, ToldResult, given_need, tell
 from glasshouse.core.words import QUESTIONS
+from glasshouse.judgement import declared
 from glasshouse.judgement.overview import call
-from glasshouse.judgement.parts import declaration, limit_of
+from glasshouse.judgement.parts import declaration, limit_of, population
 from glasshouse.judgement.policy.leak import LeakLevels
 from glasshouse.judgement.policy.policy import DECLARED, PRESETS, Policy
 from glasshouse.judgement.verdict.advice import recommend
 from glasshouse.judgement.verdict.headline import headline
-from glasshouse.judgement.verdict.leak import ThreatLeak, limit_of_tests
+from glasshouse.judgement.verdict.leak import BLIND, ThreatLeak, limit_of_tests
 from glasshouse.judgement.verdict.leak import sentence as leak_sentence
 from glasshouse.judgement.verdict.threats import (
     NOT_ASKED_OF_PAIRED,
     WAYS_OUT,
-    blind_sentence,
     limit_sentence,
-    too_little,
+    unseen_sentence,
 )
 from glasshouse.judgement.wide import narrowed, note
 
@@ -55,18 +55,21 @@ def content(assessment: Assessment) -> Content:
     gate = gate_of(assessment.policy)
     told = {j.name: tell(j.result, gate) for j in assessment.judged}
     leak = assessment.leak
-    threats = {name: _told_threat(t, assessment, gate) for name, t in assessment.threats.items()}
+    threats = {name: _told_threat(t, assessment, told, gate) for name, t in assessment.threats.items()}
+    shown = replace(assessment, threats=threats)
     return {
-        "headline": headline(replace(assessment, threats=threats), size=gate.limit),
+        "headline": headline(shown, size=gate.limit, inside=False),
+        "leading": shown.leading.name,
+        "population": population(assessment, _facts(assessment)),
         "p_value": None if leak is None else _level(leak.status, assessment),
         "threats": {name: _threat(t, assessment, told, gate) for name, t in threats.items()},
         "policy": {**policy(assessment.policy), "explicit": assessment.explicit},
         "outcomes": [_outcome(o, told.get(o.limit.measure), gate) for o in assessment.outcomes.outcomes],
-        "results": {j.name: _result(j, told[j.name], gate) for j in assessment.judged},
+        "results": {j.name: _result(j, assessment, told[j.name], gate) for j in assessment.judged},
         "recommendations": _advice(assessment, told),
         "counts": _counts(told),
         "drivers": None,
-        "people": _people(assessment, told, gate),
+        "people": _people(assessment, told),
         "distributions": [],
         "notes": _notes(assessment),
         "data": _data(assessment, gate),
@@ -77,27 +80,34 @@ def content(assessment: Assessment) -> Content:
 # -- threats -----------------------------------------------------------------------------------------------------------
 
 
-def _told_threat(threat: Threat, assessment: Assessment, gate: Gate) -> Threat:
-    if threat.leak is None or assessment.leak is None:
-        return threat
-    levels = assessment.policy.leak or LeakLevels()
-    return replace(threat, leak=told_leak(threat.leak, gate, levels, len(assessment.leak.threats)))
+def _told_threat(threat: Threat, assessment: Assessment, told: Mapping[str, ToldResult], gate: Gate) -> Threat:
+    """A threat with rounded figures, and the measures that ran in the place of those that found something.
+
+    An alarm is spoken for by the measure that rang it. Where nothing was found, that would be the one with the smallest
+    p value, or the only one with a figure; outside it is the first that tells one.
+    """
+    ran = [j.name for j in declared.deciding(threat.name, assessment)]
+    first = next((name for name in ran if told[name].status == "ok"), None)
+    leak = None if threat.leak is None else told_leak(threat.leak, gate, assessment, told)
+    worst = first if threat.status == "pass" else threat.worst
+    return replace(threat, leak=leak, worst=worst, deciding=tuple(ran))
 
 
 def _threat(threat: Threat, assessment: Assessment, told: Mapping[str, ToldResult], gate: Gate) -> Content:
-    leak = threat.leak
+    # of a threat without an answer, whether a test could be run at all is not told
+    leak = None if threat.status == "not_assessed" else threat.leak
     return {
         "status": threat.status,
         "question": QUESTIONS[threat.name],
         "worst": threat.worst,
         "sentence": _sentence(threat, leak, assessment, told, gate),
-        "p_value": None if threat.leak is None else _level(threat.leak.status, assessment),
-        "p_shown": None if threat.leak is None else _level_words(threat.leak.status, assessment),
+        "p_value": None if leak is None else leak.p_value,
+        "p_shown": None if leak is None else _level_words(leak.status, assessment),
         "effect": None if leak is None else leak.effect,
         "interval": None if leak is None or leak.interval is None else list(leak.interval),
-        "detection_limit": None if threat.detection_limit is None else gate.limit(threat.detection_limit),
+        "detection_limit": None if leak is None or leak.detection_limit is None else gate.limit(leak.detection_limit),
         "decided_by": _speaks(threat),
-        "limit": limit_of(threat, assessment),
+        "limit": _limit(threat, assessment),
         "comparison": _comparison(threat, assessment, told, gate),
         "required": threat.required,
         "deciding": list(threat.deciding),
@@ -122,25 +132,39 @@ def _speaks(threat: Threat) -> list[str]:
     return [threat.worst] if threat.status in ("warn", "fail") and threat.worst is not None else []
 
 
-def told_leak(leak: ThreatLeak, gate: Gate, levels: LeakLevels, threats: int) -> ThreatLeak:
+def _limit(threat: Threat, assessment: Assessment) -> str:
+    if threat.status not in ("pass", "warn", "fail"):
+        return ""
+    own = "" if threat.worst is None else declared.limits(assessment.judgement_of(threat.worst), assessment)
+    return limit_of(threat, assessment, own)
+
+
+def told_leak(leak: ThreatLeak, gate: Gate, assessment: Assessment, told: Mapping[str, ToldResult]) -> ThreatLeak:
     """The leak of a threat with its figures rounded, so that the sentences about it are those of the house.
 
-    What would have been seen is worked out anew from rounded shares: from exact ones it would follow few people.
+    What would have been seen is worked out anew from rounded shares: from exact ones it would follow few people. Tests
+    that gave nothing are counted among the others, and where nothing was seen the first figure that is told is: neither
+    which tests could be run nor their order by p value is told.
     """
+    levels = assessment.policy.leak or LeakLevels()
     test = leak.shown_by
-    free = test is None or test.measure.influence == "free"
-    seen = None if test is None or free else told_exposure(test.exposure, gate)
+    if leak.status == "pass":
+        ran = {t.name: t for t in leak.tests}
+        test = next((ran[name] for name, one in told.items() if name in ran and one.exposure is not None), None)
+    seen = None if test is None else told[test.name].exposure
     tolerated = leak.tolerated if leak.tolerated is None or seen is None else 1000 * seen.interval[1]
     rounded = [replace(t, exposure=_rounded(t.exposure, gate)) for t in leak.tests]
+    rounded += declared.silent(leak.threat, assessment, leak.tests)
     level = levels.fail if leak.status == "fail" else levels.warn
     rule = f"the tests of members against strangers lie {'not ' if leak.status == 'pass' else ''}below {level:g}"
     return replace(
         leak,
+        p_value=_level(leak.status, assessment),
         rule=rule,
         tests=tuple(rounded),
         shown_by=None if test is None else replace(test, exposure=seen),
         tolerated=tolerated,
-        detection_limit=limit_of_tests(rounded, levels, threats),
+        detection_limit=limit_of_tests(rounded, levels, declared.tested(assessment)),
     )
 
 
@@ -159,30 +183,32 @@ def _sentence(
     threat: Threat, leak: ThreatLeak | None, assessment: Assessment, told: Mapping[str, ToldResult], gate: Gate
 ) -> str:
     """The rule that fired and the figure of the measure that speaks for the threat."""
-    if threat.worst is None:
+    if threat.status not in ("pass", "warn", "fail"):
         return _open(threat, assessment)
-    own = told[threat.worst].sentence
+    own = "" if threat.worst is None else told[threat.worst].sentence
     if leak is not None and threat.by_leak:
         said = leak_sentence(leak, leak.seen is not None, size=gate.limit, tells_reach=False)
         return said if threat.status == "pass" else f"{said} {own}"
+    if threat.worst is None:
+        return "Within the limits."
     return f"{limit_sentence(_judged(assessment.judgement_of(threat.worst), told, gate))} {own}"
 
 
 def _open(threat: Threat, assessment: Assessment) -> str:
-    """Why a threat has no answer, from what is known by type: it does not apply, sees too little, lacks an input."""
+    """Why a threat has no answer, from what was asked and given: it does not apply, lacks an input, or its tests see
+    too little or nobody, and which of these two is not told."""
     if threat.status == "not_applicable":
         return NOT_ASKED_OF_PAIRED[threat.name]
-    blind = None if threat.leak is None else too_little(threat.leak, assessment.policy)
-    if blind is not None and threat.leak is not None:
-        return blind_sentence(blind, threat.leak)
-    return f"Not assessed: {' '.join(_missing(threat, assessment)) or f'{SAID_INSIDE}.'}"
+    missing = _missing(threat, assessment)
+    if missing or not any(declared.tests(j.measure, assessment) for j in declared.deciding(threat.name, assessment)):
+        return f"Not assessed: {' '.join(missing) or f'{SAID_INSIDE}.'}"
+    asked = None if assessment.policy.leak is None else assessment.policy.leak.must_detect(threat.name)
+    warned = threat.leak is not None and threat.leak.status == "warn"
+    return unseen_sentence(BLIND if asked is None else asked, warned)
 
 
 def _missing(threat: Threat, assessment: Assessment) -> list[str]:
-    members = [j for j in assessment.judged if j.measure.threat == threat.name and j.decides]
-    lacking = {j.missing for j in members if j.status in ("not_assessed", "failed")}
-    if assessment.pair.has_holdout:
-        lacking.discard("holdout")  # there is one; the internal report says what is the matter with it
+    lacking = declared.lacking(declared.deciding(threat.name, assessment), assessment)
     return [text for need, text in WAYS_OUT.items() if need in lacking]
 
 
@@ -282,15 +308,19 @@ def policy(chosen: Policy) -> Content:
 # -- results, people, advice -------------------------------------------------------------------------------------------
 
 
-def _result(judged: Judged, told: ToldResult, gate: Gate) -> Content:
+def _result(judged: Judged, assessment: Assessment, told: ToldResult, gate: Gate) -> Content:
     # whether a figure that is not told was there at all, a few people may decide; and what single tests say is a
     # ladder of counts, so that only the threat's alarm is told
-    quiet = (judged.test is not None and not judged.ruled) or (
-        told.status == HIDDEN and judged.status not in ("warn", "fail")
-    )
+    measure = judged.measure
+    alone = declared.tests(measure, assessment) and not assessment.policy.rules_for(measure.name)
+    untold = told.status == HIDDEN and judged.status not in ("warn", "fail")
+    quiet = told.status in ("ok", HIDDEN) and (alone or untold)
     return {
         **declaration(judged),
         "status": told.status,
+        "role": declared.role(measure, assessment),
+        "decides": declared.decides(measure, assessment),
+        "limits": declared.limits(judged, assessment),
         **({"judgement": "no_limit", "verdict": None} if quiet else {}),
         **told.to_dict(),
         "comparison": "" if quiet else _seen(_judged(judged, {judged.name: told}, gate), gate),
@@ -299,6 +329,11 @@ def _result(judged: Judged, told: ToldResult, gate: Gate) -> Content:
         "settings": {"options": dict(told.options)},
         "replicates": [],
     }
+
+
+def _facts(assessment: Assessment) -> list[str]:
+    """The measures that ran and are facts about the population, whether or not they have a figure."""
+    return [j.name for j in assessment.judged if j.measure.population and given_need(j.result) is None]
 
 
 def _counts(told: Mapping[str, ToldResult]) -> dict[str, int]:
@@ -318,7 +353,8 @@ def _advice(assessment: Assessment, told: Mapping[str, ToldResult]) -> list[Cont
 
     alarms = {name for threat in assessment.threats.values() for name in _speaks(threat)}
     quiet = [j for j in assessment.judged if j.name in alarms or j.test is None or j.ruled]
-    found = recommend(assessment.pair, quiet, None, broken, figures)
+    lacking = declared.lacking(assessment.judged, assessment)
+    found = recommend(assessment.pair, quiet, None, broken, figures, lacking)
     return [{**r.to_dict(), "text": f"{r.text[:1].upper()}{r.text[1:]}"} for r in found]
 
 
@@ -342,19 +378,23 @@ def _spoken(told: ToldResult) -> dict[str, str]:
     }
 
 
-def _people(assessment: Assessment, told: Mapping[str, ToldResult], gate: Gate) -> Content | None:
-    """The share of people the leading measure flags: its own figure, so that no second rounding narrows it."""
-    found = assessment.people
-    if found is None:
+def _people(assessment: Assessment, told: Mapping[str, ToldResult]) -> Content | None:
+    """The share of people a measure flags, as it is told there: that which speaks for attribute (or identity) if it
+    alarms, else the first that tells a figure."""
+    flags = {name for name, one in told.items() if one.status == "ok" and one.result.flag is not None}
+    threats = [assessment.threats[name] for name in ("attribute", "identity")]
+    names = [name for t in threats for name in (*_speaks(t), *(j.name for j in declared.deciding(t.name, assessment)))]
+    chosen = next((name for name in names if name in flags), None)
+    if chosen is None:
         return None
-    result = told[found.measure]
+    result = told[chosen]
     seen = result.exposure
     return {
-        "measure": found.measure,
+        "measure": chosen,
         "flagged": None,
         "share": result.value.value,
         "shown": result.value.text(percent),
-        "of": size(found.of),
+        "of": size(assessment.pair.n("original")),
         "beyond": None if seen is None else float(size(seen.people)),
         "strangers": None if seen is None else seen.strangers,
     }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from glasshouse.catalogue import sections
@@ -51,21 +52,21 @@ def _how(measure: AnyMeasure) -> str:
     return "\n\n".join(text for text in (parts[""], parts.get("Notes", "")) if text.strip())
 
 
-def limit_of(threat: Threat, assessment: Assessment) -> str:
-    """The limit that decides about a threat, in words."""
+def limit_of(threat: Threat, assessment: Assessment, limits: str) -> str:
+    """The limit that decides about a threat, in words; ``limits`` are those of the measure that speaks for it."""
     if threat.worst is None:
         return ""
     levels = assessment.policy.leak
     if not threat.by_leak or levels is None:
-        return assessment.judgement_of(threat.worst).limits
+        return limits
     return f"p >= {levels.warn:g} (warn), {levels.fail:g} (fail) over all tests of members against strangers"
 
 
-def population(assessment: Assessment) -> dict[str, Content]:
+def population(assessment: Assessment, names: Iterable[str]) -> dict[str, Content]:
     """What anybody can infer about anybody: which results say it, and what the policy says about them."""
     limits = {o.limit.measure: o for o in assessment.outcomes.outcomes if o.limit in assessment.policy.population}
     found: dict[str, Content] = {}
-    for name in assessment.population:
+    for name in names:
         ruled = limits.get(name)
         status = "no_limit" if ruled is None else ruled.status
         found[name] = {"status": status, "limit": "" if ruled is None else ruled.limit.text()}

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from glasshouse.catalogue import all_measures
-from glasshouse.core.errors import InputError, closest, listed
+from glasshouse.core.errors import InputError, closest, listed, shortened
 from glasshouse.core.measure import AnyMeasure, Tier
 from glasshouse.core.words import duration, plural
 from glasshouse.data.pair import Pair
@@ -75,8 +75,8 @@ def meant(word: str | AnyMeasure, row_paired: bool = False) -> list[str]:
     if not found:
         groups = dict.fromkeys(g for m in known.values() for g in (m.side, m.threat, m.family) if g is not None)
         raise InputError(
-            f"there is no measure {word!r}{closest(word, [*SETS, *known, *groups])}; gh.measures() lists them with "
-            f"their families and threats, and the sets are {listed(SETS)}"
+            f"there is no measure {shortened(word)!r}{closest(word, [*SETS, *known, *groups])}; gh.measures() lists "
+            f"them with their families and threats, and the sets are {listed(SETS)}"
         )
     return found
 

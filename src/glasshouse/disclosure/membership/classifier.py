@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     group="membership",
     advice=MEMBERSHIP,
     influence="root",
+    chance=0.5,
 )
 def membership_classifier(
     pair: Pair,

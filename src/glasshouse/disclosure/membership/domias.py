@@ -61,6 +61,7 @@ Lists: TypeAlias = dict[str, np.ndarray]
     on_map=True,
     riskutility=("DOMIAS", lambda r: {"auc": r.value}),
     influence="free",
+    chance=0.5,
 )
 def domias(
     pair: Pair,

@@ -95,6 +95,7 @@ class Side:
     advice=MEMBERSHIP,
     riskutility=("NNAA", lambda r: {"privacy_loss": r.details["privacy_loss"]}),
     influence="free",
+    chance=0.0,
 )
 def nnaa(
     pair: Pair,

@@ -17,7 +17,7 @@ from glasshouse.core.errors import InputError
 from glasshouse.core.forking import entering
 from glasshouse.core.outside import AUDIENCES, NOTHING, Gate, Told
 from glasshouse.core.plain import Content, number, plain
-from glasshouse.core.told import SAID_INSIDE, figure, influence, tell
+from glasshouse.core.told import SAID_INSIDE, figure, given_need, influence, tell
 from glasshouse.core.words import NEEDS
 from glasshouse.judgement.outside import gate_of
 from glasshouse.judgement.rumap import order
@@ -33,7 +33,7 @@ SCHEMA = "glasshouse.map"
 SCHEMA_VERSION = 3
 SIDES = ("risk", "utility")
 INFLUENCES = ("share", "root", "free")
-ORDERED = ("pareto", "dominated_by", "tied_with", "best_on", "worst_on")
+ORDERED = ("pareto", "dominated_by", "tied_with", "best_on", "worst_on", "incomplete")
 FINEST = 0.01  # composites are written with two decimals
 
 
@@ -124,7 +124,8 @@ class Outside:
     def __init__(self, ru: RUMap) -> None:
         self.ru = ru
         self.gate = next((gate_of(found.policy) for found in ru.assessments.values()), Gate())
-        self.names = {side: [n for n in ru._sides[side] if self._influence(n) != "free"] for side in SIDES}
+        self.names = {side: [n for n in ru._sides[side] if self._tells(n)] for side in SIDES}
+        self.weights = {side: self._weights(side) for side in SIDES}
         self.people = {side: [self._behind(side, release) for release in ru.releases] for side in SIDES}
         self.told = {
             side: [self._told(side, float(v), n) for v, n in zip(self._composite(side), self.people[side], strict=True)]
@@ -136,26 +137,50 @@ class Outside:
         found = (self._result(release, name) for release in self.ru.releases)
         return next((influence(r) for r in found if r is not None), "free")
 
+    def _tells(self, name: str) -> bool:
+        """Whether a measure tells a figure for any release. The others are left out, whether they have one or not: that
+        nobody can be asked about, or one person, would tell them apart."""
+        found = (self._result(release, name) for release in self.ru.releases)
+        return any(r is not None and tell(r, self.gate).status == "ok" for r in found)
+
+    def _weights(self, side: str) -> np.ndarray:
+        """What each told measure counts, as if there were no others; nothing where all of them were given no weight."""
+        ru, names = self.ru, self.names[side]
+        if not any(ru.measure_weights[side][name] for name in names):
+            return np.zeros(len(names))
+        return order.measure_weights(names, ru.families, ru.composite, ru.weights)
+
     def _composite(self, side: str) -> np.ndarray:
-        """Risk or utility made of the measures that are told; the others are left out, as if they had no value."""
-        told = [name in self.names[side] for name in self.ru._sides[side]]
-        return self.ru._combine(side, np.where(told, self.ru._scaled[side], np.nan))
+        """Risk or utility made of the measures that are told, as if there were no others."""
+        ru, names = self.ru, self.names[side]
+        if not names:
+            return np.full(len(ru.releases), np.nan)
+        told = [name in names for name in ru._sides[side]]
+        end = "high" if side == "risk" else "low"
+        return order.composite_of(ru._scaled[side][:, told], names, ru.families, ru.composite, self.weights[side], end)
+
+    def _complete(self) -> np.ndarray:
+        """Whether every measure of risk that is told tells a figure of a release."""
+        found = [[self._result(release, name) for name in self.names["risk"]] for release in self.ru.releases]
+        return np.array([all(r is not None and tell(r, self.gate).status == "ok" for r in row) for row in found])
 
     def _whole(self, side: str) -> bool:
-        """Whether every measure of a side is told."""
-        return len(self.names[side]) == len(self.ru._sides[side])
+        """Whether every measure of a side that could run is told."""
+        asked = {**dict.fromkeys(self.ru._sides[side]), **dict.fromkeys(self.ru.left_out)}
+        results = {name: [self._result(release, name) for release in self.ru.releases] for name in asked}
+        own = [name for name, found in results.items() if _side(found) in (side, None)]
+        return all(self._tells(name) or _lacks(results[name]) is not None for name in own)
 
     def content(self) -> Content:
         """What differs from the content inside."""
         ru = self.ru
-        measures = {n: self._measure(s, n) for s in ru._sides for n in ru._sides[s]}
+        measures = {n: self._measure(s, n) for s in SIDES for n in self.names[s]}
         columns = self._columns()
         told = self._placed_as_told(columns, measures)
         # who is ahead of whom is read off told figures only: an order of exact ones tells nobody from one person
         placed = {k: v for k, v in score_columns(told).items() if k in ORDERED}
         found = recommend(ru, write=self.write, inside=False)
-        reasons = {name: self._why(name) for name in ru.left_out}
-        said = text(told, write=self.write, left_out=reasons, inside=False, advice=found)
+        said = text(told, write=self.write, inside=False, advice=found)
         return {
             "recommended": found["release"],
             "recommendation": found["reason"],
@@ -166,7 +191,8 @@ class Outside:
             "ghosts": self._ghosts(),
             "alpha": dict.fromkeys(ru.alpha),
             "omega": dict.fromkeys(ru.omega),
-            "left_out": reasons,
+            "weights": told.measure_weights,
+            "left_out": told.left_out,
             "findings": [],  # they are about single records as often as not
             "text": said.splitlines(),
         }
@@ -181,8 +207,19 @@ class Outside:
             for end in (f"{side}_low", f"{side}_high")
         }
         ru._scaled = {
-            side: np.column_stack([_numbers(measures[name]["scaled"]) for name in ru._sides[side]]) for side in SIDES
+            side: np.array([_numbers(measures[name]["scaled"]) for name in names]).reshape(len(names), -1).T
+            if names
+            else np.empty((len(ru.releases), 0))
+            for side, names in self.names.items()
         }
+        untold = sorted(
+            {name for side in SIDES for name in ru._sides[side]} - {n for s in SIDES for n in self.names[s]}
+        )
+        ru.left_out = {name: self._why(name) for name in sorted({*ru.left_out, *untold})}
+        ru._sides = {side: {n: ru._sides[side][n] for n in self.names[side]} for side in SIDES}
+        ru.measure_weights = {s: dict(zip(self.names[s], self.weights[s].tolist(), strict=True)) for s in SIDES}
+        ru._complete = self._complete()
+        ru.incomplete = [r for r, whole in zip(ru.releases, ru._complete, strict=True) if not whole]
         known = ru._complete & np.isfinite(ru._composites["risk"]) & np.isfinite(ru._composites["utility"])
         ru.front = order.front(ru._composites["risk"], ru._composites["utility"], known)
         ru._dominated = order.dominated_by(ru._composites["risk"], ru._composites["utility"], known)
@@ -275,9 +312,19 @@ class Outside:
 
     def _why(self, name: str) -> str:
         """Why a measure is left out: the input that was missing, or that the internal report says it."""
-        found = (self._result(release, name) for release in self.ru.releases)
-        need = next((r.needs for r in found if r is not None and r.needs in NEEDS), None)
-        return f"says nothing on these data; {SAID_INSIDE}" if need is None else NEEDS[need]
+        need = _lacks([self._result(release, name) for release in self.ru.releases])
+        return f"says nothing on these data, or is not told; {SAID_INSIDE}" if need is None else NEEDS[need]
+
+
+def _lacks(found: Sequence[Result | None]) -> str | None:
+    """The input nobody gave that left a measure without figures."""
+    return next((need for r in found if r is not None and (need := given_need(r)) is not None), None)
+
+
+def _side(found: Sequence[Result | None]) -> str | None:
+    """The side of the map that results belong to."""
+    side = next((r.measure.side for r in found if r is not None and r.measure is not None), None)
+    return "risk" if side == "disclosure" else side
 
 
 def _numbers(values: Sequence[float | None]) -> np.ndarray:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 from glasshouse.core.advice import BY_THREAT
@@ -43,11 +43,13 @@ def recommend(
     drivers: Drivers | None,
     population: Mapping[str, str] | None = None,
     figures: Callable[[Judged], Mapping[str, str]] | None = None,
+    missing: Collection[str] | None = None,
 ) -> tuple[Recommendation, ...]:
     """One recommendation per kind of finding, in the order of the evidence: what decides alone, copies, then the
     smallest p value. Measures that say the same thing say it once. ``population`` has the status of the measures for
-    which the policy limits what anybody can infer about anybody; ``figures`` writes the figures of a result."""
-    names = _names(pair, drivers)
+    which the policy limits what anybody can infer about anybody; ``figures`` writes the figures of a result,
+    ``missing`` names the inputs that lack, where they are not those of open results."""
+    names = _names(pair, drivers, inside=figures is None)
     written = figures or _figures
     found = [j for j in judged if j.status in ("warn", "fail") and j.decides and _speaks(j)]
     surest: dict[str, float] = {}
@@ -69,7 +71,8 @@ def recommend(
     for j in (j for j in judged if j.name in limits and j.measure.advice and not _below_reference(j)):
         text = j.measure.advice.format_map({**names, **written(j)})
         said.setdefault(j.measure.advice, Recommendation(j.name, limits[j.name], text))
-    lacking = {j.missing for j in judged if j.status == "not_assessed" and j.decides}
+    open_of = {j.missing for j in judged if j.status == "not_assessed" and j.decides}
+    lacking = open_of if missing is None else set(missing)
     if pair.row_paired or pair.has_holdout:
         # who was in the data is no question of a file whose rows are the original's; a holdout too small is one
         lacking.discard("holdout")
@@ -101,8 +104,8 @@ def _first(j: Judged) -> int:
     return 0 if j.measure.alone == "fail" else 1 if j.measure.alone or j.measure.threat == "copying" else 2
 
 
-def _names(pair: Pair, drivers: Drivers | None) -> dict[str, str]:
-    """The column names a recommendation speaks of."""
+def _names(pair: Pair, drivers: Drivers | None, inside: bool = True) -> dict[str, str]:
+    """The column names a recommendation speaks of; which columns are numeric follows the values, and stays inside."""
     falling = [] if drivers is None else [row.column for row in drivers.keys if row.falls_by > 0]
     keys = spoken(pair.keys) or "the keys"
     return {
@@ -110,7 +113,7 @@ def _names(pair: Pair, drivers: Drivers | None) -> dict[str, str]:
         "target": spoken(pair.targets[:1]) or "the target",
         "top_key": spoken(falling[:1] or pair.keys[:1]) or "the finest key",
         "top_keys": spoken(falling[:2]) or keys,
-        "numeric": spoken(pair.numeric[:4]) or "the numeric columns",
+        "numeric": (spoken(pair.numeric[:4]) if inside else "") or "the numeric columns",
         "people": "people" if pair.cluster is None else "records",
         "records": "people's records" if pair.cluster is None else "the records",
         "elsewhere": "to people it never saw" if pair.has_holdout else "people are to each other",

@@ -24,8 +24,9 @@ HEADLINES = {
 KEPT = "Every limit is kept, and every threat the policy requires was assessed."
 
 
-def headline(found: Assessment, size: Callable[[float], float] = float) -> str:
-    """The verdict in plain words, with what decided it; ``size`` tells a detection limit."""
+def headline(found: Assessment, size: Callable[[float], float] = float, inside: bool = True) -> str:
+    """The verdict in plain words, with what decided it; ``size`` tells a detection limit. Which tests stopped is said
+    inside: a single odd value may stop one."""
     tested = found.leak is not None and found.leak.threats
     text = HEADLINES[found.verdict] if tested or found.verdict != "pass" else KEPT
     if found.verdict in ("warn", "fail"):
@@ -33,7 +34,7 @@ def headline(found: Assessment, size: Callable[[float], float] = float) -> str:
     if found.verdict == "pass":
         text += _would_have_been_seen([t for t in found.threats.values() if t.status == "pass"], size)
     stopped = [j.name for j in found.judged if j.decides and j.status == "failed"]
-    if stopped and found.verdict in ("pass", "warn"):
+    if inside and stopped and found.verdict in ("pass", "warn"):
         text += f" {len(stopped)} {plural(len(stopped), 'test')} could not be run: {spoken(stopped)}."
     if found.verdict == "incomplete" and found.at_least:
         statuses = [*(t.status for t in found.threats.values()), *(o.status for o in found.outcomes.outcomes)]

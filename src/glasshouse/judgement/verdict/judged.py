@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from glasshouse.core.limits import Outcome, deciding, status_of
+from glasshouse.core.limits import Limit, Outcome, deciding, status_of
 from glasshouse.core.measure import AnyMeasure
 from glasshouse.core.plain import p_value as spoken_p
 from glasshouse.core.result import Result
@@ -58,10 +58,7 @@ class Judged:
     def limits(self) -> str:
         """What decides about it, as a phrase."""
         if self.test is not None and self.levels is not None and not self.ruled:
-            together = f"p >= {self.levels.warn:g} (warn), {self.levels.fail:g} (fail)"
-            if self.test.alone == "warn":
-                return f"p >= {self.levels.copy_warn:g} alone (warn); together with the other tests {together}"
-            return together if self.test.alone else f"{together}, together with the other tests"
+            return levels_of_test(self.levels, self.test.alone)
         found = self.decided_by
         limits = [o.limit for o in self.outcomes] if found is None else [found.limit]
         return "; ".join(limit.text() for limit in limits or self.result.limits)
@@ -90,11 +87,24 @@ class Judged:
         return str(self.result.reason or ruled or "no figure")
 
 
+def levels_of_test(levels: LeakLevels, alone: str) -> str:
+    """What decides about an exchange test, as a phrase; ``alone`` is what it decides without the others."""
+    together = f"p >= {levels.warn:g} (warn), {levels.fail:g} (fail)"
+    if alone == "warn":
+        return f"p >= {levels.copy_warn:g} alone (warn); together with the other tests {together}"
+    return together if alone else f"{together}, together with the other tests"
+
+
 def _wants_strangers(outcome: Outcome) -> bool:
     """Whether a limit stayed open for want of people never in the data."""
-    limit = outcome.limit
+    return wants_strangers(outcome.limit, outcome.statistic)
+
+
+def wants_strangers(limit: Limit, statistic: str | None = None) -> bool:
+    """Whether a limit looks at people never in the data; ``statistic`` where it looked at another than its own."""
+    looked = str(statistic or limit.statistic)
     tests = limit.evidence is not None and limit.evidence.p is not None
-    return outcome.statistic.startswith("difference") or outcome.statistic == "p_value" or not limit.passes or tests
+    return looked.startswith("difference") or looked == "p_value" or not limit.passes or tests
 
 
 def judge(result: Result, policy: Policy, row_paired: bool, leak: LeakDecision | None = None) -> Judged:

@@ -188,6 +188,15 @@ def blind_sentence(blind: str, leak: ThreatLeak) -> str:
     return f"Not enough data: {blind}.{likely}"
 
 
+def unseen_sentence(share: float, warned: bool) -> str:
+    """A threat whose tests see too little, or have nobody to ask, in the same words."""
+    likely = " What there is makes a leak likely all the same." if warned else ""
+    return (
+        f"Not enough data: the tests had nobody to ask, or would have missed a leak about {percent(share)} of the "
+        f"people; a larger holdout (20 to 50 % of the records, set aside before synthesis) can tell.{likely}"
+    )
+
+
 def limit_sentence(j: Judged, tells_figure: bool = True) -> str:
     """A threat that a limit decides, in words: which limit, why it is there, and what it saw."""
     found = j.decided_by

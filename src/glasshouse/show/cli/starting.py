@@ -48,7 +48,7 @@ def init(
     force: Annotated[bool, typer.Option("--force", help="Replace an existing file.")] = False,
 ) -> int:
     """A settings file drafted from the tables: edit it, and a run is one word, `glasshouse assess`."""
-    from glasshouse.core.writing import SHARED, write_atomically
+    from glasshouse.core.writing import write_atomically
     from glasshouse.data.pair import Pair
 
     if str(output) != "-" and output.exists() and not force:
@@ -67,12 +67,18 @@ def init(
     folder = Path() if str(output) == "-" else output.parent
     files = {"original": [original], "released": list(released), "holdout": [] if holdout is None else [holdout]}
     placed = {name: [os.path.relpath(path, folder) for path in given] for name, given in files.items()}
+    for name in (name for names in placed.values() for name in names):
+        if not _is_text(name):
+            raise InputError(
+                f"the name of {os.fsencode(name).decode(errors='replace')} is not UTF-8, and a settings file holds "
+                "nothing else; rename the file, or name it to glasshouse assess each time"
+            )
     said = {"header": pair._given["header"] or None, "encoding": encoding}
     text = draft(pair, placed, {name: value for name, value in said.items() if value is not None})
     if str(output) == "-":
         sys.stdout.write(text)
         return 0
-    write_atomically(output, text, None if output.exists() else SHARED)  # it holds names of files and columns only
+    write_atomically(output, text)  # for its owner alone: what columns were read as follows their values
     err(f"wrote {output}; name keys and target in it, then: glasshouse assess")
     return 0
 
@@ -181,6 +187,15 @@ def _listed(columns: Sequence[str], width: int = 110) -> list[str]:
 def _text(text: str) -> str:
     """A TOML string."""
     return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")
+
+
+def _is_text(name: str) -> bool:
+    """Whether the name of a file can be written as UTF-8."""
+    try:
+        name.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def _texts(texts: Sequence[str]) -> str:

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import atexit
 import contextlib
 import os
 import shutil
 import signal
 import subprocess
 import tempfile
+import time
+from functools import partial
 from pathlib import Path
 
 from glasshouse.core.errors import InputError
-from glasshouse.core.interrupts import check
+from glasshouse.core.interrupts import check, shielded
 from glasshouse.core.writing import write_atomically
 
 NAMED_IN = "GLASSHOUSE_CHROMIUM"
@@ -24,6 +27,7 @@ PLACES = (
     r"C:\Program Files (x86)\Microsoft\Edge\Application\msedge.exe",
 )
 SECONDS = 120.0
+TRIES, PAUSE = 20, 0.05  # to remove what was printed from
 OTHERWISE = "or write report.html and print it in any browser"
 # The page asks for nothing, and its own policy forbids scripts and requests. Should it ever ask, no name resolves and
 # every connection ends at a dead proxy; what browsers do on their own (updates, reports, sync) is off.
@@ -107,8 +111,12 @@ def printed(page: str, seconds: float = SECONDS) -> bytes:
     """
     program = browser()
     # the folder is for its owner alone (mkdtemp makes it 700), and so is all the browser leaves behind
-    folder = Path(tempfile.mkdtemp(prefix="glasshouse-"))
+    made, whole, remove = b"", False, None
     try:
+        with shielded():  # an interrupt waits until there is somebody who removes the folder
+            folder = Path(tempfile.mkdtemp(prefix="glasshouse-"))
+            remove = partial(_remove, folder)
+            atexit.register(remove)
         source, target = folder / "page.html", folder / "page.pdf"
         write_atomically(source, page)
         for sandbox in _sandboxes():
@@ -117,10 +125,22 @@ def printed(page: str, seconds: float = SECONDS) -> bytes:
             if whole := made.startswith(b"%PDF-") and b"%%EOF" in made[-1024:]:
                 break
     finally:
-        shutil.rmtree(folder, ignore_errors=True)
+        with shielded():
+            if remove is not None and remove():
+                atexit.unregister(remove)
     if not whole:
         raise NotPrinted(f"{program} printed no PDF of the report; name another browser in {NAMED_IN}, {OTHERWISE}")
     return made
+
+
+def _remove(folder: Path) -> bool:
+    """Remove the folder with the page; a browser that is just ending may write into it once more."""
+    for _ in range(TRIES):
+        shutil.rmtree(folder, ignore_errors=True)
+        if not folder.exists():
+            return True
+        time.sleep(PAUSE)
+    return False
 
 
 def _sandboxes() -> list[list[str]]:
@@ -135,24 +155,27 @@ def _run(program: str, folder: Path, arguments: list[str], seconds: float) -> No
     places = ("HOME", "XDG_CONFIG_HOME", "XDG_CACHE_HOME", "XDG_DATA_HOME", "XDG_RUNTIME_DIR", "TMPDIR", "TMP", "TEMP")
     surroundings = {**os.environ, **dict.fromkeys(places, str(folder))}
     command = [program, *SILENT, f"--user-data-dir={folder / 'profile'}", *arguments]
+    running = None
     try:
-        running = subprocess.Popen(
-            command,
-            env=surroundings,
-            cwd=folder,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-            start_new_session=True,
-        )
+        with shielded():
+            running = subprocess.Popen(
+                command,
+                env=surroundings,
+                cwd=folder,
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.DEVNULL,
+                start_new_session=True,
+            )
+        running.wait(seconds)
     except OSError:
         raise NotPrinted(f"{program} cannot be run; name another browser in {NAMED_IN}, {OTHERWISE}") from None
-    try:
-        running.wait(seconds)
     except subprocess.TimeoutExpired:
         raise NotPrinted(f"{program} did not print the report in {seconds:g} s; try again, {OTHERWISE}") from None
     finally:
-        _end(running)
+        with shielded():
+            if running is not None:
+                _end(running)
         check()
 
 
