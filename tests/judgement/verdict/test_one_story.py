@@ -106,7 +106,7 @@ def test_records_of_one_person_are_not_called_people() -> None:
         name: t.with_columns(hh=rng.permutation(N) // 3 + 1000 * i) for i, (name, t) in enumerate(leaking(40).items())
     }
     found = gh.assess(gh.Pair(**tables, cluster="hh"), measures=["exact_copies"])
-    assert found.verdict == "fail" and "of records are in the release" in found.recommendations[0].text
+    assert found.verdict == "fail" and "of the records are in the release" in found.recommendations[0].text
 
 
 def test_grouped_keys_are_told_once_and_the_rule_does_not_wait_for_a_holdout() -> None:
