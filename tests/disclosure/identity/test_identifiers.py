@@ -239,3 +239,15 @@ def test_nobody_named_is_no_evidence() -> None:
     assert found.p_value == 1.0
     three = gh.disclosure.shared_identifiers(gh.Pair(**tables(leaked=3)))
     assert "in 12 % of cases, which counts a third" in three.sentence and "(p = 0.041)" in three.sentence
+
+
+def test_real_numbers_with_gaps_are_no_numbers_of_rows() -> None:
+    """Nearly every number of the range is somebody's, and the release has exactly those of the members."""
+    rng = np.random.default_rng(7)
+    numbers = rng.permutation(350) + 1
+    tables_ = [
+        pl.DataFrame({"id": part, "x": rng.normal(size=len(part))})
+        for part in (numbers[:300], numbers[:300], numbers[300:])
+    ]
+    found = gh.disclosure.shared_identifiers(tables_[0], tables_[1], holdout=tables_[2], schema={"id": "identifier"})
+    assert (found.value, found.holdout, found.verdict) == (1.0, 0.0, "fail")

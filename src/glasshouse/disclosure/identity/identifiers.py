@@ -27,7 +27,6 @@ from glasshouse.engines.exchange import exchange, exposure
 
 MOST = 0.5  # without people never in the data, more than this share of the people named is no coincidence
 SURER = 3  # how much surer the exchange is where no stranger is named
-DENSE = 0.8  # numbers of which more than this share of their range occurs are numbers of rows
 OWN_TEXT = 0.5  # free text counts when more than this share of the people have a value of their own
 NUMBERED = r"^(\D*)(\d{1,18})(\D*)$"  # a number with the same text around it on every record: P0001, P0002
 
@@ -64,7 +63,8 @@ def shared_identifiers(pair: Pair, *, confidence: float = 0.95, random_state: Ra
     """Share of real people whose own identifier (a name, a number) is in the release.
 
     Columns taken for identifiers are left out of every other measure, so a release of every real name would pass them
-    all. Row numbers that both files run through from the same start name nobody and are not counted.
+    all. Numbers that the release runs through without a gap, as it does its row numbers, name nobody where chance
+    explains them.
 
     Parameters
     ----------
@@ -200,19 +200,30 @@ class _Identifier:
 
 
 def _run_through(numbers: pl.Series) -> bool:
-    """Whether hardly a number is left out, as in numbers that a program gives to rows."""
-    return bool(numbers.n_unique() > DENSE * _range(numbers))
+    """Whether no number is left out, as in those a program gives to rows; people's own numbers have gaps."""
+    return bool(numbers.n_unique() == _range(numbers))
 
 
 def _persons(pair: Pair) -> np.ndarray:
     """Who each original record is of: a cluster, or the record itself."""
-    codes = pair.cluster_codes("original")
-    return np.arange(pair.n("original")) if codes is None else np.asarray(codes)
+    codes = _clusters(pair, "original")
+    return np.arange(pair.n("original")) if codes is None else codes
+
+
+def _clusters(pair: Pair, table: str) -> np.ndarray | None:
+    """The cluster of each record; somebody whose cluster is missing is alone in it."""
+    codes = pair.cluster_codes(table)
+    if codes is None:
+        return None
+    own = np.asarray(codes, np.int64).copy()
+    unknown = np.flatnonzero(own < 0)
+    own[unknown] = own.max(initial=0) + 1 + np.arange(len(unknown))
+    return own
 
 
 def _people(pair: Pair, table: str, flags: Bools) -> Bools:
     """Flags of people: of clusters where there are any, a cluster with a flagged record being flagged."""
-    codes = pair.cluster_codes(table)
+    codes = _clusters(pair, table)
     if codes is None:
         return flags
     _, own = np.unique(codes, return_inverse=True)
@@ -224,7 +235,7 @@ def _identifiers(pair: Pair) -> tuple[Pair, list[str]]:
     """The pair that shows them, and the columns that name people in both original and release."""
     source = with_excluded(pair)
     roles = {*pair.keys, *pair.targets, pair.weights}
-    codes = pair.cluster_codes("original")
+    codes = _clusters(pair, "original")
     people = pair.n("original") if codes is None else len(np.unique(codes))
     found = []
     for column, spec in source.schema.items():
