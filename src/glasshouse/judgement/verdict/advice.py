@@ -57,18 +57,17 @@ def recommend(
         surest[j.measure.group] = min(_p(j), surest.get(j.measure.group, 1.0))
     found.sort(key=lambda j: (_first(j), -SEVERITY[j.status], surest[j.measure.group], not _plainest(j), _p(j), j.name))
     said: dict[str, Recommendation] = {}
-    telling = {j.measure.threat for j in found if not _below_reference(j)}
-    for j in [j for j in found if not _below_reference(j) or j.measure.threat not in telling]:
+    # outside, how a figure lies to its reference is not told, and so decides nothing
+    below = {j.name for j in judged if figures is None and _below_reference(j)}
+    telling = {j.measure.threat for j in found if j.name not in below}
+    for j in [j for j in found if j.name not in below or j.measure.threat not in telling]:
         template = j.measure.advice or BY_THREAT.get(j.measure.threat or "", "")
         if template and template not in said:
             text = template.format_map({**names, **written(j)})
-            # outside, where other figures are told, how they lie to their reference is not
-            said[template] = Recommendation(
-                j.name, j.status, text + (WHO if figures is None and _below_reference(j) else "")
-            )
+            said[template] = Recommendation(j.name, j.status, text + (WHO if j.name in below else ""))
     limits = {name: status for name, status in (population or {}).items() if status in ("warn", "fail")}
     # a limit may be broken by a figure that guessing reaches too: then the release is not what tells
-    for j in (j for j in judged if j.name in limits and j.measure.advice and not _below_reference(j)):
+    for j in (j for j in judged if j.name in limits and j.measure.advice and j.name not in below):
         text = j.measure.advice.format_map({**names, **written(j)})
         said.setdefault(j.measure.advice, Recommendation(j.name, limits[j.name], text))
     open_of = {j.missing for j in judged if j.status == "not_assessed" and j.decides}
