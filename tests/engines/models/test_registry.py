@@ -78,7 +78,7 @@ def test_a_new_file_is_a_new_attacker(toy_module: None, pair: gh.Pair) -> None:
 def test_unknown_names_are_told_with_the_nearest_known_one(toy_module: None, pair: gh.Pair) -> None:
     with pytest.raises(gh.InputError, match="unknown attacker 'toi'; did you mean 'toy'"):
         gh.disclosure.rapid(pair, attackers=("toi",))
-    with pytest.raises(gh.InputError, match="scikit-learn estimator, not a int"):
+    with pytest.raises(gh.InputError, match="names or estimators, not a value of type tuple that holds int"):
         gh.disclosure.rapid(pair, attackers=(3,))
 
 
