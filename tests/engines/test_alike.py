@@ -9,8 +9,9 @@ import polars as pl
 import pytest
 
 import glasshouse as gh
+from glasshouse.disclosure.membership.scores import leak, separate
 from glasshouse.engines.canonical import canonical, canonical_designs
-from glasshouse.engines.exchange import exposed_people, people_clusters
+from glasshouse.engines.exchange import detection_limit, exposed_people, largest_of, people_clusters
 from glasshouse.engines.neighbours.others import KIN, nearest_others
 from glasshouse.engines.neighbours.search import gower_space
 from glasshouse.engines.pairs.equality import by_chance, equals, weight_of
@@ -159,3 +160,28 @@ def test_people_exposed_are_clusters() -> None:
     assert (seen.share, seen.strangers, seen.members, seen.controls) == (pytest.approx(0), pytest.approx(1 / 3), 3, 3)
     assert seen.reach == pytest.approx(2 / 3)
     assert exposed_people(*flags).share == pytest.approx(2 / 6 - 1 / 4)
+
+
+@pytest.mark.parametrize("step", [0.0, 0.5])
+def test_a_stated_limit_of_membership_is_seen_also_where_scores_tie(step: float) -> None:
+    """Ties let fewer strangers through than the test allows for: the limit must count those it allows."""
+    rng = np.random.default_rng(2)
+
+    def scores() -> np.ndarray:
+        drawn = rng.normal(size=1000)
+        return np.round(drawn / step) * step if step else drawn
+
+    seen = []
+    for _ in range(60):
+        members, strangers = scores(), scores()
+        limit = detection_limit(leak(separate(members, strangers, 0.95), 0.95)["exposure"], 0.05)
+        members[rng.permutation(1000)[: int(np.ceil(1000 * limit))]] = 30.0
+        seen.append(separate(members, strangers, 0.95).p < 0.05)
+    assert np.mean(seen) > 0.65, "stated with 80 % power"
+
+
+def test_somebody_without_a_cluster_is_alone_in_it() -> None:
+    original, holdout = (pl.DataFrame({"hh": hh, "x": [1.0, 2.0, 3.0]}) for hh in (["a", None, None], ["b", "b", None]))
+    own, other = people_clusters(gh.Pair(original, original, holdout=holdout, cluster="hh"))
+    assert len(set(own)) == 3 and len(set(other)) == 2 and not set(own) & set(other)
+    assert largest_of(np.array([-3.0, -1.0, -2.0]), np.array([4, 4, 9])).tolist() == [-1.0, -2.0]

@@ -87,6 +87,9 @@ class Exposure:
         Share of members who could be seen at all: a copy of somebody whose record several people share cannot.
     looks
         How many p values that of the test is the smallest of, multiplied by as many.
+    alarms
+        Share of strangers whom the test lets through whatever occurs, at least one of them; 0 where it counts those who
+        occur.
     particular
         Whether the test knows one kind of leak only, such as published names, so that what it would have seen says
         nothing about the others of its threat.
@@ -99,6 +102,7 @@ class Exposure:
     controls: int
     reach: float = 1.0
     looks: int = 1
+    alarms: float = 0.0
     particular: bool = False
 
     @property

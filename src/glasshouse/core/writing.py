@@ -9,10 +9,12 @@ import os
 import stat
 import tempfile
 from pathlib import Path
+from typing import TypeVar
 
 from glasshouse.core.errors import InputError
 from glasshouse.core.interrupts import check
 
+Content = TypeVar("Content", str, bytes)
 PRIVATE = 0o600  # readable and writable by its owner alone
 SHARED = 0o644
 
@@ -51,6 +53,28 @@ def write_atomically(path: str | Path, content: str | bytes, mode: int | None = 
     except OSError as problem:
         raise NotWritten(f"cannot write {path}: {_why(problem)}; an earlier file is untouched") from None
     return path
+
+
+def delivered(content: Content, path: str | Path | None, mode: int | None = None) -> Content:
+    """What was made, written down on the way where a path is given.
+
+    Parameters
+    ----------
+    content : str or bytes
+        A report.
+    path : str or Path, optional
+        Where to write it.
+    mode : int, optional
+        As for :func:`write_atomically`.
+
+    Returns
+    -------
+    str or bytes
+        The content.
+    """
+    if path is not None:
+        write_atomically(path, content, mode)
+    return content
 
 
 def check_writable(path: str | Path) -> None:

@@ -131,18 +131,31 @@ def exposed_people(
     sides = [np.asarray(members, float), np.asarray(strangers, float)]
     able = None if reachable is None else np.asarray(reachable, float)
     if clusters is not None:
-        able = None if able is None else _any_of(able, clusters[0])
-        sides = [_any_of(flags, ids) for flags, ids in zip(sides, clusters, strict=True)]
+        able = None if able is None else largest_of(able, clusters[0])
+        sides = [largest_of(flags, ids) for flags, ids in zip(sides, clusters, strict=True)]
     (k, n), (j, m) = ((float(flags.sum()), len(flags)) for flags in sides)
     limits = difference_of_shares(k, n, j, m, confidence)
     return Exposure(k / n - j / m, limits, j / m, n, m, 1.0 if able is None else float(able.mean()))
 
 
-def _any_of(flags: np.ndarray, clusters: np.ndarray) -> np.ndarray:
-    """The largest outcome in every cluster."""
+def largest_of(scores: np.ndarray, clusters: np.ndarray) -> np.ndarray:
+    """The largest score, or whether anything is flagged, in every cluster.
+
+    Parameters
+    ----------
+    scores : array
+        Of records.
+    clusters : array
+        Whose each record is.
+
+    Returns
+    -------
+    array of float
+        Of clusters, in the order of their numbers.
+    """
     _, own = np.unique(clusters, return_inverse=True)
-    largest = np.zeros(int(own.max(initial=-1)) + 1)
-    np.maximum.at(largest, own.reshape(-1), flags)
+    largest = np.full(int(own.max(initial=-1)) + 1, -np.inf)
+    np.maximum.at(largest, own.reshape(-1), np.asarray(scores, float))
     return largest
 
 
@@ -166,16 +179,20 @@ def detection_limit(seen: Exposure, level: float, power: float = 0.8) -> float |
     Notes
     -----
     A leak of share s exposes q + s (1 - q) of the members where q of the strangers are exposed. The power of Fisher's
-    exact test against it is averaged over nine likely counts of exposed strangers, and s found by bisection. A test
-    that looks twice has half the level for each look.
+    exact test against it is averaged over nine likely counts of exposed strangers, and s found by bisection; a test
+    that allows for false alarms counts as many strangers whether they occur or not. One that looks twice has half the
+    level for each look.
     """
     from scipy.stats import binom, hypergeom
 
     n, m, q = seen.members, seen.controls, min(max(seen.strangers, 0.0), 1.0)
     if n < 1 or m < 1 or seen.reach <= 0:
         return None
-    controls = np.unique(binom.ppf(np.linspace(0.1, 0.9, 9), m, q).astype(int))
-    weights = binom.pmf(controls, m, q)
+    if seen.alarms:
+        controls, weights = np.array([min(allowed_alarms(m, seen.alarms), m - 1)]), np.ones(1)
+    else:
+        controls = np.unique(binom.ppf(np.linspace(0.1, 0.9, 9), m, q).astype(int))
+        weights = binom.pmf(controls, m, q)
     weights = weights / weights.sum() if weights.sum() > 0 else np.full(len(controls), 1 / len(controls))
     needed = np.array([_fewest(n, m, int(j), level / seen.looks, hypergeom) for j in controls])
 
@@ -190,6 +207,23 @@ def detection_limit(seen: Exposure, level: float, power: float = 0.8) -> float |
         low, high = (low, middle) if seen_with(middle) >= power else (middle, high)
     limit = high / seen.reach
     return limit if limit <= 1 else None
+
+
+def allowed_alarms(strangers: int, rate: float) -> int:
+    """The false alarms a test allows for among so many strangers, at least one.
+
+    Parameters
+    ----------
+    strangers : int
+        How many there are.
+    rate : float
+        The share of them that may be let through.
+
+    Returns
+    -------
+    int
+    """
+    return max(1, int(rate * strangers + 1e-9))
 
 
 def _fewest(n: int, m: int, strangers: int, level: float, hypergeom: Any) -> int:
@@ -277,14 +311,34 @@ def exchange_scores(
 
 
 def people_clusters(pair: Pair) -> tuple[Ints, Ints] | None:
-    """The person or household of every original and holdout record; None without clusters."""
-    own, other = pair.cluster_codes("original"), pair.cluster_codes("holdout") if pair.has_holdout else None
-    if own is None or other is None:
+    """The person or household of every original and holdout record; None without clusters or holdout."""
+    both = clusters_of(pair, "original", "holdout") if pair.has_holdout else None
+    return None if both is None else (both[0], both[1])
+
+
+def clusters_of(pair: Pair, *tables: str) -> list[Ints] | None:
+    """The person or household of every record; somebody whose cluster is missing is alone in it.
+
+    Parameters
+    ----------
+    pair : Pair
+        The tables.
+    tables : str
+        Of which tables; numbers are those of all of them together.
+
+    Returns
+    -------
+    list of array of int or None
+        By table; None where the pair or one of the tables has no clusters.
+    """
+    codes = [pair.cluster_codes(table) for table in tables]
+    known = [np.asarray(one, np.int64) for one in codes if one is not None]
+    if len(known) < len(tables):
         return None
-    both = np.concatenate([own, other]).astype(np.int64)
-    unknown = np.flatnonzero(both < 0)  # somebody whose cluster is missing is alone in it
-    both[unknown] = both.max(initial=0) + 1 + np.arange(len(unknown))
-    return both[: len(own)], both[len(own) :]
+    every = np.concatenate(known)
+    unknown = np.flatnonzero(every < 0)
+    every[unknown] = every.max(initial=0) + 1 + np.arange(len(unknown))
+    return list(np.split(every, np.cumsum([len(one) for one in known])[:-1]))
 
 
 def upper_tail(z: float) -> float:

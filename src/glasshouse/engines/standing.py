@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from glasshouse.core.streams import RandomState
-from glasshouse.engines.exchange import exchange_scores, upper_tail
+from glasshouse.engines.exchange import allowed_alarms, exchange_scores, largest_of, upper_tail
 
 FALSE_ALARMS = 0.01  # the rate at which members count as found; one alarm where so few strangers allow no such rate
 
@@ -25,23 +25,8 @@ def few_alarms(members: np.ndarray, strangers: np.ndarray) -> tuple[np.ndarray, 
         is let through; where ties leave no such score, only members above all strangers are found.
     """
     own, other = np.round(members, 9), np.round(strangers, 9)
-    cut = float(np.sort(other)[max(len(other) - 1 - allowed_alarms(len(other)), 0)])
+    cut = float(np.sort(other)[max(len(other) - 1 - allowed_alarms(len(other), FALSE_ALARMS), 0)])
     return own > cut, other > cut, cut
-
-
-def allowed_alarms(strangers: int) -> int:
-    """The false alarms allowed among so many strangers: 1 %, and at least one.
-
-    Parameters
-    ----------
-    strangers : int
-        How many there are.
-
-    Returns
-    -------
-    int
-    """
-    return max(1, int(FALSE_ALARMS * strangers + 1e-9))
 
 
 def found_at_few_alarms(
@@ -72,18 +57,11 @@ def found_at_few_alarms(
     from scipy.stats import hypergeom
 
     if clusters is not None:
-        members, strangers = (_largest(x, own) for x, own in zip((members, strangers), clusters, strict=True))
+        members, strangers = (largest_of(x, own) for x, own in zip((members, strangers), clusters, strict=True))
     n, m = len(members), len(strangers)
-    allowed = min(allowed_alarms(m), m - 1)
+    allowed = min(allowed_alarms(m, FALSE_ALARMS), m - 1)
     found = int(few_alarms(members, strangers)[0].sum())
     return float(min(hypergeom.sf(found - 1, n + m, n, found + allowed), 1.0))
-
-
-def _largest(scores: np.ndarray, clusters: np.ndarray) -> np.ndarray:
-    _, own = np.unique(clusters, return_inverse=True)
-    largest = np.full(int(own.max(initial=-1)) + 1, -np.inf)
-    np.maximum.at(largest, own.reshape(-1), scores)
-    return largest
 
 
 def rank_sum(

@@ -124,7 +124,7 @@ def copied_people(
 
 
 def with_chance(exchanged: float, by_chance: float, strangers_found: bool) -> float:
-    """The p value of equal records or names: that of exchanged labels, lowered by what real people say about chance.
+    """The p value of equal records: that of exchanged labels, lowered by what real people say about chance.
 
     Where real people never equal each other, a few equal records are no luck, whoever they are of. That holds for a
     release made like the population; one that piles up common records equals members and strangers alike, so the

@@ -16,14 +16,13 @@ from glasshouse.core.limits import LEAK_LIMIT, Evidence, Limit
 from glasshouse.core.measure import measure
 from glasshouse.core.plain import p_value, percent
 from glasshouse.core.result import Result
-from glasshouse.core.streams import RandomState
 from glasshouse.core.words import plural, spoken
 from glasshouse.data.arrays import Bools
 from glasshouse.data.pair import Pair
 from glasshouse.data.roles import with_excluded
 from glasshouse.disclosure.wording import against, beside_strangers
 from glasshouse.engines.cells.strangers import Strangers, told
-from glasshouse.engines.exchange import exchange, exposure
+from glasshouse.engines.exchange import clusters_of, exchange, exposure, largest_of
 
 MOST = 0.5  # without people never in the data, more than this share of the people named is no coincidence
 SURER = 3  # how much surer the exchange is where no stranger is named
@@ -59,7 +58,7 @@ NUMBERED = r"^(\D*)(\d{1,18})(\D*)$"  # a number with the same text around it on
     title="Shared identifiers",
     advice=NAMES_PEOPLE,
 )
-def shared_identifiers(pair: Pair, *, confidence: float = 0.95, random_state: RandomState = 0) -> Result:
+def shared_identifiers(pair: Pair, *, confidence: float = 0.95) -> Result:
     """Share of real people whose own identifier (a name, a number) is in the release.
 
     Columns taken for identifiers are left out of every other measure, so a release of every real name would pass them
@@ -73,8 +72,6 @@ def shared_identifiers(pair: Pair, *, confidence: float = 0.95, random_state: Ra
         excluded columns that look like either, in original and release.
     confidence : float, default 0.95
         Level of the intervals.
-    random_state : int, Generator or None, default 0
-        Seed of the exchange of labels, where the pair has clusters.
 
     Returns
     -------
@@ -127,7 +124,7 @@ def shared_identifiers(pair: Pair, *, confidence: float = 0.95, random_state: Ra
     if pair.has_holdout and len(compared) == len(counted):
         flags = _any([one.strangers for one in counted if one.strangers is not None], pair.n("holdout"))
         strangers = _people(pair, "holdout", flags)
-        tested = exchange(members, strangers, confidence=confidence, random_state=random_state)
+        tested = exchange(members, strangers, confidence=confidence)
         if members.any() and not strangers.any():
             tested = tested._replace(p=tested.p / SURER)
         # what would have been seen of names says nothing about other ways of tying records to people
@@ -188,7 +185,9 @@ class _Identifier:
             expected = n * min(1.0, len(different) / _range(numbers))
             spread = float(np.sqrt(expected))
         else:
-            own = pl.DataFrame({"value": original, "person": _persons(pair)}).drop_nulls("value").unique()
+            clusters = clusters_of(pair, "original")
+            person = np.arange(len(original)) if clusters is None else clusters[0]
+            own = pl.DataFrame({"value": original, "person": person}).drop_nulls("value").unique()
             twins = own["value"].value_counts().to_series(1).to_numpy()
             twins = twins[twins > 1].astype(float)
             expected = min(float(n), float(twins.sum()) * (len(released) - released.null_count()) / max(n - 1, 1))
@@ -204,45 +203,24 @@ def _run_through(numbers: pl.Series) -> bool:
     return bool(numbers.n_unique() == _range(numbers))
 
 
-def _persons(pair: Pair) -> np.ndarray:
-    """Who each original record is of: a cluster, or the record itself."""
-    codes = _clusters(pair, "original")
-    return np.arange(pair.n("original")) if codes is None else codes
-
-
-def _clusters(pair: Pair, table: str) -> np.ndarray | None:
-    """The cluster of each record; somebody whose cluster is missing is alone in it."""
-    codes = pair.cluster_codes(table)
-    if codes is None:
-        return None
-    own = np.asarray(codes, np.int64).copy()
-    unknown = np.flatnonzero(own < 0)
-    own[unknown] = own.max(initial=0) + 1 + np.arange(len(unknown))
-    return own
-
-
 def _people(pair: Pair, table: str, flags: Bools) -> Bools:
     """Flags of people: of clusters where there are any, a cluster with a flagged record being flagged."""
-    codes = _clusters(pair, table)
-    if codes is None:
-        return flags
-    _, own = np.unique(codes, return_inverse=True)
-    found: Bools = np.bincount(own.reshape(-1), weights=flags) > 0
-    return found
+    clusters = clusters_of(pair, table)
+    return flags if clusters is None else largest_of(flags, clusters[0]) > 0
 
 
 def _identifiers(pair: Pair) -> tuple[Pair, list[str]]:
     """The pair that shows them, and the columns that name people in both original and release."""
     source = with_excluded(pair)
     roles = {*pair.keys, *pair.targets, pair.weights}
-    codes = _clusters(pair, "original")
-    people = pair.n("original") if codes is None else len(np.unique(codes))
+    clusters = clusters_of(pair, "original")
+    people = pair.n("original") if clusters is None else len(np.unique(clusters[0]))
     found = []
     for column, spec in source.schema.items():
         if column in roles or not source.has(column, "released"):
             continue
         # one name on all records of a person is a name all the same
-        words = spec.kind == "text" or (codes is not None and spec.kind == "categorical" and spec.storage == "text")
+        words = spec.kind == "text" or (clusters is not None and spec.kind == "categorical" and spec.storage == "text")
         if (
             spec.kind == "identifier"
             or column == pair.cluster

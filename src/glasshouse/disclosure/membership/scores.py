@@ -26,7 +26,7 @@ from glasshouse.disclosure.wording import against
 from glasshouse.engines.exchange import Exchange, exchange, exposed_people
 from glasshouse.engines.neighbours.encoding import row_ids
 from glasshouse.engines.neighbours.search import chosen_columns
-from glasshouse.engines.standing import allowed_alarms, few_alarms, found_at_few_alarms, rank_sum
+from glasshouse.engines.standing import FALSE_ALARMS, few_alarms, found_at_few_alarms, rank_sum
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -85,11 +85,8 @@ class Alike:
         cut = few_alarms(self.members, self.others)[2]
         able = None if self.possible is None else np.round(self.possible, 9) > cut
         people = exposed_people(*self.flags, self.clusters, able, confidence)
-        # ties may let fewer strangers through than the test allows for
-        strangers = max(people.strangers, min(allowed_alarms(people.controls), people.controls - 1) / people.controls)
-        people = replace(people, strangers=strangers)
         says_the_same = max(self.members.max(), self.others.max()) <= min(self.members.min(), self.others.min())
-        return found, replace(people, looks=LOOKS, reach=0.0 if says_the_same else people.reach)
+        return found, replace(people, looks=LOOKS, alarms=FALSE_ALARMS, reach=0.0 if says_the_same else people.reach)
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ from glasshouse.core.errors import InputError
 from glasshouse.core.options import door
 from glasshouse.core.plain import Content, plain, to_json
 from glasshouse.core.words import MARKS, THREATS, plural, visible, worst
-from glasshouse.core.writing import write_atomically
+from glasshouse.core.writing import delivered, write_atomically
 from glasshouse.judgement.verdict.assessment import Assessment
 
 SCHEMA = "glasshouse.scenarios"
@@ -140,7 +140,7 @@ class Scenarios(Mapping[str, Assessment]):
         str
             The text.
         """
-        return _deliver(to_json(plain(self.content(audience))) + "\n", path, mode)
+        return delivered(to_json(plain(self.content(audience))) + "\n", path, mode)
 
     def to_html(self, path: str | Path | None = None, *, audience: str = "internal", mode: int | None = None) -> str:
         """A page with the table over scenarios; beside it the whole report of every scenario, a page each.
@@ -241,7 +241,7 @@ class Scenarios(Mapping[str, Assessment]):
         str
             Markdown.
         """
-        return _deliver(_drawn().markdown(self.content(audience)), path, mode)
+        return delivered(_drawn().markdown(self.content(audience)), path, mode)
 
     def to_junit(self, path: str | Path | None = None, *, audience: str = "internal", mode: int | None = None) -> str:
         """JUnit XML for a pipeline: one test suite per scenario.
@@ -261,7 +261,7 @@ class Scenarios(Mapping[str, Assessment]):
         str
             XML.
         """
-        return _deliver(_drawn().junit(self.content(audience)), path, mode)
+        return delivered(_drawn().junit(self.content(audience)), path, mode)
 
     def __repr__(self) -> str:
         lines = [f"{MARKS[self.verdict]} {self.verdict.upper()}  {self.headline}", ""]
@@ -291,9 +291,3 @@ def _printed(page: str) -> Any:
 def _drawn() -> Any:
     """The room of pages lies to the right of this one, so it is looked up by name when a page is wanted."""
     return import_module("glasshouse.show.report.scenarios")
-
-
-def _deliver(text: str, path: str | Path | None, mode: int | None) -> str:
-    if path is not None:
-        write_atomically(path, text, mode)
-    return text

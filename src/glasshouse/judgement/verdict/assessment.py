@@ -19,7 +19,7 @@ from glasshouse.core.plain import Content, plain, to_json
 from glasshouse.core.printing import card
 from glasshouse.core.result import Result
 from glasshouse.core.words import MARKS, THREATS, plural, visible, worst
-from glasshouse.core.writing import write_atomically
+from glasshouse.core.writing import delivered
 from glasshouse.judgement.content import content
 from glasshouse.judgement.overview import call, overview
 from glasshouse.judgement.policy.outcomes import PolicyIncomplete, PolicyReport, PolicyViolation
@@ -295,7 +295,7 @@ class Assessment:
         str
             The text.
         """
-        return _deliver(to_json(self.to_dict(audience, timing)) + "\n", path, mode)
+        return delivered(to_json(self.to_dict(audience, timing)) + "\n", path, mode)
 
     def to_html(
         self,
@@ -327,7 +327,7 @@ class Assessment:
         str
             The page.
         """
-        return _deliver(self._page(audience, ru_map, title), path, mode)
+        return delivered(self._page(audience, ru_map, title), path, mode)
 
     def to_pdf(
         self,
@@ -372,9 +372,7 @@ class Assessment:
         whole = pages == "all"
         printed = import_module("glasshouse.show.report.pdf").printed
         made: bytes = printed(self._page(audience, ru_map, title, whole))
-        if path is not None:
-            write_atomically(path, made, mode)
-        return made
+        return delivered(made, path, mode)
 
     def _page(self, audience: str, ru_map: RUMap | None, title: str | None, whole: bool = False) -> str:
         shown = self.content(audience)
@@ -403,7 +401,7 @@ class Assessment:
         str
             Markdown.
         """
-        return _deliver(_renderer("markdown")(self.content(audience)), path, mode)
+        return delivered(_renderer("markdown")(self.content(audience)), path, mode)
 
     def to_junit(self, path: str | Path | None = None, *, audience: str = "internal", mode: int | None = None) -> str:
         """JUnit XML for a pipeline: one test case per rule and per threat.
@@ -423,7 +421,7 @@ class Assessment:
         str
             XML.
         """
-        return _deliver(_renderer("junit")(self.content(audience)), path, mode)
+        return delivered(_renderer("junit")(self.content(audience)), path, mode)
 
     def plot(self) -> Any:
         """All threats on one shared axis.
@@ -473,9 +471,3 @@ def _renderer(kind: str) -> Any:
     wanted.
     """
     return import_module(f"glasshouse.show.report.{kind}").render
-
-
-def _deliver(text: str, path: str | Path | None, mode: int | None) -> str:
-    if path is not None:
-        write_atomically(path, text, mode)
-    return text
