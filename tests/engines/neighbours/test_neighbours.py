@@ -8,6 +8,7 @@ import pytest
 
 from glasshouse.core.errors import InputError, NotApplicable
 from glasshouse.data.pair import Pair
+from glasshouse.engines.neighbours import cpu
 from glasshouse.engines.neighbours.encoding import encode
 from glasshouse.engines.neighbours.search import RULES, TOL, Space, gower_space
 
@@ -59,9 +60,20 @@ def make_space(numbers, codes, weights, rule):
     return Space(encoded), [encoded.ranges[name] for name in names[0]]
 
 
+WAYS = {"tree": (1.0, 0), "flat": (0.0, 0), "either": (0.2, 0)}  # share looked at before giving up, smallest reference
+
+
+def go(monkeypatch, way):
+    """Search by the tree alone, flat alone, or by whichever is cheaper for each record."""
+    monkeypatch.setattr(cpu, "GIVE_UP", WAYS[way][0])
+    monkeypatch.setattr(cpu, "SMALL", WAYS[way][1])
+
+
+@pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("rule", RULES)
 @pytest.mark.parametrize("seed", range(8))
-def test_equals_brute_force(rule, seed):
+def test_equals_brute_force(rule, seed, way, monkeypatch):
+    go(monkeypatch, way)
     rng = np.random.default_rng(seed)
     numbers, codes, weights = random_tables(rng)
     space, ranges = make_space(numbers, codes, weights, rule)
@@ -85,6 +97,41 @@ def test_equals_brute_force(rule, seed):
             np.testing.assert_array_equal(
                 tied.records[tied.query.inverse], (full <= near.distance[:, :1] + TOL).sum(axis=1)
             )
+
+
+@pytest.mark.parametrize("rule", RULES)
+def test_the_way_changes_no_bit(rule, monkeypatch):
+    numbers, codes, weights = random_tables(np.random.default_rng(99))
+    found = {}
+    for way in WAYS:
+        go(monkeypatch, way)
+        space, _ = make_space(numbers, codes, weights, rule)
+        near, own = space.nearest("a", "b", 4), space.nearest("b", "b", 3)
+        tied = space.tied("a", "b", near.distance[:, 1])
+        counts = space.count_within("a", "b", near.distance[:, 2]), space.count_within("b", "b", 0.1)
+        found[way] = [near.distance, near.row, near.indices, own.distance, own.indices, tied.offsets, tied.row, *counts]
+    for way in WAYS:
+        for one, other in zip(found["tree"], found[way], strict=True):
+            np.testing.assert_array_equal(one, other)
+
+
+def test_where_nothing_can_be_skipped_the_tree_is_given_up(monkeypatch):
+    """Independent continuous columns are scanned flat, people in clumps are not; decided by the records."""
+    rng = np.random.default_rng(5)
+    clumps = rng.normal(size=(40, 8)).repeat(150, axis=0)
+    tables = {
+        "flat": rng.normal(size=(6000, 8)),
+        "tree": clumps + 0.01 * rng.normal(size=clumps.shape),
+    }
+    flat_asked = []
+    plain = cpu.flat.nearest
+    monkeypatch.setattr(cpu.flat, "nearest", lambda *args: (flat_asked.append(len(args[1])), plain(*args)))
+    for way, table in tables.items():
+        flat_asked.clear()
+        empty = np.zeros((len(table), 0), int)
+        space, _ = make_space([table, table], [empty, empty], np.ones(8), "level")
+        space.nearest("a", "b", 2)
+        assert sum(flat_asked) == (len(table) if way == "flat" else 0)
 
 
 def test_hand_example():

@@ -195,8 +195,8 @@ def domias(
 def _judges(space: Space, pair: Pair, n_jobs: int | None) -> tuple[np.ndarray, np.ndarray]:
     """The released record nearest to every member and non-member; of several, the same whatever the order of rows."""
     released = space.rows("released", canonical(pair, space.columns).order("released"))
-    tree = space.grow(released)
-    original, holdout = (space.search(space.rows(t), released, 1, tree=tree, n_jobs=n_jobs).row[:, 0] for t in PEOPLE)
+    ready = space.prepare(released)
+    original, holdout = (space.search(space.rows(t), released, 1, ready=ready, n_jobs=n_jobs).row[:, 0] for t in PEOPLE)
     return original, holdout
 
 
@@ -281,9 +281,9 @@ def _neighbour_lists(space: Space, halves: Halves, k: int, n_jobs: int | None) -
     lists = {t: space.nearest(t, "released", k, n_jobs).distance for t in ("original", "holdout")}
     for tested, reference in (halves, halves[::-1]):
         people = space.rows("holdout", reference)
-        tree = space.grow(people)
+        ready = space.prepare(people)
         asked = (space.rows("original"), space.rows("holdout", tested))
-        found = [space.search(rows, people, k, tree=tree, n_jobs=n_jobs).distance for rows in asked]
+        found = [space.search(rows, people, k, ready=ready, n_jobs=n_jobs).distance for rows in asked]
         lists[f"reference {reference[0]}"] = np.concatenate(found)
     return lists
 

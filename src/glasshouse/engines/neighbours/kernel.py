@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from glasshouse.data.arrays import Floats, Ints
+from glasshouse.data.arrays import Bools, Floats, Ints
 from glasshouse.engines.compiled import njit, prange
 
 LEVEL, MISMATCH, MATCH, IGNORE = 0, 1, 2, 3
@@ -48,7 +48,7 @@ class Tree(NamedTuple):
 
 
 @njit()
-def _exact(tree: Tree, i: int, numbers: Floats, codes: Ints, rule: int) -> float:
+def exact(tree: Tree, i: int, numbers: Floats, codes: Ints, rule: int) -> float:
     """Gower distance between a query and record ``i`` of the tree, float64, columns in order."""
     n_numbers = numbers.shape[0]
     total = 0.0
@@ -223,16 +223,32 @@ def _push_children(
     return top
 
 
-@njit(parallel=True)
-def nearest(tree: Tree, numbers: Floats, codes: Ints, own: Ints, k: int, rule: int) -> tuple[Floats, Ints]:
-    """The k nearest distinct records of each query, ordered by distance and then by record number.
+@njit()
+def insert(record: Ints, best: Floats, where: Ints, d: float, at: int) -> None:
+    """Put a record among the nearest found so far, by distance and then by record number."""
+    slot = best.shape[0] - 1
+    if d > best[slot] or (d == best[slot] and record[at] > record[where[slot]]):
+        return
+    while slot > 0 and (d < best[slot - 1] or (d == best[slot - 1] and record[at] < record[where[slot - 1]])):
+        best[slot] = best[slot - 1]
+        where[slot] = where[slot - 1]
+        slot -= 1
+    best[slot] = d
+    where[slot] = at
 
-    ``own`` is the tree position of a record of which one copy is left out (self-joins), or -1. Returns distances
-    (infinite where there are fewer than k) and tree positions (-1 there).
+
+@njit(parallel=True)
+def nearest(
+    tree: Tree, numbers: Floats, codes: Ints, own: Ints, rule: int, budget: int, distance: Floats, position: Ints
+) -> Bools:
+    """The nearest distinct records of each query, ordered by distance and then by record number, for whom they are few.
+
+    ``own`` is the tree position of a record of which one copy is left out (self-joins), or -1. Written into
+    ``distance`` (n, k), infinite where there are fewer than k, and ``position``, -1 there. Returns who was given up
+    because more than ``budget`` records had to be looked at: what is written for them is an upper limit only.
     """
-    n = numbers.shape[0]
-    distance = np.full((n, k), np.inf)
-    position = np.full((n, k), -1, np.int32)
+    n, k = distance.shape
+    given_up = np.zeros(n, np.bool_)
     slack = 2e-7 * (tree.weights.shape[0] + 4)
     for block in prange((n + BLOCK - 1) // BLOCK):
         sums = np.empty(CHUNK, np.float32)
@@ -245,6 +261,7 @@ def nearest(tree: Tree, numbers: Floats, codes: Ints, own: Ints, k: int, rule: i
             nodes[0] = 0
             bounds[0] = 0.0
             top = 1
+            looked = 0
             while top > 0:
                 top -= 1
                 node = nodes[top]
@@ -254,6 +271,10 @@ def nearest(tree: Tree, numbers: Floats, codes: Ints, own: Ints, k: int, rule: i
                     limit = best[k - 1] + TOL
                     top = _push_children(tree, node, numbers[q], codes[q], rule, limit, nodes, bounds, top)
                     continue
+                looked += tree.last[node] - tree.first[node]
+                if looked > budget:
+                    given_up[q] = True
+                    break
                 for start in range(tree.first[node], tree.last[node], CHUNK):
                     end = min(start + CHUNK, tree.last[node])
                     _scan(tree, node, start, end, numbers[q], codes[q], rule, sums, seen)
@@ -264,35 +285,33 @@ def nearest(tree: Tree, numbers: Floats, codes: Ints, own: Ints, k: int, rule: i
                         at = start + i
                         if at == own[q] and tree.copies[at] < 2:
                             continue
-                        d = _exact(tree, at, numbers[q], codes[q], rule)
-                        if d > best[k - 1] or (d == best[k - 1] and tree.record[at] > tree.record[where[k - 1]]):
-                            continue
-                        slot = k - 1
-                        rank = tree.record[at]
-                        while slot > 0 and (
-                            d < best[slot - 1] or (d == best[slot - 1] and rank < tree.record[where[slot - 1]])
-                        ):
-                            best[slot] = best[slot - 1]
-                            where[slot] = where[slot - 1]
-                            slot -= 1
-                        best[slot] = d
-                        where[slot] = at
+                        insert(tree.record, best, where, exact(tree, at, numbers[q], codes[q], rule), at)
                         cut = np.float32(min(best[k - 1] + slack, 3.0))
-    return distance, position
+    return given_up
 
 
 @njit(parallel=True)
 def within(
-    tree: Tree, numbers: Floats, codes: Ints, own: Ints, radius: Floats, rule: int, offsets: Ints, found: Ints
-) -> tuple[Ints, Ints]:
+    tree: Tree,
+    numbers: Floats,
+    codes: Ints,
+    own: Ints,
+    radius: Floats,
+    rule: int,
+    budget: int,
+    offsets: Ints,
+    found: Ints,
+) -> tuple[Ints, Ints, Bools]:
     """Records within ``radius`` (one per query, tolerance included): their number, copies counted.
 
     With ``offsets`` (length n + 1) the distinct tree positions are also written to ``found[offsets[q]:]``; an empty
-    ``offsets`` asks for counts only. Returns counts of records and counts of distinct records.
+    ``offsets`` asks for counts only. Returns counts of records, counts of distinct records, and who was given up
+    because more than ``budget`` records had to be looked at.
     """
     n = numbers.shape[0]
     count = np.zeros(n, np.int64)
     distinct = np.zeros(n, np.int64)
+    given_up = np.zeros(n, np.bool_)
     listing = offsets.shape[0] > 0
     slack = 2e-7 * (tree.weights.shape[0] + 4)
     for block in prange((n + BLOCK - 1) // BLOCK):
@@ -305,12 +324,17 @@ def within(
             nodes[0] = 0
             bounds[0] = 0.0
             top = 1
+            looked = 0
             while top > 0:
                 top -= 1
                 node = nodes[top]
                 if tree.left[node] >= 0:
                     top = _push_children(tree, node, numbers[q], codes[q], rule, limit, nodes, bounds, top)
                     continue
+                looked += tree.last[node] - tree.first[node]
+                if looked > budget:
+                    given_up[q] = True
+                    break
                 for start in range(tree.first[node], tree.last[node], CHUNK):
                     end = min(start + CHUNK, tree.last[node])
                     _scan(tree, node, start, end, numbers[q], codes[q], rule, sums, seen)
@@ -320,7 +344,7 @@ def within(
                         at = start + i
                         if sums[i] > high:
                             continue
-                        if sums[i] >= low and _exact(tree, at, numbers[q], codes[q], rule) > limit:
+                        if sums[i] >= low and exact(tree, at, numbers[q], codes[q], rule) > limit:
                             continue
                         copies = tree.copies[at] - (1 if at == own[q] else 0)
                         if copies <= 0:
@@ -329,4 +353,4 @@ def within(
                             found[offsets[q] + distinct[q]] = at
                         count[q] += copies
                         distinct[q] += 1
-    return count, distinct
+    return count, distinct, given_up

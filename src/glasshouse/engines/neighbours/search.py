@@ -20,7 +20,7 @@ occur. ``TOL`` decides equality of distances.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -32,9 +32,8 @@ from glasshouse.engines.neighbours.threads import threads
 
 if TYPE_CHECKING:
     from glasshouse.data.pair import Pair
-    from glasshouse.engines.neighbours.kernel import Tree
+    from glasshouse.engines.neighbours.backend import Searchable
 
-Grown: TypeAlias = "tuple[Tree, Ints]"  # a search tree, and the position in it of every distinct row
 TOL = 1e-9
 
 __all__ = ["RULES", "TOL", "Nearest", "Space", "Tied", "chosen_columns", "gower_space", "threads"]
@@ -134,7 +133,7 @@ class Space:
         self.columns = encoded.columns
         self.ranges = encoded.ranges
         self._rows: dict[str, Rows] = {}
-        self._trees: dict[str, Grown] = {}
+        self._ready: dict[str, Searchable] = {}
         self._nearest: dict[tuple[str, str], Nearest] = {}
 
     def rows(self, table: str, subset: Ints | None = None) -> Rows:
@@ -181,11 +180,11 @@ class Space:
             When there is no record to compare with.
         """
         if not isinstance(of, str):
-            return self.search(of, self.rows(among), k, tree=self._tree(among), n_jobs=n_jobs)
+            return self.search(of, self.rows(among), k, ready=self._prepared(among), n_jobs=n_jobs)
         kept = self._nearest.get((of, among))
         if kept is None or kept.distance.shape[1] < k:
-            tree = self._tree(among)
-            kept = self.search(self.rows(of), self.rows(among), k, tree=tree, self_join=of == among, n_jobs=n_jobs)
+            ready = self._prepared(among)
+            kept = self.search(self.rows(of), self.rows(among), k, ready=ready, self_join=of == among, n_jobs=n_jobs)
             self._nearest[of, among] = kept
         return kept.first(k)
 
@@ -195,7 +194,7 @@ class Space:
         reference: Rows,
         k: int,
         *,
-        tree: Grown | None = None,
+        ready: Searchable | None = None,
         self_join: bool = False,
         n_jobs: int | None = None,
     ) -> Nearest:
@@ -207,8 +206,8 @@ class Space:
             The rows that ask and those that are searched.
         k : int
             How many.
-        tree : tuple, optional
-            What ``grow(reference)`` gave. Default: it is grown here.
+        ready : Searchable, optional
+            What ``prepare(reference)`` gave. Default: it is made here.
         self_join : bool, default False
             The two are the same set; each record leaves out itself.
         n_jobs : int, optional
@@ -223,17 +222,13 @@ class Space:
         NotApplicable
             When there is no record to compare with.
         """
-        from glasshouse.engines.neighbours import kernel
-
         if reference.n - self_join < 1:
             raise NotApplicable(
                 "there is no record to compare with: a table is empty, or holds one record and is searched in itself"
             )
-        prepared, position = self.grow(reference) if tree is None else tree
-        own = _own_positions(query, position, self_join)
+        ready = self.prepare(reference) if ready is None else ready
         with threads(n_jobs, query.size):
-            distinct, at = kernel.nearest(prepared, query.numbers, query.codes, own, k, self.encoded.rule)
-        row = np.where(at >= 0, prepared.row[at], -1)
+            distinct, row = ready.nearest(query, k, self_join)
         copies = np.where(row >= 0, reference.counts[row], 0)
         if self_join:
             copies -= row == np.arange(query.size)[:, None]
@@ -264,8 +259,7 @@ class Space:
         array of int
             One per record of ``of``.
         """
-        count, _ = self._within(self.rows(of), self._tree(among), radius, of == among, n_jobs)
-        return np.asarray(count[self.rows(of).inverse])
+        return _within(self.rows(of), self._prepared(among), radius, of == among, n_jobs)
 
     def count_rows_within(self, query: Rows, among: str, radius: float | Floats, n_jobs: int | None = None) -> Ints:
         """``count_within`` for some rows of a table; nothing is left out.
@@ -285,8 +279,7 @@ class Space:
         -------
         array of int
         """
-        count, _ = self._within(query, self._tree(among), radius, False, n_jobs)
-        return np.asarray(count[query.inverse])
+        return _within(query, self._prepared(among), radius, False, n_jobs)
 
     def count_between(self, query: Rows, reference: Rows, radius: float | Floats, n_jobs: int | None = None) -> Ints:
         """``count_within`` for any two different sets of rows of this space.
@@ -304,8 +297,7 @@ class Space:
         -------
         array of int
         """
-        count, _ = self._within(query, self.grow(reference), radius, False, n_jobs)
-        return np.asarray(count[query.inverse])
+        return _within(query, self.prepare(reference), radius, False, n_jobs)
 
     def tied(self, of: str | Rows, among: str, radius: Floats, n_jobs: int | None = None) -> Tied:
         """The distinct records within a radius of each distinct record (self not left out).
@@ -326,44 +318,18 @@ class Space:
         Tied
         """
         query = self.rows(of) if isinstance(of, str) else of
-        tree = self._tree(among)
-        _, distinct = self._within(query, tree, radius, False, n_jobs)
-        offsets = np.concatenate([[0], np.cumsum(distinct)]).astype(np.int64)
-        found = np.empty(int(offsets[-1]), np.int32)
-        self._within(query, tree, radius, False, n_jobs, offsets, found)
-        return Tied(offsets, tree[0].row[found], query, self.rows(among))
-
-    def _within(
-        self,
-        query: Rows,
-        tree: Grown,
-        radius: float | Floats,
-        self_join: bool,
-        n_jobs: int | None,
-        offsets: Ints | None = None,
-        found: Ints | None = None,
-    ) -> tuple[Ints, Ints]:
-        """Records and distinct records within the radius of each distinct query; listed where there is room for it."""
-        from glasshouse.engines.neighbours import kernel
-
-        offsets = np.empty(0, np.int64) if offsets is None else offsets
-        found = np.empty(0, np.int32) if found is None else found
-        own = _own_positions(query, tree[1], self_join)
-        limit = _per_query(radius, query)
         with threads(n_jobs, query.size):
-            count, distinct = kernel.within(
-                tree[0], query.numbers, query.codes, own, limit, self.encoded.rule, offsets, found
-            )
-        return count, distinct
+            offsets, row = self._prepared(among).listed(query, _per_query(radius, query))
+        return Tied(offsets, row, query, self.rows(among))
 
-    def _tree(self, table: str) -> Grown:
-        """The search tree of a table, grown once."""
-        if table not in self._trees:
-            self._trees[table] = self.grow(self.rows(table))
-        return self._trees[table]
+    def _prepared(self, table: str) -> Searchable:
+        """A table made ready for searching, once."""
+        if table not in self._ready:
+            self._ready[table] = self.prepare(self.rows(table))
+        return self._ready[table]
 
-    def grow(self, reference: Rows) -> Grown:
-        """The search tree of some rows, for ``search(..., tree=)``; tables keep theirs.
+    def prepare(self, reference: Rows) -> Searchable:
+        """Some rows made ready for searching, for ``search(..., ready=)``; tables keep theirs.
 
         Parameters
         ----------
@@ -372,22 +338,23 @@ class Space:
 
         Returns
         -------
-        (tree, position) : tuple
-            The tree, and the position in it of every distinct row.
+        Searchable
 
         Raises
         ------
         NotApplicable
             When there is no row.
         """
-        from glasshouse.engines.neighbours.growing import grown
+        from glasshouse.engines.neighbours import cpu
 
-        return grown(self.encoded, reference)
+        return cpu.prepare(self.encoded, reference)
 
 
-def _own_positions(query: Rows, position: Ints, self_join: bool) -> Ints:
-    """Where each query itself sits in the tree, or -1."""
-    return position if self_join else np.full(query.size, -1, np.int32)
+def _within(query: Rows, ready: Searchable, radius: float | Floats, self_join: bool, n_jobs: int | None) -> Ints:
+    """Records within the radius of each record that asks."""
+    with threads(n_jobs, query.size):
+        count = ready.within(query, _per_query(radius, query), self_join)
+    return np.asarray(count[query.inverse])
 
 
 def _per_query(radius: float | Floats, query: Rows) -> Floats:

@@ -1,0 +1,213 @@
+"""Search on the processor: a tree where it can skip records, all of them in vector registers where it cannot.
+
+Which of the two is decided by the records themselves. A few queries are tried on the tree; whoever would have to look
+at more than a share of the reference there is given up and scans it flat, which costs several times less per record.
+Where most of those tried are given up, nobody else tries. Both ways compute what they report with the same function.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from glasshouse.core.errors import NotApplicable
+from glasshouse.data.arrays import Bools, Floats, Ints
+from glasshouse.engines.neighbours import flat, kernel, tree
+from glasshouse.engines.neighbours.backend import Found
+from glasshouse.engines.neighbours.encoding import Encoded, Rows
+
+GIVE_UP = 0.1  # share of the reference looked at on the tree before a flat scan of all of it is the cheaper way
+SMALL = 4096  # records of a reference below which the tree never loses enough to compile a second search
+TRIED = 64  # queries tried first
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """A reference table as a box tree.
+
+    Attributes
+    ----------
+    tree : Tree
+        Its arrays.
+    position : array of int
+        Where each distinct row sits in it.
+    rule : int
+        Position of the missing-value rule in ``RULES``.
+    """
+
+    tree: kernel.Tree
+    position: Ints
+    rule: int
+
+    def nearest(self, query: Rows, k: int, self_join: bool) -> Found:
+        """The k nearest distinct records of each distinct query; in a self-join one copy of itself is left out.
+
+        Parameters
+        ----------
+        query : Rows
+            Who asks.
+        k : int
+            How many.
+        self_join : bool
+            The two sides are the same rows.
+
+        Returns
+        -------
+        Found
+        """
+        n = query.size
+        own = self._own(query, self_join)
+        distance = np.full((n, k), np.inf)
+        position = np.full((n, k), -1, np.int32)
+
+        def on_tree(some: Ints) -> Bools:
+            found, where = distance[some], position[some]
+            arguments = (query.numbers[some], query.codes[some], own[some], self.rule, self.budget)
+            given_up = kernel.nearest(self.tree, *arguments, found, where)
+            distance[some], position[some] = found, where
+            return given_up
+
+        rest = self._tried(n, on_tree)
+        if len(rest):
+            found, where = np.full((len(rest), k), np.inf), np.full((len(rest), k), -1, np.int32)
+            arguments = (query.numbers[rest], query.codes[rest], own[rest], self.rule, distance[rest, -1].copy())
+            flat.nearest(self.tree, *arguments, found, where)
+            distance[rest], position[rest] = found, where
+        return Found(distance, np.where(position >= 0, self.tree.row[position], -1))
+
+    def within(self, query: Rows, radius: Floats, self_join: bool) -> Ints:
+        """Records within a radius of each distinct query, copies counted, tolerance included.
+
+        Parameters
+        ----------
+        query : Rows
+            Who asks.
+        radius : array of float
+            One per distinct query.
+        self_join : bool
+            The two sides are the same rows; one copy of itself is left out.
+
+        Returns
+        -------
+        array of int
+        """
+        return self._within(query, radius, self._own(query, self_join))[0]
+
+    def listed(self, query: Rows, radius: Floats) -> tuple[Ints, Ints]:
+        """The distinct rows within a radius of each distinct query.
+
+        Parameters
+        ----------
+        query : Rows
+            Who asks.
+        radius : array of float
+            One per distinct query.
+
+        Returns
+        -------
+        (offsets, row) : tuple of array of int
+            ``row[offsets[q]:offsets[q + 1]]`` for query q, ascending.
+        """
+        own = self._own(query, False)
+        _, distinct = self._within(query, radius, own)
+        offsets = np.concatenate([[0], np.cumsum(distinct)]).astype(np.int64)
+        found = np.empty(int(offsets[-1]), np.int32)
+        self._within(query, radius, own, offsets, found)
+        row = self.tree.row[found]
+        return offsets, row[np.lexsort([row, np.repeat(np.arange(query.size), distinct)])]
+
+    def _within(
+        self, query: Rows, radius: Floats, own: Ints, offsets: Ints | None = None, found: Ints | None = None
+    ) -> tuple[Ints, Ints]:
+        """Records and distinct records within the radius of each distinct query; listed where there is room for it."""
+        n = query.size
+        count, distinct = np.zeros(n, np.int64), np.zeros(n, np.int64)
+        places = np.empty(0, np.int32) if found is None else found
+
+        def starts(some: Ints) -> Ints:
+            return np.empty(0, np.int64) if offsets is None else offsets[some]
+
+        def on_tree(some: Ints) -> Bools:
+            arguments = (query.numbers[some], query.codes[some], own[some], radius[some], self.rule, self.budget)
+            count[some], distinct[some], given_up = kernel.within(self.tree, *arguments, starts(some), places)
+            return given_up
+
+        rest = self._tried(n, on_tree)
+        if len(rest):
+            arguments = (query.numbers[rest], query.codes[rest], own[rest], radius[rest], self.rule)
+            counts = np.zeros(len(rest), np.int64), np.zeros(len(rest), np.int64)
+            flat.within(self.tree, *arguments, *counts, starts(rest), places)
+            count[rest], distinct[rest] = counts
+        return count, distinct
+
+    @property
+    def budget(self) -> int:
+        """Records a query may look at on the tree."""
+        size = len(self.tree.row)
+        return size if size < SMALL else int(GIVE_UP * size)
+
+    def _tried(self, n: int, on_tree: Callable[[Ints], Bools]) -> Ints:
+        """Ask the tree for those for whom it is the cheaper way; who is left over."""
+        everybody = np.arange(n)
+        if self.budget >= len(self.tree.row):
+            on_tree(everybody)
+            return everybody[:0]
+        tried = np.unique(np.linspace(0, n - 1, min(TRIED, n)).astype(np.int64))
+        given_up = on_tree(tried)
+        others = np.setdiff1d(everybody, tried)
+        if given_up.mean() <= 0.5 and len(others):
+            others = others[on_tree(others)]
+        return np.sort(np.concatenate([tried[given_up], others]))
+
+    def _own(self, query: Rows, self_join: bool) -> Ints:
+        """Where each query itself sits in the tree, or -1."""
+        return self.position if self_join else np.full(query.size, -1, np.int32)
+
+
+def prepare(encoded: Encoded, reference: Rows) -> Prepared:
+    """The search tree of some rows.
+
+    Parameters
+    ----------
+    encoded : Encoded
+        The space the rows belong to.
+    reference : Rows
+        The rows to be searched.
+
+    Returns
+    -------
+    Prepared
+
+    Raises
+    ------
+    NotApplicable
+        When there is no row.
+    """
+    if reference.size == 0:
+        raise NotApplicable("there is no record to compare with: a table is empty")
+    numbers, codes = encoded.as_reference(reference)
+    weights = encoded.weights
+    order, left, right, first, last = tree.grow(numbers, codes, weights)
+    numbers = np.ascontiguousarray(numbers[order])
+    codes = np.ascontiguousarray(codes[order])
+    boxes = tree.boxes(numbers, codes, weights, left, right, first, last)
+    grown = kernel.Tree(
+        numbers,
+        codes,
+        np.ascontiguousarray(numbers.T.astype(np.float32)),
+        np.ascontiguousarray(codes.T),
+        weights,
+        reference.counts[order].astype(np.int32),
+        order,
+        reference.firsts[order].astype(np.int32),
+        left,
+        right,
+        first,
+        last,
+        *boxes,
+    )
+    position = np.empty(len(order), np.int32)
+    position[order] = np.arange(len(order), dtype=np.int32)
+    return Prepared(grown, position, encoded.rule)
