@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
 # Order matters: the kernels compare the position.
 RULES = ("level", "mismatch", "match", "ignore")
+LEVEL, MISMATCH, MATCH, IGNORE = range(4)
+TOL = 1e-9  # distances no further apart are equal
 # Numbers are scaled to [0, w] and categories cost w; a missing number sits outside [0, w], at 4w (or -4w), so that
 # |a - b| > 1.5 w says "one of the two is missing" without a second array.
 _MISSING_AT = 4.0
