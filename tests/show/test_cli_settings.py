@@ -207,7 +207,9 @@ def test_the_file_of_the_documentation_is_read(tmp_path: Path) -> None:
     assert [name for name in KNOWN if name not in names] == [], "every name of the file is in the documentation"
 
 
-def test_measure_and_compare_leave_the_report_of_the_settings_file_alone(here: Path) -> None:
+def test_measure_and_compare_leave_the_report_of_the_settings_file_alone(
+    here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     """The page's own advice is `glasshouse measure NAME --records FILE`: it must not put one measure in its place."""
     (here / "glasshouse.toml").write_text(FILES + 'output = ["report.html", "report.pdf"]\naudience = "external"\n')
     (here / "report.html").write_text("the report of an assessment")
@@ -217,7 +219,9 @@ def test_measure_and_compare_leave_the_report_of_the_settings_file_alone(here: P
     survey = gh.data.load("case_study")
     for name, table in {"original": survey.original, "A": survey.releases["A"], "B": survey.releases["B"]}.items():
         table.write_csv(here / f"{name}.csv")
-    assert run("compare", "original.csv", "A.csv", "B.csv", "--measures", "identical,pmse") == 0
+    assert run("compare", "original.csv", "A.csv", "B.csv", "--measures", "identical,pmse", "-o", "map.json") == 0
+    assert json.loads((here / "map.json").read_text())["audience"] == "external", "a file that asks for it is obeyed"
+    assert capsys.readouterr().err.count("for internal use only") == 2, "and where it cannot be, that is said"
     assert (here / "report.html").read_text() == "the report of an assessment" and not (here / "report.pdf").exists()
 
 

@@ -104,6 +104,45 @@ def test_ctrl_c_in_compiled_code_ends_the_command_with_130(
     assert report.read_text() == "the last good report" and [p.name for p in report.parent.iterdir()] == ["report.html"]
 
 
+@posix
+@pytest.mark.parametrize("command", ["assess", "split"])
+def test_ctrl_c_between_files_that_belong_together_waits_for_the_last_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], command: str
+) -> None:
+    """Half of a split beside half of an earlier one would put the same person on both sides."""
+    TABLE.write_csv(tmp_path / "o.csv")
+    made = (
+        [tmp_path / name for name in ("a.csv", "b.csv")]
+        if command == "split"
+        else [tmp_path / name for name in ("a.json", "b.md", "c.html")]
+    )
+    for path in made:
+        path.write_text("of an earlier run")
+    replace, told = os.replace, []
+
+    def first(*arguments: Any) -> None:
+        replace(*arguments)
+        if not told:
+            told.append(True)
+            os.kill(os.getpid(), signal.SIGINT)
+
+    monkeypatch.setattr(writing.os, "replace", first)
+    table = str(tmp_path / "o.csv")
+    asked = {
+        "split": ["split", table, "-o", str(made[0]), "--holdout", str(made[1])],
+        "assess": ["assess", table, table, "--measures", "identical", *(x for path in made for x in ("-o", str(path)))],
+    }[command]
+    before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        assert run(*asked) == 130 and told
+    finally:  # a command line that was interrupted hears no second one
+        for number, handler in before.items():
+            signal.signal(number, handler)
+    assert not any("of an earlier run" in path.read_text() for path in made)
+    said = capsys.readouterr().err
+    assert said.count("wrote ") == len(made) and "interrupted" in said and "untouched" not in said
+
+
 # Ctrl-C at the moment somebody imports a library, once
 IMPORTING = """
 import sys

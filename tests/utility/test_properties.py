@@ -206,3 +206,21 @@ def test_tiles_do_not_matter(original, monkeypatch):
     tiled = gh.utility.energy_distance(pair).details
     for name in ("energy_U", "energy_V", "null_low", "null_high", "p"):
         assert tiled[name] == pytest.approx(whole[name], rel=1e-9, abs=1e-12)
+
+
+def test_columns_that_say_the_same_are_credited_alike_wherever_they_stand():
+    """The logit keeps the first of columns that say the same; which is first must not follow the order of the file."""
+    import polars as pl
+
+    rng = np.random.default_rng(3)
+
+    def table(shift):
+        a = rng.normal(size=300) + shift
+        return pl.DataFrame({"a": a, "twice": 2 * a, "c": rng.choice(list("xyz"), 300), "d": rng.normal(size=300)})
+
+    own, made = table(0.0), table(0.4)
+    turned = [t.select(t.columns[::-1]) for t in (own, made)]
+    first, second = gh.utility.pmse(gh.Pair(own, made)), gh.utility.pmse(gh.Pair(*turned))
+    assert first.value == pytest.approx(second.value, rel=1e-9)
+    one, other = first.details["importance"], second.details["importance"]
+    assert one.keys() == other.keys() and all(one[k] == pytest.approx(other[k], rel=1e-6) for k in one)

@@ -8,11 +8,12 @@ import contextlib
 import os
 import stat
 import tempfile
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import TypeVar
 
 from glasshouse.core.errors import InputError
-from glasshouse.core.interrupts import check
+from glasshouse.core.interrupts import check, shielded
 
 Content = TypeVar("Content", str, bytes)
 PRIVATE = 0o600  # readable and writable by its owner alone
@@ -53,6 +54,26 @@ def write_atomically(path: str | Path, content: str | bytes, mode: int | None = 
     except OSError as problem:
         raise NotWritten(f"cannot write {path}: {_why(problem)}; an earlier file is untouched") from None
     return path
+
+
+@contextlib.contextmanager
+def together(paths: Iterable[str | Path]) -> Iterator[None]:
+    """Inside, files that belong together are written: an interrupt waits until all of them are of one run.
+
+    Parameters
+    ----------
+    paths : iterable of str or Path
+        Where to. A pipe or a device may block, so that with one among them an interrupt does not wait.
+
+    Yields
+    ------
+    None
+    """
+    if not all(_regular(Path(os.path.realpath(path))) for path in paths):
+        yield
+        return
+    with shielded():
+        yield
 
 
 def delivered(content: Content, path: str | Path | None, mode: int | None = None) -> Content:

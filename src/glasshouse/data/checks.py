@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import narwhals as nw
 
 from glasshouse.core.errors import listed
-from glasshouse.data.conversion import collected, readable
+from glasshouse.data.conversion import GROUPED, collected, readable
 from glasshouse.data.findings import LEVELS, Finding, Findings, spoken
 from glasshouse.data.frames import Lazy
 from glasshouse.data.headers import headerless_text
@@ -139,14 +139,25 @@ def _text_looks_like(pair: Pair) -> Iterator[Finding]:
         ):
             continue
         labels = pair._tables.labels("original", column)
-        numbers = readable(labels, "number", commas=True).sum()
-        if labels.len() and numbers >= 0.99 * labels.len():
+        numbers = readable(labels, "number", commas=True)
+        grouped = labels.str.contains(GROUPED)
+        use = "treated as categories" if column in pair.columns else "left out as if it were an identifier"
+        fractions = labels.filter(numbers).str.contains(r"[.,]").any()  # codes have none
+        if labels.len() and numbers.sum() >= 0.99 * labels.len():
             yield Finding(
                 "warning",
                 column,
-                "numeric_text",
-                f"column {column!r} is text, but 99 % or more of its labels are numbers: treated as categories; "
+                "fractions_as_text" if fractions else "numeric_text",
+                f"column {column!r} is text, but 99 % or more of its labels are numbers: {use}; "
                 f"schema={{{column!r}: 'numeric'}} reads them as numbers",
+            )
+        elif labels.len() and (numbers | grouped).sum() >= 0.99 * labels.len():
+            yield Finding(
+                "warning",
+                column,
+                "fractions_as_text",
+                f"column {column!r} is text that looks like numbers with marks of thousands: {use}; write them "
+                "without such marks to have them read as numbers",
             )
         elif any(labels.str.to_datetime(shape, strict=False).is_not_null().all() for shape in DATE_SHAPES):
             yield Finding(
@@ -260,7 +271,7 @@ def _sizes(pair: Pair) -> Iterator[Finding]:
 
 
 def _holdout(pair: Pair) -> Iterator[Finding]:
-    if not pair.has_holdout:
+    if not pair.has_holdout and not pair.void_holdout:
         yield Finding(
             "note",
             None,

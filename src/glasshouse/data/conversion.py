@@ -17,7 +17,9 @@ _LARGEST = 2**63 - 1
 _DATES = tuple(f"%Y-%m-%d{rest}" for rest in ("", "T%H:%M:%S", " %H:%M:%S", "T%H:%M", " %H:%M"))
 _ISO = r"^\d{4}-\d{2}-\d{2}([T ]\d{2}:\d{2}(:\d{2})?)?$"  # strptime also takes 2020-1-2, which is no ISO date
 _WITH_POINT = r"^\s*[-+]?\d*\.\d+\s*$"
-_WITH_COMMA = r"^\s*[-+]?\d+,\d+\s*$"
+_WITH_COMMA = r"^\s*[-+]?(\d+|\d{1,3}(\.\d{3})+),\d+\s*$"
+_THOUSANDS = r"^\s*[-+]?\d{1,3}(\.\d{3})+(,\d+)?\s*$"  # points as marks of thousands
+GROUPED = r"^\s*[-+]?\d{1,3}([.,' ]\d{3})+([.,]\d+)?\s*$"  # a number with some mark of thousands
 
 
 def collected(lazy: Lazy, table: str) -> pl.DataFrame:
@@ -89,7 +91,7 @@ def refuse_patterns(names: Iterable[str], table: str) -> None:
 def readable(values: pl.Series, what: str, commas: bool = False) -> pl.Series:
     """Which texts can be read as a number (with decimal commas, if told to), a boolean or an ISO date."""
     if what == "number":
-        values = values.str.replace(",", ".", literal=True) if commas and decimal_commas(values) else values
+        values = _pointed(values) if commas and decimal_commas(values) else values
         return values.str.strip_chars().cast(pl.Float64, strict=False).is_finite().fill_null(False)
     if what == "bool":
         return values.str.to_lowercase().is_in(["true", "false", "0", "1", "yes", "no", "t", "f"])
@@ -100,17 +102,26 @@ def readable(values: pl.Series, what: str, commas: bool = False) -> pl.Series:
 
 
 def decimal_commas(values: pl.Series) -> bool:
-    """Whether texts hold numbers with a decimal comma: none with a point, and some comma without just three
-    digits after it, as a mark of thousands has."""
+    """Whether texts hold numbers with a decimal comma: none with a point but as a mark of thousands, and some comma
+    without just three digits after it, as a mark of thousands has."""
     commas = values.filter(values.str.contains(_WITH_COMMA))
-    if not len(commas) or values.str.contains(_WITH_POINT).any():
+    points = values.str.contains(_WITH_POINT) & ~values.str.contains(_THOUSANDS)
+    if not len(commas) or points.any():
         return False
-    return not bool(commas.str.contains(r",\d{3}\s*$").all())
+    both = commas.str.contains(".", literal=True)
+    return not bool((commas.str.contains(r",\d{3}\s*$") & ~both).all())
+
+
+def _pointed(texts: pl.Series) -> pl.Series:
+    """Texts with a decimal point in place of a comma, and without points that mark thousands."""
+    return texts.str.replace_all(".", "", literal=True).str.replace(",", ".", literal=True)
 
 
 def parsed_numbers(column: nw.Expr, values: pl.Series) -> nw.Expr:
     """Numbers from text; ``values`` are the distinct texts, which say whether a comma is the decimal sign."""
-    pointed = column.str.replace_all(",", ".", literal=True) if decimal_commas(values) else column
+    pointed = column
+    if decimal_commas(values):
+        pointed = column.str.replace_all(".", "", literal=True).str.replace_all(",", ".", literal=True)
     return pointed.str.strip_chars().cast(nw.Float64)
 
 

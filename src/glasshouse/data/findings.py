@@ -13,7 +13,7 @@ LEVELS = ("error", "warning", "note")
 # what a reader must know before any figure: the tables are not what they should be, or hold what they should not
 FIRST = (
     "no_header", "same_table", "swapped", "holdout_overlap", "holdout_released", "unsynthesised", "similar_name",
-    "special_code",
+    "special_code", "fractions_as_text",
 )  # fmt: skip
 
 

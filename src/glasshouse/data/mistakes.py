@@ -122,6 +122,37 @@ def folded(name: str) -> str:
 # -- tables ------------------------------------------------------------------------------------------------------------
 
 
+VOID = ("holdout_overlap", "holdout_released")
+
+
+def without_void_holdout(pair: Pair) -> Pair:
+    """The pair without a holdout that is none: one that holds members, or people who stand in the release.
+
+    Parameters
+    ----------
+    pair : Pair
+        The tables.
+
+    Returns
+    -------
+    Pair
+        As it is where its holdout can serve. Otherwise without it, and ``check`` goes on to say why.
+
+    Notes
+    -----
+    Members are compared with people whom the synthesiser never saw. Against anybody else no leak of any size would be
+    seen, and a comparison that can see nothing must not speak for a release.
+    """
+    if not pair.has_holdout:
+        return pair
+    void = [finding for finding in same_people(pair) if finding.code in VOID]
+    if not void:
+        return pair
+    made = pair.replace(holdout=None)
+    made._note(void_holdout=tuple(f"{finding.code}: {finding.message}" for finding in void))
+    return made
+
+
 def same_people(pair: Pair) -> Iterator[Finding]:
     """The same table twice, a release that holds the holdout, a holdout that holds members.
 
@@ -131,6 +162,13 @@ def same_people(pair: Pair) -> Iterator[Finding]:
     the original that have a twin in it, and records of the holdout that have one in the original; times the size of the
     release in originals) by 2 points and three standard errors.
     """
+    yield from pair.memo(("same_people",), lambda: tuple(_same_people(pair)))
+
+
+def _same_people(pair: Pair) -> Iterator[Finding]:
+    for said in pair.void_holdout:
+        code, message = said.split(": ", 1)
+        yield Finding("warning", None, code, f"{message}. It is not used")
     columns = list(pair.columns)
     tables = [t for t in pair.tables if pair.engine(t) == pair.engine("original")]
     if not columns or len(tables) < 2:

@@ -78,6 +78,8 @@ class Pair(Reading):
         Number of releases.
     unsynthesised, numeric_keys : tuple of str
         What an adapter learnt: columns the synthesiser left as they are, and numeric key variables.
+    void_holdout : tuple of str
+        Why a holdout that was given is not used.
 
     Raises
     ------
@@ -108,6 +110,7 @@ class Pair(Reading):
 
     unsynthesised: tuple[str, ...] = ()
     numeric_keys: tuple[str, ...] = ()
+    void_holdout: tuple[str, ...] = ()
 
     def __init__(
         self,
@@ -281,6 +284,8 @@ class Pair(Reading):
         made._note(numeric_keys=self.numeric_keys)
         if "released" not in changes:  # another release may have been synthesised otherwise
             made._note(unsynthesised=self.unsynthesised)
+        if "holdout" not in changes:
+            made._note(void_holdout=self.void_holdout)
         return made
 
     @door

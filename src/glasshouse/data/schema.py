@@ -97,8 +97,8 @@ def common_storage(
     families : mapping of str to str
         Kind of storage per table, as :func:`family` says.
     text_parses : mapping of str to str
-        For each table that stores text, what all its values can be read as: "number", "bool", "time", "text", or
-        "nothing" where there is none.
+        For each table that stores text, what all its values can be read as: "number", "comma" (numbers with a decimal
+        comma), "bool", "time", "text", or "nothing" where there is none.
     told : bool, default False
         Whether the user said what the column is.
 
@@ -132,6 +132,8 @@ def common_storage(
     readable = {text_parses.get(table, "text") for table, f in families.items() if f == "text"} - {"nothing"}
     if kinds == {"text"} and readable == {"time"}:
         return "time", None
+    if kinds == {"text"} and "comma" in readable and readable <= {"comma", "number"}:
+        return "float", None  # said where they are read
     if len(kinds) == 1:
         return kinds.pop(), None
     where = ", ".join(f"{f} in {table}" for table, f in families.items())
@@ -204,7 +206,8 @@ def detect(
     Notes
     -----
     Declared categories, booleans and times are what they are declared; text of which every value in every table is an
-    ISO date or time is a date. Other text is an identifier when more than 95 % of at least 20 values differ, a category
+    ISO date or time is a date, and text of which every value in every table is a number, some with a decimal comma, is
+    a number. Other text is an identifier when more than 95 % of at least 20 values differ, a category
     up to max(50, 5 % of the records) distinct values, else free text. Whole numbers of which at least 20 records hold
     exactly two, one after the other (0 and 1, 1 and 2), are a category: they are the same or different, and have no
     distances. With more values, or further apart, they are numbers, for a count or a scale has distances and a code has

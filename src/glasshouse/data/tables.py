@@ -11,7 +11,7 @@ import numpy as np
 import polars as pl
 from narwhals.dtypes import DType
 
-from glasshouse.core.errors import InputError, Named, closest
+from glasshouse.core.errors import InputError, Named, closest, shortened
 from glasshouse.data.arrays import Ints
 from glasshouse.data.code_books import settle
 from glasshouse.data.conversion import (
@@ -133,6 +133,12 @@ class Tables:
                 raise InputError(
                     f"schema names column {wish!r}, which the original does not have{closest(wish, original)}"
                 )
+        everywhere = [c for schema in schemas.values() for c in schema]
+        for name in self.exclude:
+            if name not in everywhere:
+                raise InputError(
+                    f"exclude names column {shortened(name)!r}, which no table has{closest(name, original)}"
+                )
         shared = [c for c in original if c not in self.exclude and all(c in s for s in schemas.values())]
         if not shared:
             other = schemas[next(t for t in schemas if t != "original")]
@@ -144,7 +150,7 @@ class Tables:
             )
         own = [c for c in original if c not in shared and c not in self.exclude]
         storage: dict[str, str] = {}
-        maybe = self._maybe_dates([*shared, *own], schemas)
+        maybe = self._maybe_more([*shared, *own], schemas)
         for column in [*shared, *own]:
             families = {t: family(s[column]) for t, s in schemas.items() if column in s}
             parses = self._text_parses(column, families, column in maybe)
@@ -198,28 +204,31 @@ class Tables:
     def _numeric(self, column: str) -> bool:
         return column in self.columns and self.columns[column].storage in ("int", "float")
 
-    def _maybe_dates(self, columns: Sequence[str], schemas: Schemas) -> set[str]:
-        """Columns of text of which no record at the head of a table says that they are no ISO dates."""
+    def _maybe_more(self, columns: Sequence[str], schemas: Schemas) -> set[str]:
+        """Columns of text of which no record at the head of a table says that they are neither ISO dates nor numbers
+        with a decimal comma."""
         left = {c for c in columns if c not in self.wishes and c not in self.adopted["original"].category_order}
         for table, adopted in self.adopted.items():
             texts = [c for c in columns if c in left and c in schemas[table] and family(schemas[table][c]) == "text"]
             if texts:
                 head = collected(adopted.lazy.select(nw.col(*texts).cast(nw.String)).head(HEAD), _spoken(table))
-                left -= {c for c in texts if not readable(head[c].drop_nulls(), "time").all()}
+                left -= {c for c in texts if not _date_or_comma(head[c].drop_nulls())}
         return left
 
-    def _text_parses(self, column: str, families: Mapping[str, str], maybe_date: bool) -> dict[str, str]:
+    def _text_parses(self, column: str, families: Mapping[str, str], maybe_more: bool) -> dict[str, str]:
         """For tables that store text where another table does not, or where it may be dates: what all their values can
         be read as."""
         present = {f for f in families.values() if f != "null"}
         told = self.wishes.get(column) in ("numeric", "integer", "boolean", "datetime")
-        if "text" not in present or (len(present) == 1 and not told and not maybe_date):
+        if "text" not in present or (len(present) == 1 and not told and not maybe_more):
             return {}
         found = {}
         for table, kind in families.items():
             if kind == "text":
                 values = _distinct(self.adopted[table].lazy, column, table)
                 found[table] = next((k for k in ("number", "bool", "time") if readable(values, k).all()), "text")
+                if len(present) == 1 and decimal_commas(values) and readable(values, "number", commas=True).all():
+                    found[table] = "comma"
                 found[table] = found[table] if len(values) else "nothing"
         return found
 
@@ -295,7 +304,7 @@ class Tables:
         target = {"bool": "bool", "time": "time"}.get(storage, "number")
         bad = values.filter(~readable(values, target, commas=True)).to_list()
         if target == "number" and decimal_commas(values):
-            self.remarks[name] = f"numbers with a decimal comma in {_spoken(table)}: read as numbers"
+            self.remarks[name] = "numbers with a decimal comma: read as numbers"
         column = nw.col(name).cast(nw.String)
         if bad:
             spoken = {"number": "number", "bool": "boolean", "time": "ISO date"}[target]
@@ -366,6 +375,13 @@ def plain_values(adopted: Adopted, table: str) -> pl.DataFrame:
 
 def _spoken(table: str) -> str:
     return table if not table.startswith("released") else "released"
+
+
+def _date_or_comma(texts: pl.Series) -> bool:
+    """Whether texts may be ISO dates or numbers of which some have a decimal comma."""
+    return bool(
+        readable(texts, "time").all() or (readable(texts, "number", commas=True).all() and decimal_commas(texts))
+    )
 
 
 def _distinct(lazy: Lazy, column: str, table: str) -> pl.Series:

@@ -28,6 +28,7 @@ from glasshouse.core.result import Result
 from glasshouse.core.streams import RandomState, generator, integer_seed
 from glasshouse.data.memory import require_room
 from glasshouse.data.pair import Pair
+from glasshouse.engines.cells.grouping import AUTO
 from glasshouse.engines.cells.sides import KeyGroups, groupings
 from glasshouse.judgement import wide
 from glasshouse.judgement.policy.policy import Policy
@@ -187,11 +188,22 @@ def with_key_groups(
     asked = {name: dict(given) for name, given in options.items()}
     if isinstance(key_groups, str) and key_groups == "default":
         return asked
+    # a wrong wish is one error at the door, not a failure of every measure, nor silence where none takes it
+    check_types("the run", groupings, {"key_groups": key_groups})
+    groupings(pair, key_groups)
     grouping = [m for m in chosen if "key_groups" in m.options and "key_groups" not in policy.options_for(m.name)]
-    for measure in grouping[:1]:  # a wrong wish is one error at the door, not a failure of every measure
-        check_types("the run", measure.function, {"key_groups": key_groups})
-        groupings(pair, key_groups)
     return {**asked, **{m.name: {"key_groups": key_groups, **asked.get(m.name, {})} for m in grouping}}
+
+
+def idle_key_groups(chosen: Iterable[AnyMeasure], pair: Pair, key_groups: KeyGroups) -> str | None:
+    """Why a grouping that was asked for changes nothing in this run; None where it does, or none was asked for."""
+    if key_groups is None or (isinstance(key_groups, str) and key_groups in ("default", AUTO)):
+        return None
+    if not any("key_groups" in m.options for m in chosen):
+        return "key_groups= changes nothing here: none of the measures that were run counts people with equal keys"
+    if not groupings(pair, key_groups):
+        return "key_groups= changes nothing here: no key is a number"
+    return None
 
 
 def _options(measure: AnyMeasure, asked: Mapping[str, Any], seed: int, n_jobs: int | None) -> dict[str, Any]:

@@ -16,6 +16,7 @@ from glasshouse.core.measure import AnyMeasure
 from glasshouse.core.options import door
 from glasshouse.core.result import Result
 from glasshouse.core.streams import RandomState
+from glasshouse.data.mistakes import without_void_holdout
 from glasshouse.data.pair import Pair
 from glasshouse.engines.cells.sides import KeyGroups
 from glasshouse.judgement.policy.policy import Policy
@@ -121,6 +122,7 @@ def compare(
     chosen_policy = Policy.of(policy)
     roles, factors = split_weights(roles, weights)
     pairs = candidate_pairs(original, releases, roles, chosen_policy)
+    pairs = {name: without_void_holdout(pair) for name, pair in pairs.items()}
     chosen = axes(risk, utility, measures)
     judged = run_for_verdict(chosen, risk, measures, chosen_policy)
     every = [*chosen.values(), *judged]

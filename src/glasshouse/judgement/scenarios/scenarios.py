@@ -14,7 +14,7 @@ from glasshouse.core.errors import InputError
 from glasshouse.core.options import door
 from glasshouse.core.plain import Content, plain, to_json
 from glasshouse.core.words import MARKS, THREATS, plural, visible, worst
-from glasshouse.core.writing import delivered, write_atomically
+from glasshouse.core.writing import delivered, together, write_atomically
 from glasshouse.judgement.verdict.assessment import Assessment
 
 SCHEMA = "glasshouse.scenarios"
@@ -217,8 +217,9 @@ class Scenarios(Mapping[str, Assessment]):
         return {path: index, **{files[n]: one.to_html(audience=audience, title=n) for n, one in self.items()}}
 
     def _written(self, pages: Mapping[Path, Any], mode: int | None) -> Any:
-        for where, made in reversed(list(pages.items())):  # the page that names the others comes last
-            write_atomically(where, made, mode)
+        with together(pages):
+            for where, made in pages.items():
+                write_atomically(where, made, mode)
         return next(iter(pages.values()))
 
     def to_markdown(

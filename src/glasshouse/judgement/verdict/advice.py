@@ -21,6 +21,7 @@ OPEN: Mapping[str, str] = {
 }
 
 
+VOID = f"The holdout that was given is none: memorisation and membership cannot be judged. {HOLDOUT_ADVICE}"
 WHO = " Here it is not more of them than expected, but nearer or rarer ones."
 
 
@@ -75,7 +76,8 @@ def recommend(
     if pair.row_paired or pair.has_holdout:
         # who was in the data is no question of a file whose rows are the original's; a holdout too small is one
         lacking.discard("holdout")
-    open_ = [Recommendation(need, "not_assessed", text) for need, text in OPEN.items() if need in lacking]
+    texts = {**OPEN, "holdout": VOID} if pair.void_holdout else OPEN
+    open_ = [Recommendation(need, "not_assessed", text) for need, text in texts.items() if need in lacking]
     return (*said.values(), *open_)
 
 

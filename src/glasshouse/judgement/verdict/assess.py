@@ -13,6 +13,7 @@ from glasshouse.core.options import door
 from glasshouse.core.plain import plain
 from glasshouse.core.streams import RandomState
 from glasshouse.core.words import spoken
+from glasshouse.data.mistakes import without_void_holdout
 from glasshouse.data.pair import Pair
 from glasshouse.engines.cells.grouping import AUTO_GROUPS, automatic_groups
 from glasshouse.engines.cells.sides import KeyGroups
@@ -22,6 +23,7 @@ from glasshouse.judgement.run import (
     Options,
     Progress,
     Shared,
+    idle_key_groups,
     known_options,
     printable_seed,
     run,
@@ -130,6 +132,7 @@ def assess_pair(
     """``assess`` on a ready pair; ``shared`` keeps what other scenarios on the same tables need not compute again."""
     chosen_policy = Policy.of(policy)
     pair.require_header()
+    pair = without_void_holdout(pair)
     if isinstance(measures, str) and measures == "default" and "measures" in chosen_policy.run:
         measures = chosen_policy.run["measures"]
     if isinstance(measures, str) and measures == "named":
@@ -148,6 +151,8 @@ def assess_pair(
         for what, why in (("which keys drive the risk", no_drivers), ("who is at risk", no_people))
         if why
     ]
+    idle = idle_key_groups(chosen, pair, key_groups)
+    notes += [] if idle is None else [idle]
     own = isinstance(key_groups, str)  # "default" or "auto"; else the grouping is the caller's
     grouped = [c for c in (*pair.keys, *pair.targets) if own and automatic_groups(pair, c) is not None]
     if grouped and any("key_groups" in m.options for m in chosen):

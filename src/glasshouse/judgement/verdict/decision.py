@@ -55,7 +55,7 @@ def decision(pair: Pair, policy: Policy, results: Mapping[str, Result]) -> Decis
             under[j.name] = j.result.judged_together(j.status)
     unlearnable = nothing_to_learn(pair)
     untestable = {} if unlearnable is None else {"attribute": unlearnable}
-    threats = assess_threats(judged, policy, leak, untestable, pair.row_paired)
+    threats = assess_threats(judged, policy, leak, untestable, pair.row_paired, bool(pair.void_holdout))
     return Decision(under, leak, judged, threats, policy.evaluate(under))
 
 

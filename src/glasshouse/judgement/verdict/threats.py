@@ -22,6 +22,10 @@ WAYS_OUT: Mapping[str, str] = {
     "keys": "No keys were named: say what an attacker may know, e.g. keys=['age', 'sex'].",
     "target": "No target was named: say what an attacker wants to learn, e.g. target='income'.",
 }
+NO_STRANGERS = (
+    "The holdout that was given holds members, or people who stand in the release, so it cannot stand for people never "
+    "in the data."
+)
 # A file whose rows are those of the original, perturbed, is a copy by design: these two questions have no other answer.
 NOT_ASKED_OF_PAIRED: Mapping[str, str] = {
     "membership": "Does not apply: every row of the release is a person of the original, changed, so who was in the "
@@ -98,12 +102,14 @@ def assess_threats(
     leak: LeakDecision | None = None,
     untestable: Mapping[str, str] | None = None,
     row_paired: bool = False,
+    void_holdout: bool = False,
 ) -> dict[str, Threat]:
     """All four threats, always: one that nothing could assess is said to be open.
 
     ``untestable``: threats these data cannot put to the test, with the reason. They never pass; a warning stays one.
     """
     required = THREATS if policy.require is None else policy.require
+    ways_out = {**WAYS_OUT, "holdout": NO_STRANGERS} if void_holdout else WAYS_OUT
     threats: dict[str, Threat] = {}
     for name in THREATS:
         members = [j for j in judged if (j.test.threat if j.test is not None else j.measure.threat) == name]
@@ -114,7 +120,7 @@ def assess_threats(
         found = None if leak is None else leak.threats.get(name)
         if found is not None and found.status == "pass" and all(t.measure.side == "utility" for t in found.tests):
             found = None  # an alarm that does not ring tells nothing about people
-        threats[name] = _threat(name, members, name in required, policy, found, (untestable or {}).get(name))
+        threats[name] = _threat(name, members, name in required, policy, found, ways_out, (untestable or {}).get(name))
     return threats
 
 
@@ -140,6 +146,7 @@ def _threat(
     required: bool,
     policy: Policy,
     leak: ThreatLeak | None,
+    ways_out: Mapping[str, str],
     untestable: str | None = None,
 ) -> Threat:
     # a limit of the policy or of a declaration speaks for itself; the tests speak together, through the leak
@@ -155,7 +162,7 @@ def _threat(
     if leak is not None and blind and "fail" not in statuses:
         return _open(base, blind_sentence(blind, leak), (blind, *missing))
     if not statuses:
-        return _open(base, _not_assessed(members, open_), missing)
+        return _open(base, _not_assessed(members, open_, ways_out), missing)
     status = max(statuses, key=SEVERITY.__getitem__)
     deciding = [j for j in members if j in limited or j.test is not None]
     ordered = sorted(deciding, key=rank, reverse=True)
@@ -251,11 +258,11 @@ def _reasons(open_: Sequence[Judged]) -> tuple[str, ...]:
     return tuple(f"{spoken(names)}: {why}" for why, names in shared.items())
 
 
-def _not_assessed(members: list[Judged], open_: list[Judged]) -> str:
+def _not_assessed(members: list[Judged], open_: list[Judged], ways_out: Mapping[str, str]) -> str:
     if all(j.measure.side == "utility" for j in members):
         return 'Not assessed: no measure of this threat was among those run; measures="default" has some.'
     lacking = {j.missing for j in open_}
-    ways = [text for need, text in WAYS_OUT.items() if need in lacking]
+    ways = [text for need, text in ways_out.items() if need in lacking]
     stopped = sum(j.status == "failed" for j in open_)
     if stopped:
         ways.append(f"{stopped} {plural(stopped, 'measure')} failed; the reasons are in the table.")

@@ -40,7 +40,7 @@ def _guarded(arguments: list[str], debug: bool) -> int:
             sys.stdout.flush()  # what does not fit on the disk is an error now, not a note after the exit code
             return code
     except KeyboardInterrupt:
-        _say("interrupted: what was not finished was not written, and an earlier report is untouched")
+        _say("interrupted: what was not finished was not written; every file is whole, an earlier one or the new one")
         return INTERRUPTED
     except BrokenPipeError:
         # the reader (head, less) has left; point stdout at nothing so that the interpreter's last flush stays quiet

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 _PAIR = ("holdout", "weights", "cluster", "schema", "special_codes", "exclude", "missing", "row_paired", "encoding")
-_REPORT = ("output", "format", "audience")
+_REPORT = ("output", "format")
 
 
 @dataclass(frozen=True)
@@ -65,6 +65,11 @@ class Asked:
     @property
     def audience(self) -> str:
         return str(self.said.get("audience", "internal"))
+
+    def only_internal(self) -> None:
+        """Say that what this command writes is for internal eyes, where the settings file asks for something else."""
+        if self.audience != "internal":
+            err("for internal use only: audience of the settings file is that of assess and compare", self.quiet)
 
     @property
     def mode(self) -> int | None:

@@ -136,6 +136,7 @@ def measure(
         reports=False,
     )
     asked.only_text_or_json("a single measure", f"; `glasshouse assess --measures {name}` makes a report")
+    asked.only_internal()
     asked.check(*asked.released)
     check_outputs([] if records is None else [records], *(Path(one) for one in (asked.original, *asked.released)))
     given = {**asked.said.get("options", {}).get(name, {}), **o.measure_options(option, name).get(name, {})}

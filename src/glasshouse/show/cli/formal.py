@@ -140,6 +140,7 @@ def audit(
     told = o.Reporting(output, format, mode, quiet=quiet)
     asked = settle(files, chosen, roles, o.Running(seed=seed), told, reports=False)
     asked.only_text_or_json("an audit")
+    asked.only_internal()
     asked.check(*asked.released)
     risk = risk_of(stated, asked.quiet)
     found = gh.audit(asked.pair(asked.case("audit")), risk, random_state=asked.seed)

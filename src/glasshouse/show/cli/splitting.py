@@ -46,6 +46,7 @@ def split(
     import polars as pl
 
     import glasshouse as gh
+    from glasshouse.core.writing import together
     from glasshouse.data.frames import adopt
     from glasshouse.data.headers import refuse_headerless
 
@@ -63,10 +64,15 @@ def split(
     )
     for told in _not_in_csv(adopted):
         err(f"note: {told}", quiet)
-    for path, part in zip((output, holdout), map(pl.DataFrame, parts), strict=True):
-        lost = put(path, part.write_csv(), quiet, permissions, f": {part.height:,} records")
-        if lost is not None:
-            raise InputError(lost)
+    tables = dict(zip((output, holdout), map(pl.DataFrame, parts), strict=True))
+    texts = {path: part.write_csv() for path, part in tables.items()}
+    with together(tables):  # the two of one split, or somebody may stand in both
+        lost = [
+            put(path, texts[path], quiet, permissions, f": {part.height:,} records") for path, part in tables.items()
+        ]
+    problems = [one for one in lost if one is not None]
+    if problems:
+        raise InputError("; ".join([*problems, "the two files are not of one split: do not use them together"]))
     return 0
 
 

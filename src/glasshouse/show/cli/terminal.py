@@ -116,6 +116,7 @@ def deliver(
     ``pages`` gives the files of a report of several pages, the one named first.
     """
     from glasshouse.core.interrupts import check
+    from glasshouse.core.writing import together
 
     files = files_among(outputs)
     made: dict[Path, str | bytes] = {}
@@ -129,7 +130,8 @@ def deliver(
     )
     printed = make(form or "text") if to_stdout and (form or "text") != "text" else None
     check()
-    problems = [problem for path, text in made.items() if (problem := put(path, text, quiet, mode))]
+    with together(made):
+        problems = [problem for path, text in made.items() if (problem := put(path, text, quiet, mode))]
     if isinstance(printed, bytes):
         sys.stdout.buffer.write(printed)
     elif printed is not None:

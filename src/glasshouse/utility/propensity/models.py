@@ -148,7 +148,9 @@ def _main_effects(data: Stacked, max_params: int, notes: list[str]) -> tuple[np.
     """Treatment-coded columns, their names and the data column behind each; levels that no record has are left out."""
     blocks, names, source = [], [], []
     limit = _level_limit(data, max_params)
-    for j, (name, kind) in enumerate(zip(data.design.names, data.design.kinds, strict=True)):
+    # by name: where columns say the same, the first one is kept, and that must not be the first in the file
+    for j in sorted(range(len(data.design.names)), key=data.design.names.__getitem__):
+        name, kind = data.design.names[j], data.design.kinds[j]
         if kind == "numeric":
             column = data.design.column(j)
             blocks.append(column[:, None])
