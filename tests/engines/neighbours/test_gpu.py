@@ -49,7 +49,9 @@ def the_same(space, k, radius, **options):
             np.testing.assert_array_equal(expected, found)
         r = np.full(query.size, radius)
         np.testing.assert_array_equal(one.within(query, r, self_join), other.within(query, r, self_join))
-    for expected, found in zip(one.listed(a, np.full(a.size, radius)), other.listed(a, np.full(a.size, radius)), strict=True):
+    for expected, found in zip(
+        one.listed(a, np.full(a.size, radius)), other.listed(a, np.full(a.size, radius)), strict=True
+    ):
         np.testing.assert_array_equal(expected, found)
     return other
 
@@ -84,7 +86,7 @@ def test_levels_become_finer_where_bounds_leave_too_many(monkeypatch):
     assert found.levels > gpu.LEVELS
 
 
-def test_reasons_for_missing_are_levels(rng=None):
+def test_reasons_for_missing_are_levels():
     rng = np.random.default_rng(8)
     numbers = [np.round(rng.normal(size=(300, 1)), 1) for _ in range(2)]
     reasons = [rng.random(300) < 0.3 for _ in range(2)]

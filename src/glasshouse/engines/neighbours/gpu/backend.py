@@ -27,7 +27,8 @@ if TYPE_CHECKING:
 LEVELS = 8  # of the heaviest column, at first: half a level is the most a bound can be off in one column
 FINEST = 64
 WIDEST = 2048  # cells of a record; finer levels than fit are not tried
-MANY = 64  # pairs per query computed in vain before finer levels pay
+MANY = 64  # pairs per query that may be computed in vain
+WORTH = 1_200_000  # cells of the reference that both passes read in the time in which one pair is computed
 TRIED = 2048  # queries on which that is found out
 PARTS = 16  # parts of the reference with a candidate each
 ROOM = 1 << 26  # pairs kept at a time
@@ -205,8 +206,8 @@ class Prepared:
             side = self._asking(query, some)
             limit = self._limit(side, k, own[some])
             in_vain = sum(looked - len(pairs.row) for pairs, looked in self._within(side, limit))
-            if in_vain <= MANY * len(limit):
-                return
+            if in_vain <= max(MANY, self.coding.width * self.reference.size / WORTH) * len(limit):
+                return  # finer levels cost more than they save
             if coding(self.encoded, self.reference, 2 * self.levels).width > WIDEST:
                 return
             self._use(2 * self.levels)
@@ -230,8 +231,6 @@ class Prepared:
 
     def _within(self, side: _Side, limit: torch.Tensor) -> Iterator[tuple[_Pairs, int]]:
         """All pairs no further apart than the limit of the query, piece by piece, and how many had to be computed."""
-        import torch
-
         present = 1.0
         if self.encoded.rule == IGNORE:  # distances are shares of the weight both have present
             present = self._present(side)

@@ -110,9 +110,9 @@ class Coding:
                 value = numbers[:, v] / self.unit
                 missing = (value > 1.5 * column.levels) | (value < -0.5 * column.levels)
                 steps = torch.arange(column.cells, device=numbers.device)
-                filled = torch.clamp(
-                    torch.where(missing, column.levels / 2, value)[:, None] - steps, 0, 1
-                ).to(torch.bfloat16)
+                filled = torch.clamp(torch.where(missing, column.levels / 2, value)[:, None] - steps, 0, 1).to(
+                    torch.bfloat16
+                )
                 if both:
                     filled[missing] = 0
                 length = filled.float().sum(dim=1)

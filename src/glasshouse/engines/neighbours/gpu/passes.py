@@ -8,6 +8,7 @@ Both compute ``query . reference + alone`` a tile at a time; no matrix of all pa
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -43,7 +44,7 @@ def smallest(
     found = torch.full((len(query), parts), -1, dtype=torch.int32, device=query.device)
     for i in range(0, len(query), TILE):
         rows = slice(i, i + TILE)
-        for part, (low, high) in enumerate(zip(edges[:-1], edges[1:], strict=True)):
+        for part, (low, high) in enumerate(pairwise(edges)):
             best = torch.full((len(query[rows]),), float("inf"), device=query.device)
             for j in range(low, high, TILE):
                 end = min(j + TILE, high)
