@@ -2,7 +2,7 @@
 
 Compilation is most of what a first run takes, and most of compiling is Python work of numba's own, in proportion to
 what a kernel asks for. So kernels are plain loops over arrays that their callers made: every ``np.zeros``, ``np.sort``,
-assignment of one slice to another or ``parallel=True`` is a function, or a dozen of them, to be compiled too. Threads
+assignment of one slice to another and ``parallel=True`` is a function, or a dozen of them, to be compiled too. Threads
 come from :mod:`glasshouse.engines.workers`. ``bench/cold.py`` lists what each function costs.
 """
 
@@ -34,7 +34,7 @@ F = TypeVar("F", bound=Callable[..., object])
 
 
 def njit(*, parallel: bool = False, nogil: bool = False, inner: bool = False) -> Callable[[F], F]:
-    """Compile a function on its first call and keep the machine code beside its source file.
+    """Compile a function on its first call and keep the machine code beside its source file, or in the user's cache.
 
     Parameters
     ----------
@@ -55,16 +55,22 @@ def njit(*, parallel: bool = False, nogil: bool = False, inner: bool = False) ->
     -----
     numba publishes no types, so its own decorator would turn every kernel into ``Any``.
     """
-    options: dict[str, Any] = {"parallel": parallel, "nogil": nogil, "no_cfunc_wrapper": True}
+    options: dict[str, Any] = {"parallel": parallel, "nogil": nogil}
+    options |= {"no_cpython_wrapper": inner, "no_cfunc_wrapper": True}
 
     def compiled(function: F) -> F:
-        made: F = numba.njit(cache=True, no_cpython_wrapper=inner, **options)(function)
+        made: F
+        try:
+            made = numba.njit(cache=True, **options)(function)
+        except RuntimeError:  # neither beside the source nor at home is there a folder that can be written to
+            compiling.kept = False
+            made = numba.njit(**options)(function)
         return made
 
     return compiled
 
 
-class _Listener(event.Listener):
+class _Listener(event.Listener):  # type: ignore[misc]  # numba publishes no types
     """Says when numba compiles, and keeps the collector out of it.
 
     The compiler makes millions of objects that all stay, and the collector would look through everything the program
@@ -76,11 +82,11 @@ class _Listener(event.Listener):
         self.collected = False
 
     def on_start(self, event: Any) -> None:
-        if self.depth == 0:
+        self.depth += 1
+        if self.depth == 1:
             self.collected = gc.isenabled()
             gc.disable()
             compiling.begins()
-        self.depth += 1
 
     def on_end(self, event: Any) -> None:
         self.depth -= 1

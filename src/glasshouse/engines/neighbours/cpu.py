@@ -17,7 +17,7 @@ from glasshouse.data.arrays import Bools, Floats, Ints
 from glasshouse.engines.neighbours import flat, kernel, tree
 from glasshouse.engines.neighbours.backend import Found
 from glasshouse.engines.neighbours.encoding import Encoded, Rows
-from glasshouse.engines.neighbours.threads import share_out
+from glasshouse.engines.workers import share_out
 
 GIVE_UP = 0.1  # share of the reference looked at on the tree before a flat scan of all of it is the cheaper way
 SMALL = 4096  # records of a reference below which the tree never loses enough to compile a second search

@@ -88,7 +88,7 @@ def nearest(
     first: int,
     stop: int,
 ) -> None:
-    """The nearest distinct records of the queries ``first:stop``, as :func:`~glasshouse.engines.neighbours.kernel.nearest` writes them.
+    """The nearest distinct records of the queries ``first:stop``, written as the search of the tree writes them.
 
     ``limit`` is what the distance of the last of them cannot exceed, or infinite.
     """
@@ -133,7 +133,7 @@ def within(
     first: int,
     stop: int,
 ) -> None:
-    """Records within ``radius`` of the queries ``first:stop``, as :func:`~glasshouse.engines.neighbours.kernel.within` counts and lists them."""
+    """Records within ``radius`` of the queries ``first:stop``, counted and listed as the search of the tree does."""
     listing = offsets.shape[0] > 0
     slack = 2e-7 * (tree.weights.shape[0] + 4)
     for tile in range(first, stop, TILE):

@@ -120,9 +120,8 @@ def _box_distance(tree: Tree, node: int, numbers: Floats, codes: Ints, rule: int
             shared += w
             if tree.code_gone[node, v] == 1:
                 continue
-        if c < tree.code_low[node, v] or c > tree.code_high[node, v]:
-            total += w
-        elif (tree.code_set[node, v] >> np.uint64((c + 2) & 63)) & one == zero:
+        outside = c < tree.code_low[node, v] or c > tree.code_high[node, v]
+        if outside or (tree.code_set[node, v] >> np.uint64((c + 2) & 63)) & one == zero:
             total += w
     if rule == IGNORE:
         return total / shared if shared > 0.0 else 1.0

@@ -145,9 +145,20 @@ def grow(numbers: Floats, codes: Ints, weights: Floats) -> tuple[Ints, Ints, Int
     nodes = np.full((4, 2 * n + 1), -1, np.int32)
     stack, scratch = np.empty(n + 1, np.int32), np.empty(n, np.int32)
     gaps, sample = np.empty(len(weights)), np.empty(2 * SAMPLE)
-    size = _grow(numbers, codes, weights, order, *nodes, stack, scratch, gaps, sample)
+    left, right, first, last = nodes
+    size = _grow(numbers, codes, weights, order, left, right, first, last, stack, scratch, gaps, sample)
     left, right, first, last = nodes[:, :size].copy()
     return order, left, right, first, last
+
+
+@njit(nogil=True, inner=True)
+def _largest(gaps: Floats) -> int:
+    """The first column with the largest gap."""
+    column = 0
+    for other in range(1, gaps.shape[0]):
+        if gaps[other] > gaps[column]:
+            column = other
+    return column
 
 
 @njit(nogil=True)
@@ -184,10 +195,7 @@ def _grow(
             gaps[column] = _mean_gap(numbers, codes, order, start, end, column, weights)
         boundary = start
         for _ in range(n_columns):
-            column = np.int64(0)  # a bare 0 is a type of its own, for which the splits would be compiled once more
-            for other in range(1, n_columns):
-                if gaps[other] > gaps[column]:
-                    column = other
+            column = _largest(gaps)
             gaps[column] = -1.0
             if column < n_numbers:
                 boundary = _split_number(numbers, order, start, end, column, scratch, sample)

@@ -76,7 +76,8 @@ class Forest:
         found = np.empty((self.n_trees, len(rows)), np.int32)
         with Workers(n_jobs) as workers:
             workers.each(
-                lambda t: kernel.find_leaves(self.trees[t].nodes, rows, 0, len(rows), found[t]), range(self.n_trees)
+                lambda t: kernel.find_leaves(self.trees[t].nodes, rows, 0, len(rows), *room.walk(), found[t]),
+                range(self.n_trees),
             )
         return found
 
@@ -193,7 +194,7 @@ def grow(
         kernel.bootstrap(kind, state, *drawn, weight, total)
         made = room.make(kind, state, weight, total, row_class, n, levels, n_classes or 1)
         nodes, value, leaf_start, leaf_class, leaf_count = made[-5:]
-        n_nodes, n_leaves, n_entries = kernel.grow_tree(kind, *keys, *limits, *made, gains[t])
+        n_nodes, n_leaves, n_entries = kernel.grow_tree(kind, *keys, *limits, gains[t], *made)
         return Tree(
             nodes[:n_nodes].copy(),
             value[:n_leaves].copy(),
@@ -222,8 +223,10 @@ def _add(kind: int, trees: Sequence[Tree], rows: np.ndarray, total: np.ndarray, 
 
     def block(start: int) -> None:
         stop = min(start + _ROWS, len(rows))
+        leaf, walk = np.empty(stop - start, np.int32), room.walk()
         for t in trees:
-            kernel.add_tree(kind, t.nodes, t.value, t.leaf_start, t.leaf_class, t.leaf_count, rows, start, stop, total)
+            kernel.find_leaves(t.nodes, rows, start, stop, *walk, leaf)
+            kernel.add_leaves(kind, leaf, t.value, t.leaf_start, t.leaf_class, t.leaf_count, start, stop, total)
 
     workers.each(block, range(0, len(rows), _ROWS))
 

@@ -42,7 +42,7 @@ def _below(state: np.ndarray, n: int) -> Whole:
 
 
 @njit(nogil=True, inner=True)
-def _above(cumulative: np.ndarray, limit: float) -> int:
+def _above(cumulative: np.ndarray, limit: float) -> Whole:
     """The first record whose running total exceeds the limit, or the last record."""
     low, high = 0, cumulative.size - 1
     while low < high:
@@ -113,6 +113,7 @@ def grow_tree(
     mtry: int,
     node_size: float,
     max_depth: int,
+    importance: np.ndarray,
     state: np.ndarray,
     index: np.ndarray,
     pay: np.ndarray,
@@ -135,7 +136,6 @@ def grow_tree(
     leaf_start: np.ndarray,
     leaf_class: np.ndarray,
     leaf_count: np.ndarray,
-    importance: np.ndarray,
 ) -> tuple[int, int, int]:
     """Grow one tree over the rows of a bootstrap draw; :func:`.room.make` makes the arrays from ``state`` on.
 
@@ -275,14 +275,23 @@ def grow_tree(
 
 
 @njit(nogil=True)
-def find_leaves(nodes: np.ndarray, codes: np.ndarray, start: int, stop: int, leaf: np.ndarray) -> None:
-    """Leaf number of rows start..stop in one tree. Rows walk down together, so that their memory waits overlap."""
-    block = 128
-    # unsigned subscripts spare the compiled code a test for negative ones at every access
-    row_of = np.empty(block, np.uint32)
-    key_of = np.empty(block, np.uint32)
-    cut_of = np.empty(block, np.int32)
-    child_of = np.empty(block, np.uint32)
+def find_leaves(
+    nodes: np.ndarray,
+    codes: np.ndarray,
+    start: int,
+    stop: int,
+    row_of: np.ndarray,
+    key_of: np.ndarray,
+    cut_of: np.ndarray,
+    child_of: np.ndarray,
+    leaf: np.ndarray,
+) -> None:
+    """Leaf number of rows start..stop in one tree. Rows walk down together, so that their memory waits overlap.
+
+    The four arrays before ``leaf`` are the rows on their way and what the node of each asks; unsigned subscripts spare
+    the compiled code a test for negative ones at every access.
+    """
+    block = row_of.size
     first = np.uint32(start)
     for begin in range(start, stop, block):
         size = min(block, stop - begin)
@@ -306,21 +315,18 @@ def find_leaves(nodes: np.ndarray, codes: np.ndarray, start: int, stop: int, lea
 
 
 @njit(nogil=True)
-def add_tree(
+def add_leaves(
     kind: int,
-    nodes: np.ndarray,
+    leaf: np.ndarray,
     value: np.ndarray,
     leaf_start: np.ndarray,
     leaf_class: np.ndarray,
     leaf_count: np.ndarray,
-    codes: np.ndarray,
     start: int,
     stop: int,
     out: np.ndarray,
 ) -> None:
-    """Add one tree's answer for rows start..stop to ``out`` [rows, 1 or classes]."""
-    leaf = np.empty(stop - start, np.int32)
-    find_leaves(nodes, codes, start, stop, leaf)
+    """Add what the leaves of one tree say of rows start..stop to ``out`` [rows, 1 or classes]."""
     if kind == MULTICLASS:
         for i in range(start, stop):
             number = leaf[i - start]

@@ -7,6 +7,14 @@ import numpy as np
 from glasshouse.data.arrays import Ints
 from glasshouse.engines.models.forest.kernel import BINARY, MULTICLASS, REGRESSION
 
+TOGETHER = 128  # rows that walk down a tree together
+
+
+def walk() -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """Room for rows on their way down a tree."""
+    rows, keys, children = np.empty((3, TOGETHER), np.uint32)
+    return rows, keys, np.empty(TOGETHER, np.int32), children
+
 
 def make(
     kind: int, state: np.ndarray, weight: Ints, total: np.ndarray, row_class: Ints, n_records: int, n_levels: Ints,
