@@ -262,3 +262,29 @@ def test_the_estimate_weighs_steps_by_what_they_cost(monkeypatch: pytest.MonkeyP
     clock[0] += 10
     plain.step(2, 4, "B")
     assert plain.line() == "2 of 4 done, now B; 10 s so far, about 10 s to go"
+
+
+def test_a_first_run_says_that_it_compiles_and_leaves_it_out_of_the_estimate(monkeypatch: pytest.MonkeyPatch) -> None:
+    clock = [100.0]
+    monkeypatch.setattr(progress.time, "monotonic", lambda: clock[0])  # of the compiler's clock, too
+    lines = progress._Lines({})
+    lines.step(0, 4, "A")
+    progress.compiling.begins()
+    clock[0] += 8
+    assert lines.line() == "0 of 4 done, now A (compiling, once); 8 s so far"
+    progress.compiling.ends()
+    clock[0] += 2
+    lines.step(2, 4, "B")
+    assert lines.line() == "2 of 4 done, now B; 10 s so far, about 2 s to go"
+
+
+def test_the_bar_says_that_it_compiles(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    from rich.console import Console
+
+    monkeypatch.setattr("rich.console.Console", lambda **_: Console(stderr=True, force_terminal=True, width=120))
+    for busy in (True, False):
+        monkeypatch.setattr(progress.compiling, "now", lambda busy=busy: busy)
+        with progress._bar() as step:
+            step(0, 4, "dcr")
+        said = capsys.readouterr().err
+        assert "dcr" in said and ("(compiling, once)" in said) == busy

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from glasshouse.engines.compiled import njit, prange
+from glasshouse.engines.compiled import njit
+from glasshouse.engines.workers import share_out
 
 _STEP = np.uint64(0x9E3779B97F4A7C15)
 
 
-@njit()
+@njit(nogil=True, inner=True)
 def _mixed(state: np.uint64) -> np.uint64:
     """The output function of splitmix64 (Steele, Lea & Flood 2014)."""
     z = (state ^ (state >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
@@ -17,7 +18,6 @@ def _mixed(state: np.uint64) -> np.uint64:
     return z ^ (z >> np.uint64(31))
 
 
-@njit(parallel=True)
 def dealt_differences(
     sums: np.ndarray, sizes: np.ndarray, units: int, members: int, total: float, count: float, seed: int, deals: int
 ) -> np.ndarray:
@@ -27,9 +27,27 @@ def dealt_differences(
     differ); a unit receives a label with the chance labels left / units left, which is a draw without replacement.
     """
     found = np.empty(deals)
-    for b in prange(deals):
+    share_out(lambda a, b: _deal(sums, sizes, units, members, total, count, np.uint64(seed), found, a, b), deals)
+    return found
+
+
+@njit(nogil=True)
+def _deal(
+    sums: np.ndarray,
+    sizes: np.ndarray,
+    units: int,
+    members: int,
+    total: float,
+    count: float,
+    seed: np.uint64,
+    found: np.ndarray,
+    first: int,
+    stop: int,
+) -> None:
+    """The deals ``first:stop``."""
+    for b in range(first, stop):
         # a stream of its own per deal, started far from the others, so that threads cannot change the answer
-        state = _mixed(_mixed(np.uint64(seed) + _STEP) + np.uint64(b + 1) * _STEP)
+        state = _mixed(_mixed(seed + _STEP) + np.uint64(b + 1) * _STEP)
         left_units, left_labels = units, members
         own, size = 0.0, 0.0
         for u in range(len(sums)):
@@ -46,4 +64,3 @@ def dealt_differences(
             size = float(members)
         rest = count - size
         found[b] = (own / size if size > 0 else 0.0) - ((total - own) / rest if rest > 0 else 0.0)
-    return found

@@ -6,13 +6,14 @@ from typing import TypeAlias
 
 import numpy as np
 
-from glasshouse.engines.compiled import Whole, njit, prange
+from glasshouse.engines.compiled import Whole, njit
+from glasshouse.engines.workers import share_out
 
 Near: TypeAlias = tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]  # offsets, rows, close offsets, close rows
 Searched: TypeAlias = tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]  # inverse, starts, counts, members
 
 
-@njit()
+@njit(nogil=True, inner=True)
 def _rarest(
     order: np.ndarray,
     upto: np.ndarray,
@@ -41,7 +42,7 @@ def _rarest(
     return best, start, end
 
 
-@njit()
+@njit(nogil=True, inner=True)
 def _meets(record: np.ndarray, column: np.ndarray, low: np.ndarray, high: np.ndarray, negated: np.ndarray) -> bool:
     for j in range(column.shape[0]):
         code = record[column[j]]
@@ -50,7 +51,6 @@ def _meets(record: np.ndarray, column: np.ndarray, low: np.ndarray, high: np.nda
     return True
 
 
-@njit(parallel=True)
 def count(
     table: np.ndarray,
     order: np.ndarray,
@@ -69,10 +69,31 @@ def count(
     only the records that meet the rarest condition of a predicate are looked at. The matches themselves go into
     ``listed[q]``, as many as it holds; the rest stays -1.
     """
-    size = column.shape[0]
-    matches = np.zeros(size, np.int64)
+    asked = (table, order, upto, base, column, low, high, negated, stop_at, listed)
+    matches = np.zeros(len(column), np.int64)
+    share_out(lambda start, stop: _count(*asked, matches, start, stop), len(column))
+    return matches
+
+
+@njit(nogil=True)
+def _count(
+    table: np.ndarray,
+    order: np.ndarray,
+    upto: np.ndarray,
+    base: np.ndarray,
+    column: np.ndarray,
+    low: np.ndarray,
+    high: np.ndarray,
+    negated: np.ndarray,
+    stop_at: int,
+    listed: np.ndarray,
+    matches: np.ndarray,
+    first: int,
+    stop: int,
+) -> None:
+    """The matches of the predicates ``first:stop``."""
     room = listed.shape[1]
-    for q in prange(size):
+    for q in range(first, stop):
         best, start, end = _rarest(order, upto, base, column[q], low[q], high[q], negated[q])
         found = 0
         for at in range(start, end):
@@ -84,16 +105,15 @@ def count(
                 if stop_at > 0 and found >= stop_at:
                     break
         matches[q] = found
-    return matches
 
 
-@njit()
+@njit(nogil=True, inner=True)
 def _kind(near0: bool, near1: bool) -> int:
     """0 nearer in both, 1 tied in the first only, 2 tied in the second only, 3 tied in both."""
     return (0 if near0 else 1) + (0 if near1 else 2)
 
 
-@njit()
+@njit(nogil=True, inner=True)
 def _lowest(
     rows: np.ndarray,
     start: int,
@@ -136,7 +156,6 @@ def _lowest(
     return size
 
 
-@njit(parallel=True)
 def overlaps(
     first: np.ndarray,
     second: np.ndarray,
@@ -153,57 +172,87 @@ def overlaps(
     first and nearer in the second, nearer in the first and tied in the second, tied in both, then the sizes (nearer and
     tied in the first, nearer and tied in the second), then whether the k nearest by lowest record number overlap.
     """
-    offsets0, rows0, close_offsets0, close_rows0 = list0
-    offsets1, rows1, close_offsets1, close_rows1 = list1
-    inverse0, starts0, counts0, members0 = reference0
-    inverse1, starts1, counts1, members1 = reference1
-    n = first.shape[0]
-    block = 128
-    out = np.zeros((n, 9), np.int64)
-    for b in prange((n + block - 1) // block):
-        any0 = np.full(counts0.shape[0], -1, np.int64)
-        any1 = np.full(counts1.shape[0], -1, np.int64)
-        close0 = np.full(counts0.shape[0], -1, np.int64)
-        close1 = np.full(counts1.shape[0], -1, np.int64)
-        chosen0 = np.empty(k, np.int64)
-        chosen1 = np.empty(k, np.int64)
-        for p in range(b * block, min(n, (b + 1) * block)):
-            q0 = first[p]
-            q1 = second[p]
-            total0 = 0
-            total1 = 0
-            for at in range(close_offsets0[q0], close_offsets0[q0 + 1]):
-                close0[close_rows0[at]] = p
-                out[p, 4] += counts0[close_rows0[at]]
-            for at in range(close_offsets1[q1], close_offsets1[q1 + 1]):
-                close1[close_rows1[at]] = p
-                out[p, 6] += counts1[close_rows1[at]]
-            for at in range(offsets0[q0], offsets0[q0 + 1]):
-                any0[rows0[at]] = p
-                total0 += counts0[rows0[at]]
-            for at in range(offsets1[q1], offsets1[q1 + 1]):
-                any1[rows1[at]] = p
-                total1 += counts1[rows1[at]]
-            out[p, 5] = total0 - out[p, 4]
-            out[p, 7] = total1 - out[p, 6]
-            if total0 <= total1:
-                for at in range(offsets0[q0], offsets0[q0 + 1]):
-                    row0 = rows0[at]
-                    for c in range(counts0[row0]):
-                        row1 = inverse1[members0[starts0[row0] + c]]
-                        if any1[row1] == p:
-                            out[p, _kind(close0[row0] == p, close1[row1] == p)] += 1
-            else:
-                for at in range(offsets1[q1], offsets1[q1 + 1]):
-                    row1 = rows1[at]
-                    for c in range(counts1[row1]):
-                        row0 = inverse0[members1[starts1[row1] + c]]
-                        if any0[row0] == p:
-                            out[p, _kind(close0[row0] == p, close1[row1] == p)] += 1
-            size0 = _lowest(rows0, offsets0[q0], offsets0[q0 + 1], close0, p, starts0, counts0, members0, k, chosen0)
-            size1 = _lowest(rows1, offsets1[q1], offsets1[q1 + 1], close1, p, starts1, counts1, members1, k, chosen1)
-            for i in range(size0):
-                for j in range(size1):
-                    if chosen0[i] == chosen1[j]:
-                        out[p, 8] = 1
+    out = np.zeros((len(first), 9), np.int64)
+
+    def some(start: int, stop: int) -> None:
+        # the pair that a distinct row was last seen with, by any distance and by a clearly smaller one, in both lists
+        any0, close0 = np.full((2, len(reference0[2])), -1)
+        any1, close1 = np.full((2, len(reference1[2])), -1)
+        room = (any0, close0, any1, close1, np.empty(k, np.int64), np.empty(k, np.int64))
+        _overlaps(first, second, *list0, *list1, *reference0, *reference1, k, *room, out, start, stop)
+
+    share_out(some, len(first), 128)
     return out
+
+
+@njit(nogil=True)
+def _overlaps(
+    first: np.ndarray,
+    second: np.ndarray,
+    offsets0: np.ndarray,
+    rows0: np.ndarray,
+    close_offsets0: np.ndarray,
+    close_rows0: np.ndarray,
+    offsets1: np.ndarray,
+    rows1: np.ndarray,
+    close_offsets1: np.ndarray,
+    close_rows1: np.ndarray,
+    inverse0: np.ndarray,
+    starts0: np.ndarray,
+    counts0: np.ndarray,
+    members0: np.ndarray,
+    inverse1: np.ndarray,
+    starts1: np.ndarray,
+    counts1: np.ndarray,
+    members1: np.ndarray,
+    k: int,
+    any0: np.ndarray,
+    close0: np.ndarray,
+    any1: np.ndarray,
+    close1: np.ndarray,
+    chosen0: np.ndarray,
+    chosen1: np.ndarray,
+    out: np.ndarray,
+    start: int,
+    stop: int,
+) -> None:
+    """The overlaps of the pairs ``start:stop``."""
+    for p in range(start, stop):
+        q0 = first[p]
+        q1 = second[p]
+        total0 = 0
+        total1 = 0
+        for at in range(close_offsets0[q0], close_offsets0[q0 + 1]):
+            close0[close_rows0[at]] = p
+            out[p, 4] += counts0[close_rows0[at]]
+        for at in range(close_offsets1[q1], close_offsets1[q1 + 1]):
+            close1[close_rows1[at]] = p
+            out[p, 6] += counts1[close_rows1[at]]
+        for at in range(offsets0[q0], offsets0[q0 + 1]):
+            any0[rows0[at]] = p
+            total0 += counts0[rows0[at]]
+        for at in range(offsets1[q1], offsets1[q1 + 1]):
+            any1[rows1[at]] = p
+            total1 += counts1[rows1[at]]
+        out[p, 5] = total0 - out[p, 4]
+        out[p, 7] = total1 - out[p, 6]
+        if total0 <= total1:
+            for at in range(offsets0[q0], offsets0[q0 + 1]):
+                row0 = rows0[at]
+                for c in range(counts0[row0]):
+                    row1 = inverse1[members0[starts0[row0] + c]]
+                    if any1[row1] == p:
+                        out[p, _kind(close0[row0] == p, close1[row1] == p)] += 1
+        else:
+            for at in range(offsets1[q1], offsets1[q1 + 1]):
+                row1 = rows1[at]
+                for c in range(counts1[row1]):
+                    row0 = inverse0[members1[starts1[row1] + c]]
+                    if any0[row0] == p:
+                        out[p, _kind(close0[row0] == p, close1[row1] == p)] += 1
+        size0 = _lowest(rows0, offsets0[q0], offsets0[q0 + 1], close0, p, starts0, counts0, members0, k, chosen0)
+        size1 = _lowest(rows1, offsets1[q1], offsets1[q1 + 1], close1, p, starts1, counts1, members1, k, chosen1)
+        for i in range(size0):
+            for j in range(size1):
+                if chosen0[i] == chosen1[j]:
+                    out[p, 8] = 1

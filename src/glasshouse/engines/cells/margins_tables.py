@@ -13,13 +13,14 @@ from glasshouse.engines.compiled import njit
 LARGEST = 1_000_000  # cells of a table counted in place; larger ones are counted over the cells that occur
 
 
-@njit(nogil=True)
+@njit(nogil=True, inner=True)
 def _fill(codes: Ints, which: Ints, sizes: Ints, weights: Floats, weighted: bool, out: Floats) -> int:
     """Adds one file's records to the cells of one table and returns the number of its cells."""
     cells = 1
     for k in range(len(which)):
         cells *= sizes[which[k]]
-    out[:cells] = 0.0
+    for at in range(cells):
+        out[at] = 0.0
     if len(which) == 2 and not weighted:
         a, b, width = codes[which[0]], codes[which[1]], sizes[which[1]]
         for i in range(len(a)):
@@ -33,7 +34,6 @@ def _fill(codes: Ints, which: Ints, sizes: Ints, weights: Floats, weighted: bool
     return cells
 
 
-@njit(nogil=True)
 def table_figures(
     cx: Ints,
     cy: Ints,
@@ -70,10 +70,31 @@ def table_figures(
     array of float
         [tables, 14]
     """
-    full_d, full_s = np.zeros(most), np.zeros(most)
-    d, s = np.zeros(most), np.zeros(most)
-    score, order = np.zeros(most), np.zeros(most, np.int64)
     out = np.zeros((len(tables), 14))
+    room = (np.empty(most), np.empty(most), np.empty(most), np.empty(most), np.empty(most), np.empty(most, np.int64))
+    _table_figures(cx, cy, tables, sizes, wx, wy, hx, hy, ratio_only, *room, out)
+    return out
+
+
+@njit(nogil=True)
+def _table_figures(
+    cx: Ints,
+    cy: Ints,
+    tables: Ints,
+    sizes: Ints,
+    wx: Floats,
+    wy: Floats,
+    hx: bool,
+    hy: bool,
+    ratio_only: bool,
+    full_d: Floats,
+    full_s: Floats,
+    d: Floats,
+    s: Floats,
+    score: Floats,
+    order: Ints,
+    out: Floats,
+) -> None:
     for t in range(len(tables)):
         _fill(cx, tables[t], sizes, wx, hx, full_d)
         cells = _fill(cy, tables[t], sizes, wy, hy, full_s)
@@ -94,10 +115,9 @@ def table_figures(
             out[t, 0], out[t, 10] = vw, kept - 1
         else:
             figures_of(d[:kept], s[:kept], score[:kept], order[:kept], out[t])
-    return out
 
 
-@njit(nogil=True)
+@njit(nogil=True, inner=True)
 def _ranked(score: Floats, order: Ints) -> None:
     """Shell sort of the places by score: the cells of a table are few."""
     for i in range(len(order)):
@@ -132,7 +152,10 @@ def figures_of(d: Floats, s: Floats, score: Floats, order: Ints, out: Floats) ->
     ----------
     Raab, Nowok & Dibben (2021), Assessing, visualizing and improving the utility of synthetic data.
     """
-    n, m = d.sum(), s.sum()
+    n, m = 0.0, 0.0
+    for i in range(len(d)):
+        n += d[i]
+        m += s[i]
     total = n + m
     c = m / total
     odds = c / (1 - c)
@@ -148,12 +171,14 @@ def figures_of(d: Floats, s: Floats, score: Floats, order: Ints, out: Floats) ->
         diff = s[i] - expected
         expect = (s[i] + d[i]) * c
         vw += diff * diff / expect
-        ft += (np.sqrt(s[i]) - np.sqrt(expected)) ** 2
+        root = np.sqrt(s[i]) - np.sqrt(expected)
+        ft += root * root
         weighted += abs(diff) / np.sqrt(expect)
         gap += abs(diff)
         p, q = d[i] / n, s[i] / m
         right += s[i] if q > p else d[i]
-        apart += (np.sqrt(p) - np.sqrt(q)) ** 2  # 1 - sum sqrt(pq) is half of this, and exactly 0 for equal shares
+        root = np.sqrt(p) - np.sqrt(q)
+        apart += root * root  # 1 - sum sqrt(pq) is half of this, and exactly 0 for equal shares
         middle = 0.5 * (p + q)
         if p > 0:
             p_part += p * np.log(p / middle)
@@ -184,7 +209,6 @@ def figures_of(d: Floats, s: Floats, score: Floats, order: Ints, out: Floats) ->
     out[10], out[11], out[12], out[13] = len(d) - 1, shared - 1, n, m
 
 
-@njit(nogil=True)
 def cramers_vs(codes: Ints, sizes: Ints, weights: Floats, corrected: bool, most: int) -> Floats:
     """Cramér's V of every pair of columns over the records that have both values.
 
@@ -206,12 +230,18 @@ def cramers_vs(codes: Ints, sizes: Ints, weights: Floats, corrected: bool, most:
     array of float
         One per pair; NaN where it is undefined, -1 for a pair with more cells, which is left to the caller.
     """
-    columns, n = codes.shape
-    widest = 1
-    for a in range(columns):
-        widest = max(widest, sizes[a])
-    table, rows, sums = np.zeros(most), np.zeros(widest), np.zeros(widest)
+    columns, widest = len(codes), max(1, int(sizes.max(initial=1)))
     out = np.full(columns * (columns - 1) // 2, np.nan)
+    _cramers_vs(codes, sizes, weights, corrected, np.empty(most), np.empty(widest), np.empty(widest), out)
+    return out
+
+
+@njit(nogil=True)
+def _cramers_vs(
+    codes: Ints, sizes: Ints, weights: Floats, corrected: bool, table: Floats, rows: Floats, sums: Floats, out: Floats
+) -> None:
+    columns, n = codes.shape
+    most = len(table)
     pair = -1
     for a in range(columns):
         for b in range(a + 1, columns):
@@ -220,9 +250,12 @@ def cramers_vs(codes: Ints, sizes: Ints, weights: Floats, corrected: bool, most:
             if cells > most:
                 out[pair] = -1.0
                 continue
-            table[:cells] = 0.0
-            rows[: sizes[a]] = 0.0
-            sums[:width] = 0.0
+            for at in range(cells):
+                table[at] = 0.0
+            for j in range(sizes[a]):
+                rows[j] = 0.0
+            for k in range(width):
+                sums[k] = 0.0
             for i in range(n):
                 j, k = codes[a, i], codes[b, i]
                 if j >= 0 and k >= 0:
@@ -244,7 +277,6 @@ def cramers_vs(codes: Ints, sizes: Ints, weights: Floats, corrected: bool, most:
                 if table[at] > 0:
                     phi2 += table[at] * table[at] / (rows[at // width] * sums[at % width])
             out[pair] = v_from_phi2(phi2, r, c, total, corrected)
-    return out
 
 
 @njit(nogil=True)
@@ -254,12 +286,11 @@ def v_from_phi2(phi2: float, r: float, c: float, total: float, corrected: bool) 
     if not corrected:
         return np.sqrt(phi2 / (min(r, c) - 1))
     phi2 = max(0.0, phi2 - (r - 1) * (c - 1) / (total - 1))
-    r = r - (r - 1) ** 2 / (total - 1)
-    c = c - (c - 1) ** 2 / (total - 1)
+    r = r - (r - 1) * (r - 1) / (total - 1)
+    c = c - (c - 1) * (c - 1) / (total - 1)
     return np.sqrt(phi2 / max(min(r, c) - 1, 1e-12))
 
 
-@njit(nogil=True)
 def correlation_ratios(codes: Ints, size: int, scores: Floats, weights: Floats) -> Floats:
     """Correlation ratio eta of numeric columns over the classes of one column.
 
@@ -279,12 +310,19 @@ def correlation_ratios(codes: Ints, size: int, scores: Floats, weights: Floats) 
     array of float
         One per column; NaN for a constant column or a single class.
     """
+    out = np.full(len(scores), np.nan)
+    _correlation_ratios(np.ascontiguousarray(codes), scores, weights, np.empty(size), np.empty(size), out)
+    return out
+
+
+@njit(nogil=True)
+def _correlation_ratios(codes: Ints, scores: Floats, weights: Floats, mass: Floats, sums: Floats, out: Floats) -> None:
     columns, n = scores.shape
-    out = np.full(columns, np.nan)
-    mass, sums = np.zeros(size), np.zeros(size)
+    size = len(mass)
     for j in range(columns):
-        mass[:] = 0.0
-        sums[:] = 0.0
+        for k in range(size):
+            mass[k] = 0.0
+            sums[k] = 0.0
         whole = 0.0
         for i in range(n):
             k, a, w = codes[i], scores[j, i], weights[i]
@@ -304,10 +342,8 @@ def correlation_ratios(codes: Ints, size: int, scores: Floats, weights: Floats) 
         middle = first * first / total
         if whole - middle > 1e-12 * whole:
             out[j] = np.sqrt(min(1.0, max(0.0, between - middle) / (whole - middle)))
-    return out
 
 
-@njit(nogil=True)
 def copula_distances(x: Ints, y: Ints, size: int) -> Floats:
     """Mean squared difference of the empirical copulas of every pair of columns.
 
@@ -324,26 +360,37 @@ def copula_distances(x: Ints, y: Ints, size: int) -> Floats:
         One per pair of columns. Counts are compared as whole numbers (times the other file's size), so equal files
         give exactly 0.
     """
+    out = np.zeros(len(x) * (len(x) - 1) // 2)
+    _copula_distances(x, y, np.empty((size + 1, size + 1), np.int64), np.empty(size, np.int64), np.empty(size), out)
+    return out
+
+
+@njit(nogil=True)
+def _copula_distances(x: Ints, y: Ints, cells: Ints, running: Ints, squares: Floats, out: Floats) -> None:
     columns, n, m = len(x), x.shape[1], y.shape[1]
-    out = np.zeros(columns * (columns - 1) // 2)
-    cells = np.zeros((size + 1, size + 1), np.int64)
-    running, squares = np.zeros(size, np.int64), np.zeros(size)
+    size = len(running)
     pair = 0
     for a in range(columns):
         for b in range(a + 1, columns):
-            cells[:] = 0
+            for i in range(size + 1):
+                for j in range(size + 1):
+                    cells[i, j] = 0
             for i in range(n):
                 cells[x[a, i], x[b, i]] += m
             for i in range(m):
                 cells[y[a, i], y[b, i]] -= n
-            running[:] = 0
-            squares[:] = 0.0
+            for i in range(size):
+                running[i] = 0
+                squares[i] = 0.0
             for i in range(size):
                 across = 0
                 for j in range(size):
                     across += cells[i, j]
                     running[j] += across
                     squares[j] += float(running[j]) * float(running[j])
-            out[pair] = squares.sum() / (float(n) * float(m)) ** 2 / (size * size)
+            total = 0.0
+            for j in range(size):
+                total += squares[j]
+            both = float(n) * float(m)
+            out[pair] = total / (both * both) / (size * size)
             pair += 1
-    return out

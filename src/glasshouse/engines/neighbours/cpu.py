@@ -17,6 +17,7 @@ from glasshouse.data.arrays import Bools, Floats, Ints
 from glasshouse.engines.neighbours import flat, kernel, tree
 from glasshouse.engines.neighbours.backend import Found
 from glasshouse.engines.neighbours.encoding import Encoded, Rows
+from glasshouse.engines.workers import share_out
 
 GIVE_UP = 0.1  # share of the reference looked at on the tree before a flat scan of all of it is the cheaper way
 SMALL = 4096  # records of a reference below which the tree never loses enough to compile a second search
@@ -63,17 +64,18 @@ class Prepared:
         position = np.full((n, k), -1, np.int32)
 
         def on_tree(some: Ints) -> Bools:
-            found, where = distance[some], position[some]
-            arguments = (query.numbers[some], query.codes[some], own[some], self.rule, self.budget)
-            given_up = kernel.nearest(self.tree, *arguments, found, where)
+            found, where, given_up = distance[some], position[some], np.zeros(len(some), np.bool_)
+            asked = (query.numbers[some], query.codes[some], own[some], self.rule, self.budget, found, where, given_up)
+            share_out(lambda a, b: kernel.nearest(self.tree, *asked, kernel.work_space(), a, b), len(some))
             distance[some], position[some] = found, where
             return given_up
 
         rest = self._tried(n, on_tree)
         if len(rest):
             found, where = np.full((len(rest), k), np.inf), np.full((len(rest), k), -1, np.int32)
-            arguments = (query.numbers[rest], query.codes[rest], own[rest], self.rule, distance[rest, -1].copy())
-            flat.nearest(self.tree, *arguments, found, where)
+            limit = distance[rest, -1].copy()
+            asked = (query.numbers[rest], query.codes[rest], own[rest], self.rule, limit, found, where)
+            share_out(lambda a, b: flat.nearest(self.tree, *asked, *flat.work_space(), a, b), len(rest), flat.TILE)
             distance[rest], position[rest] = found, where
         return Found(distance, np.where(position >= 0, self.tree.row[position], -1))
 
@@ -130,15 +132,22 @@ class Prepared:
             return np.empty(0, np.int64) if offsets is None else offsets[some]
 
         def on_tree(some: Ints) -> Bools:
-            arguments = (query.numbers[some], query.codes[some], own[some], radius[some], self.rule, self.budget)
-            count[some], distinct[some], given_up = kernel.within(self.tree, *arguments, starts(some), places)
+            given_up = np.zeros(len(some), np.bool_)
+            counts = np.zeros(len(some), np.int64), np.zeros(len(some), np.int64)
+            asked = (query.numbers[some], query.codes[some], own[some], radius[some], self.rule, self.budget)
+            told = (starts(some), places, *counts, given_up)
+            share_out(lambda a, b: kernel.within(self.tree, *asked, *told, kernel.work_space(), a, b), len(some))
+            count[some], distinct[some] = counts
             return given_up
 
         rest = self._tried(n, on_tree)
         if len(rest):
-            arguments = (query.numbers[rest], query.codes[rest], own[rest], radius[rest], self.rule)
             counts = np.zeros(len(rest), np.int64), np.zeros(len(rest), np.int64)
-            flat.within(self.tree, *arguments, *counts, starts(rest), places)
+            asked = (query.numbers[rest], query.codes[rest], own[rest], radius[rest], self.rule)
+            told = (*counts, starts(rest), places)
+            share_out(
+                lambda a, b: flat.within(self.tree, *asked, *told, *flat.work_space(), a, b), len(rest), flat.TILE
+            )
             count[rest], distinct[rest] = counts
         return count, distinct
 

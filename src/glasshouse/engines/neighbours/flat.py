@@ -12,14 +12,19 @@ import numpy as np
 import numpy.typing as npt
 
 from glasshouse.data.arrays import Floats, Ints
-from glasshouse.engines.compiled import njit, prange
+from glasshouse.engines.compiled import njit
 from glasshouse.engines.neighbours.kernel import IGNORE, MATCH, MISMATCH, TOL, Tree, exact, insert
 
 TILE = 16  # queries that share a block of records
 BLOCK = 256  # records of a block: with all columns they fit the first cache
 
 
-@njit()
+def work_space() -> tuple[npt.NDArray[np.float32], npt.NDArray[np.float32]]:
+    """Room for one thread to scan in."""
+    return np.empty(BLOCK, np.float32), np.empty(BLOCK, np.float32)
+
+
+@njit(nogil=True, inner=True)
 def _scan(
     tree: Tree,
     start: int,
@@ -68,22 +73,31 @@ def _scan(
             sums[i] = sums[i] / seen[i] if seen[i] > zero else np.float32(1.0)
 
 
-@njit(parallel=True)
+@njit(nogil=True)
 def nearest(
-    tree: Tree, numbers: Floats, codes: Ints, own: Ints, rule: int, limit: Floats, distance: Floats, position: Ints
+    tree: Tree,
+    numbers: Floats,
+    codes: Ints,
+    own: Ints,
+    rule: int,
+    limit: Floats,
+    distance: Floats,
+    position: Ints,
+    sums: npt.NDArray[np.float32],
+    seen: npt.NDArray[np.float32],
+    first: int,
+    stop: int,
 ) -> None:
-    """The nearest distinct records of each query, as :func:`~glasshouse.engines.neighbours.kernel.nearest` writes them.
+    """The nearest distinct records of the queries ``first:stop``, written as the search of the tree writes them.
 
     ``limit`` is what the distance of the last of them cannot exceed, or infinite.
     """
-    n, k = distance.shape
+    k = distance.shape[1]
     slack = 2e-7 * (tree.weights.shape[0] + 4)
-    for tile in prange((n + TILE - 1) // TILE):
-        sums = np.empty(BLOCK, np.float32)
-        seen = np.empty(BLOCK, np.float32)
+    for tile in range(first, stop, TILE):
         for start in range(0, tree.numbers.shape[0], BLOCK):
             end = min(start + BLOCK, tree.numbers.shape[0])
-            for q in range(tile * TILE, min(n, (tile + 1) * TILE)):
+            for q in range(tile, min(stop, tile + TILE)):
                 best = distance[q]
                 _scan(tree, start, end, numbers[q], codes[q], rule, sums, seen)
                 cut = np.float32(min(min(best[k - 1], limit[q]) + slack, 3.0))
@@ -102,7 +116,7 @@ def nearest(
                     cut = np.float32(min(min(best[k - 1], limit[q]) + slack, 3.0))
 
 
-@njit(parallel=True)
+@njit(nogil=True)
 def within(
     tree: Tree,
     numbers: Floats,
@@ -114,17 +128,18 @@ def within(
     distinct: Ints,
     offsets: Ints,
     found: Ints,
+    sums: npt.NDArray[np.float32],
+    seen: npt.NDArray[np.float32],
+    first: int,
+    stop: int,
 ) -> None:
-    """Records within ``radius``, as :func:`~glasshouse.engines.neighbours.kernel.within` counts and lists them."""
-    n = numbers.shape[0]
+    """Records within ``radius`` of the queries ``first:stop``, counted and listed as the search of the tree does."""
     listing = offsets.shape[0] > 0
     slack = 2e-7 * (tree.weights.shape[0] + 4)
-    for tile in prange((n + TILE - 1) // TILE):
-        sums = np.empty(BLOCK, np.float32)
-        seen = np.empty(BLOCK, np.float32)
+    for tile in range(first, stop, TILE):
         for start in range(0, tree.numbers.shape[0], BLOCK):
             end = min(start + BLOCK, tree.numbers.shape[0])
-            for q in range(tile * TILE, min(n, (tile + 1) * TILE)):
+            for q in range(tile, min(stop, tile + TILE)):
                 _scan(tree, start, end, numbers[q], codes[q], rule, sums, seen)
                 limit = radius[q] + TOL
                 low = np.float32(limit - slack)

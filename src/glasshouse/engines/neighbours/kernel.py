@@ -8,19 +8,21 @@ records, never on the tree, the thread count or the other records.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
 from glasshouse.data.arrays import Bools, Floats, Ints
-from glasshouse.engines.compiled import njit, prange
+from glasshouse.engines.compiled import njit
 
 LEVEL, MISMATCH, MATCH, IGNORE = 0, 1, 2, 3
 TOL = 1e-9
-BLOCK = 64
 CHUNK = 128
 DEPTH = 512
+
+# float32 sums and weights seen of a leaf, and the nodes still to be visited with their bounds
+Work: TypeAlias = tuple[npt.NDArray[np.float32], npt.NDArray[np.float32], Ints, Floats]
 
 
 class Tree(NamedTuple):
@@ -47,7 +49,12 @@ class Tree(NamedTuple):
     code_gone: Ints
 
 
-@njit()
+def work_space() -> Work:
+    """Room for one thread to search in."""
+    return np.empty(CHUNK, np.float32), np.empty(CHUNK, np.float32), np.empty(DEPTH, np.int32), np.empty(DEPTH)
+
+
+@njit(nogil=True, inner=True)
 def exact(tree: Tree, i: int, numbers: Floats, codes: Ints, rule: int) -> float:
     """Gower distance between a query and record ``i`` of the tree, float64, columns in order."""
     n_numbers = numbers.shape[0]
@@ -80,7 +87,7 @@ def exact(tree: Tree, i: int, numbers: Floats, codes: Ints, rule: int) -> float:
     return total
 
 
-@njit()
+@njit(nogil=True, inner=True)
 def _box_distance(tree: Tree, node: int, numbers: Floats, codes: Ints, rule: int) -> float:
     """A lower bound on the distance from a query to any record of the node."""
     n_numbers = numbers.shape[0]
@@ -103,7 +110,7 @@ def _box_distance(tree: Tree, node: int, numbers: Floats, codes: Ints, rule: int
                     total += tree.low[node, v] - x
                 elif x > tree.high[node, v]:
                     total += x - tree.high[node, v]
-    one = np.uint64(1)
+    one, zero = np.uint64(1), np.uint64(0)
     for v in range(codes.shape[0]):
         w = tree.weights[n_numbers + v]
         c = codes[v]
@@ -113,19 +120,15 @@ def _box_distance(tree: Tree, node: int, numbers: Floats, codes: Ints, rule: int
             shared += w
             if tree.code_gone[node, v] == 1:
                 continue
-        inside = (
-            c >= tree.code_low[node, v]
-            and c <= tree.code_high[node, v]
-            and (tree.code_set[node, v] >> np.uint64((c + 2) & 63)) & one
-        )
-        if not inside:
+        outside = c < tree.code_low[node, v] or c > tree.code_high[node, v]
+        if outside or (tree.code_set[node, v] >> np.uint64((c + 2) & 63)) & one == zero:
             total += w
     if rule == IGNORE:
         return total / shared if shared > 0.0 else 1.0
     return total
 
 
-@njit()
+@njit(nogil=True, inner=True)
 def _scan(
     tree: Tree,
     node: int,
@@ -200,7 +203,7 @@ def _scan(
             sums[i] += base
 
 
-@njit()
+@njit(nogil=True, inner=True)
 def _push_children(
     tree: Tree, node: int, numbers: Floats, codes: Ints, rule: int, limit: float, nodes: Ints, bounds: Floats, top: int
 ) -> int:
@@ -223,7 +226,7 @@ def _push_children(
     return top
 
 
-@njit()
+@njit(nogil=True, inner=True)
 def insert(record: Ints, best: Floats, where: Ints, d: float, at: int) -> None:
     """Put a record among the nearest found so far, by distance and then by record number."""
     slot = best.shape[0] - 1
@@ -237,60 +240,66 @@ def insert(record: Ints, best: Floats, where: Ints, d: float, at: int) -> None:
     where[slot] = at
 
 
-@njit(parallel=True)
+@njit(nogil=True)
 def nearest(
-    tree: Tree, numbers: Floats, codes: Ints, own: Ints, rule: int, budget: int, distance: Floats, position: Ints
-) -> Bools:
-    """The nearest distinct records of each query, ordered by distance and then by record number, for whom they are few.
+    tree: Tree,
+    numbers: Floats,
+    codes: Ints,
+    own: Ints,
+    rule: int,
+    budget: int,
+    distance: Floats,
+    position: Ints,
+    given_up: Bools,
+    work: Work,
+    start: int,
+    stop: int,
+) -> None:
+    """The nearest distinct records of the queries ``start:stop``, ordered by distance and then by record number.
 
     ``own`` is the tree position of a record of which one copy is left out (self-joins), or -1. Written into
-    ``distance`` (n, k), infinite where there are fewer than k, and ``position``, -1 there. Returns who was given up
-    because more than ``budget`` records had to be looked at: what is written for them is an upper limit only.
+    ``distance`` (n, k), infinite where there are fewer than k, and ``position``, -1 there. ``given_up`` says for whom
+    more than ``budget`` records had to be looked at: what is written for them is an upper limit only.
     """
-    n, k = distance.shape
-    given_up = np.zeros(n, np.bool_)
+    sums, seen, nodes, bounds = work
+    k = distance.shape[1]
     slack = 2e-7 * (tree.weights.shape[0] + 4)
-    for block in prange((n + BLOCK - 1) // BLOCK):
-        sums = np.empty(CHUNK, np.float32)
-        seen = np.empty(CHUNK, np.float32)
-        nodes = np.empty(DEPTH, np.int32)
-        bounds = np.empty(DEPTH)
-        for q in range(block * BLOCK, min(n, (block + 1) * BLOCK)):
-            best = distance[q]
-            where = position[q]
-            nodes[0] = 0
-            bounds[0] = 0.0
-            top = 1
-            looked = 0
-            while top > 0:
-                top -= 1
-                node = nodes[top]
-                if bounds[top] > best[k - 1] + TOL:
-                    continue
-                if tree.left[node] >= 0:
-                    limit = best[k - 1] + TOL
-                    top = _push_children(tree, node, numbers[q], codes[q], rule, limit, nodes, bounds, top)
-                    continue
-                looked += tree.last[node] - tree.first[node]
-                if looked > budget:
-                    given_up[q] = True
-                    break
-                for start in range(tree.first[node], tree.last[node], CHUNK):
-                    end = min(start + CHUNK, tree.last[node])
-                    _scan(tree, node, start, end, numbers[q], codes[q], rule, sums, seen)
+    for q in range(start, stop):
+        x = numbers[q]
+        c = codes[q]
+        best = distance[q]
+        where = position[q]
+        nodes[0] = 0
+        bounds[0] = 0.0
+        top = 1
+        looked = 0
+        while top > 0:
+            top -= 1
+            node = nodes[top]
+            if bounds[top] > best[k - 1] + TOL:
+                continue
+            if tree.left[node] >= 0:
+                top = _push_children(tree, node, x, c, rule, best[k - 1] + TOL, nodes, bounds, top)
+                continue
+            looked += tree.last[node] - tree.first[node]
+            if looked > budget:
+                given_up[q] = True
+                break
+            for begin in range(tree.first[node], tree.last[node], CHUNK):
+                end = min(begin + CHUNK, tree.last[node])
+                _scan(tree, node, begin, end, x, c, rule, sums, seen)
+                cut = np.float32(min(best[k - 1] + slack, 3.0))
+                for i in range(end - begin):
+                    if sums[i] > cut:
+                        continue
+                    at = begin + i
+                    if at == own[q] and tree.copies[at] < 2:
+                        continue
+                    insert(tree.record, best, where, exact(tree, at, x, c, rule), at)
                     cut = np.float32(min(best[k - 1] + slack, 3.0))
-                    for i in range(end - start):
-                        if sums[i] > cut:
-                            continue
-                        at = start + i
-                        if at == own[q] and tree.copies[at] < 2:
-                            continue
-                        insert(tree.record, best, where, exact(tree, at, numbers[q], codes[q], rule), at)
-                        cut = np.float32(min(best[k - 1] + slack, 3.0))
-    return given_up
 
 
-@njit(parallel=True)
+@njit(nogil=True)
 def within(
     tree: Tree,
     numbers: Floats,
@@ -301,56 +310,54 @@ def within(
     budget: int,
     offsets: Ints,
     found: Ints,
-) -> tuple[Ints, Ints, Bools]:
-    """Records within ``radius`` (one per query, tolerance included): their number, copies counted.
+    count: Ints,
+    distinct: Ints,
+    given_up: Bools,
+    work: Work,
+    start: int,
+    stop: int,
+) -> None:
+    """Records within ``radius`` (one per query, tolerance included) of the queries ``start:stop``: their number.
 
-    With ``offsets`` (length n + 1) the distinct tree positions are also written to ``found[offsets[q]:]``; an empty
-    ``offsets`` asks for counts only. Returns counts of records, counts of distinct records, and who was given up
-    because more than ``budget`` records had to be looked at.
+    ``count`` takes the records, copies counted, and ``distinct`` the distinct ones. With ``offsets`` (length n + 1) the
+    distinct tree positions are also written to ``found[offsets[q]:]``; an empty ``offsets`` asks for counts only.
+    ``given_up`` says for whom more than ``budget`` records had to be looked at.
     """
-    n = numbers.shape[0]
-    count = np.zeros(n, np.int64)
-    distinct = np.zeros(n, np.int64)
-    given_up = np.zeros(n, np.bool_)
+    sums, seen, nodes, bounds = work
     listing = offsets.shape[0] > 0
     slack = 2e-7 * (tree.weights.shape[0] + 4)
-    for block in prange((n + BLOCK - 1) // BLOCK):
-        sums = np.empty(CHUNK, np.float32)
-        seen = np.empty(CHUNK, np.float32)
-        nodes = np.empty(DEPTH, np.int32)
-        bounds = np.empty(DEPTH)
-        for q in range(block * BLOCK, min(n, (block + 1) * BLOCK)):
-            limit = radius[q] + TOL
-            nodes[0] = 0
-            bounds[0] = 0.0
-            top = 1
-            looked = 0
-            while top > 0:
-                top -= 1
-                node = nodes[top]
-                if tree.left[node] >= 0:
-                    top = _push_children(tree, node, numbers[q], codes[q], rule, limit, nodes, bounds, top)
-                    continue
-                looked += tree.last[node] - tree.first[node]
-                if looked > budget:
-                    given_up[q] = True
-                    break
-                for start in range(tree.first[node], tree.last[node], CHUNK):
-                    end = min(start + CHUNK, tree.last[node])
-                    _scan(tree, node, start, end, numbers[q], codes[q], rule, sums, seen)
-                    low = np.float32(limit - slack)
-                    high = np.float32(min(limit + slack, 3.0))
-                    for i in range(end - start):
-                        at = start + i
-                        if sums[i] > high:
-                            continue
-                        if sums[i] >= low and exact(tree, at, numbers[q], codes[q], rule) > limit:
-                            continue
-                        copies = tree.copies[at] - (1 if at == own[q] else 0)
-                        if copies <= 0:
-                            continue
-                        if listing:
-                            found[offsets[q] + distinct[q]] = at
-                        count[q] += copies
-                        distinct[q] += 1
-    return count, distinct, given_up
+    for q in range(start, stop):
+        x = numbers[q]
+        c = codes[q]
+        limit = radius[q] + TOL
+        low = np.float32(limit - slack)
+        high = np.float32(min(limit + slack, 3.0))
+        nodes[0] = 0
+        top = 1
+        looked = 0
+        while top > 0:
+            top -= 1
+            node = nodes[top]
+            if tree.left[node] >= 0:
+                top = _push_children(tree, node, x, c, rule, limit, nodes, bounds, top)
+                continue
+            looked += tree.last[node] - tree.first[node]
+            if looked > budget:
+                given_up[q] = True
+                break
+            for begin in range(tree.first[node], tree.last[node], CHUNK):
+                end = min(begin + CHUNK, tree.last[node])
+                _scan(tree, node, begin, end, x, c, rule, sums, seen)
+                for i in range(end - begin):
+                    at = begin + i
+                    if sums[i] > high:
+                        continue
+                    if sums[i] >= low and exact(tree, at, x, c, rule) > limit:
+                        continue
+                    copies = tree.copies[at] - (1 if at == own[q] else 0)
+                    if copies <= 0:
+                        continue
+                    if listing:
+                        found[offsets[q] + distinct[q]] = at
+                    count[q] += copies
+                    distinct[q] += 1

@@ -11,7 +11,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from glasshouse.data.arrays import Ints
-from glasshouse.engines.compiled import njit, prange
+from glasshouse.engines.compiled import njit
+from glasshouse.engines.workers import share_out
 
 BLOCK = 256
 
@@ -100,61 +101,78 @@ def most_shared(asked: Ints, lists: Lists, n_first: int, with_ties: bool = True)
     """
     asked = np.ascontiguousarray(asked.T.astype(np.int32))
     empty = np.empty(0, np.int64), np.empty(0, np.int32)
-    parts = lists.offset, lists.starts, lists.members, lists.n, n_first
-    first, rest, index, tied = _count(asked, *parts, *empty)
+    first, rest, index = np.empty((3, len(asked)), np.int32)
+    tied = np.empty(len(asked), np.int64)
+
+    def counted(tie_offsets: Ints, ties: Ints) -> None:
+        told = (tie_offsets, ties, first, rest, index, tied)
+
+        def some(start: int, stop: int) -> None:
+            room = np.zeros(lists.n, np.int32), np.empty(lists.n, np.int32)
+            _count(asked, lists.offset, lists.starts, lists.members, n_first, *told, *room, start, stop)
+
+        share_out(some, len(asked), BLOCK)
+
+    counted(*empty)
     if not with_ties:
         return Shared(first, rest, index, *empty)
     offsets = np.concatenate([[0], np.cumsum(tied)]).astype(np.int64)
     ties = np.empty(int(offsets[-1]), np.int32)
-    _count(asked, *parts, offsets, ties)
+    counted(offsets, ties)
     return Shared(first, rest, index, offsets, ties)
 
 
-@njit(parallel=True)
+@njit(nogil=True)
 def _count(
-    asked: Ints, offset: Ints, starts: Ints, members: Ints, n: int, n_first: int, tie_offsets: Ints, ties: Ints
-) -> tuple[Ints, Ints, Ints, Ints]:
+    asked: Ints,
+    offset: Ints,
+    starts: Ints,
+    members: Ints,
+    n_first: int,
+    tie_offsets: Ints,
+    ties: Ints,
+    first: Ints,
+    rest: Ints,
+    index: Ints,
+    tied: Ints,
+    count: Ints,
+    touched: Ints,
+    begin: int,
+    stop: int,
+) -> None:
     """A tie list is empty for a record that shares no leaf with anybody: it ties with everybody."""
-    n_asked, trees = asked.shape
-    first = np.zeros(n_asked, np.int32)
-    rest = np.zeros(n_asked, np.int32)
-    index = np.full(n_asked, -1, np.int32)
-    tied = np.zeros(n_asked, np.int64)
+    trees = asked.shape[1]
     listing = tie_offsets.shape[0] > 0
-    for block in prange((n_asked + BLOCK - 1) // BLOCK):
-        count = np.zeros(n, np.int32)
-        touched = np.empty(n, np.int32)
-        for q in range(block * BLOCK, min(n_asked, (block + 1) * BLOCK)):
-            reached = 0
-            for b in range(trees):
-                at = offset[b] + asked[q, b]
-                for i in range(starts[at], starts[at + 1]):
-                    j = members[i]
-                    if count[j] == 0:
-                        touched[reached] = j
-                        reached += 1
-                    count[j] += 1
-            best_first = 0
-            best_rest = 0
-            where = -1
-            for i in range(reached):
-                j = touched[i]
-                if j >= n_first:
-                    best_rest = max(best_rest, count[j])
-                elif count[j] > best_first or (count[j] == best_first and j < where):
-                    best_first = count[j]
-                    where = j
-            best = max(best_first, best_rest)
-            found = 0
-            for i in range(reached):
-                j = touched[i]
-                if count[j] == best:
-                    if listing:
-                        ties[tie_offsets[q] + found] = j
-                    found += 1
-                count[j] = 0
-            first[q] = best_first
-            rest[q] = best_rest
-            index[q] = where
-            tied[q] = found
-    return first, rest, index, tied
+    for q in range(begin, stop):
+        reached = 0
+        for b in range(trees):
+            at = offset[b] + asked[q, b]
+            for i in range(starts[at], starts[at + 1]):
+                j = members[i]
+                if count[j] == 0:
+                    touched[reached] = j
+                    reached += 1
+                count[j] += 1
+        best_first = 0
+        best_rest = 0
+        where = -1
+        for i in range(reached):
+            j = touched[i]
+            if j >= n_first:
+                best_rest = max(best_rest, count[j])
+            elif count[j] > best_first or (count[j] == best_first and j < where):
+                best_first = count[j]
+                where = j
+        best = max(best_first, best_rest)
+        found = 0
+        for i in range(reached):
+            j = touched[i]
+            if count[j] == best:
+                if listing:
+                    ties[tie_offsets[q] + found] = j
+                found += 1
+            count[j] = 0
+        first[q] = best_first
+        rest[q] = best_rest
+        index[q] = where
+        tied[q] = found

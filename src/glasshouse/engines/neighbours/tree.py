@@ -17,7 +17,7 @@ LEAF = 96
 SAMPLE = 256
 
 
-@njit()
+@njit(nogil=True, inner=True)
 def _mean_gap(numbers: Floats, codes: Ints, order: Ints, start: int, end: int, column: int, weights: Floats) -> float:
     """Mean distance in one column between pairs of records of the node: how much a split there can separate."""
     size = end - start
@@ -39,17 +39,32 @@ def _mean_gap(numbers: Floats, codes: Ints, order: Ints, start: int, end: int, c
     return total / count
 
 
-@njit()
-def _split_number(numbers: Floats, order: Ints, start: int, end: int, column: int, scratch: Ints) -> int:
+@njit(nogil=True, inner=True)
+def _sorted(sample: Floats, count: int) -> None:
+    """Shell sort in place: a sample is small."""
+    gap = count // 2
+    while gap > 0:
+        for i in range(gap, count):
+            moving = sample[i]
+            j = i
+            while j >= gap and sample[j - gap] > moving:
+                sample[j] = sample[j - gap]
+                j -= gap
+            sample[j] = moving
+        gap //= 2
+
+
+@njit(nogil=True, inner=True)
+def _split_number(
+    numbers: Floats, order: Ints, start: int, end: int, column: int, scratch: Ints, sample: Floats
+) -> int:
     """Partition around the sampled median; returns the boundary, or ``start`` when the column cannot split the node."""
-    size = end - start
-    step = max(1, size // SAMPLE)
-    count = 0
-    sample = np.empty(size // step + 1)
-    for i in range(start, end, step):
-        sample[count] = numbers[order[i], column]
-        count += 1
-    cut = np.sort(sample[:count])[count // 2]
+    step = max(1, (end - start) // SAMPLE)
+    count = (end - start + step - 1) // step
+    for i in range(count):
+        sample[i] = numbers[order[start + i * step], column]
+    _sorted(sample, count)
+    cut = sample[count // 2]
     for strict in range(2):
         left = start
         right = 0
@@ -69,17 +84,14 @@ def _split_number(numbers: Floats, order: Ints, start: int, end: int, column: in
     return start
 
 
-@njit()
-def _split_code(codes: Ints, order: Ints, start: int, end: int, column: int, scratch: Ints) -> int:
+@njit(nogil=True, inner=True)
+def _split_code(codes: Ints, order: Ints, start: int, end: int, column: int, scratch: Ints, sample: Floats) -> int:
     """Most frequent code against the rest when it is frequent, else low codes against high codes."""
-    size = end - start
-    step = max(1, size // SAMPLE)
-    count = 0
-    sample = np.empty(size // step + 1, np.int32)
-    for i in range(start, end, step):
-        sample[count] = codes[order[i], column]
-        count += 1
-    sample = np.sort(sample[:count])
+    step = max(1, (end - start) // SAMPLE)
+    count = (end - start + step - 1) // step
+    for i in range(count):
+        sample[i] = codes[order[start + i * step], column]
+    _sorted(sample, count)
     best_run = 0
     best_code = sample[0]
     run = 0
@@ -114,25 +126,67 @@ def _split_code(codes: Ints, order: Ints, start: int, end: int, column: int, scr
     return start
 
 
-@njit()
 def grow(numbers: Floats, codes: Ints, weights: Floats) -> tuple[Ints, Ints, Ints, Ints, Ints]:
-    """Order of the records and the nodes (left child or -1, right child, first and last record) of the box tree."""
-    n = numbers.shape[0]
+    """Order of the records and the nodes (left child or -1, right child, first and last record) of the box tree.
+
+    Parameters
+    ----------
+    numbers, codes : array
+        [records, columns]: numbers and categories of the distinct records.
+    weights : array of float
+        One per column, numbers first.
+
+    Returns
+    -------
+    (order, left, right, first, last) : tuple of array of int
+    """
+    n = len(numbers)
+    order = np.arange(n, dtype=np.int32)
+    nodes = np.full((4, 2 * n + 1), -1, np.int32)
+    stack, scratch = np.empty(n + 1, np.int32), np.empty(n, np.int32)
+    gaps, sample = np.empty(len(weights)), np.empty(2 * SAMPLE)
+    left, right, first, last = nodes
+    size = _grow(numbers, codes, weights, order, left, right, first, last, stack, scratch, gaps, sample)
+    left, right, first, last = nodes[:, :size].copy()
+    return order, left, right, first, last
+
+
+@njit(nogil=True, inner=True)
+def _largest(gaps: Floats) -> int:
+    """The first column with the largest gap."""
+    column = 0
+    for other in range(1, gaps.shape[0]):
+        if gaps[other] > gaps[column]:
+            column = other
+    return column
+
+
+@njit(nogil=True)
+def _grow(
+    numbers: Floats,
+    codes: Ints,
+    weights: Floats,
+    order: Ints,
+    left: Ints,
+    right: Ints,
+    first: Ints,
+    last: Ints,
+    stack: Ints,
+    scratch: Ints,
+    gaps: Floats,
+    sample: Floats,
+) -> int:
+    """Fills ``order`` and the nodes; returns how many there are."""
     n_numbers = numbers.shape[1]
-    n_columns = n_numbers + codes.shape[1]
-    order = np.arange(n).astype(np.int32)
-    scratch = np.empty(n, np.int32)
-    capacity = 2 * n + 1
-    left = np.full(capacity, -1, np.int32)
-    right = np.full(capacity, -1, np.int32)
-    first = np.zeros(capacity, np.int32)
-    last = np.zeros(capacity, np.int32)
-    last[0] = n
+    n_columns = weights.shape[0]
+    first[0] = 0
+    last[0] = order.shape[0]
     n_nodes = 1
-    stack = [0]
-    gaps = np.empty(n_columns)
-    while len(stack) > 0:
-        node = stack.pop()
+    stack[0] = 0
+    top = 1
+    while top > 0:
+        top -= 1
+        node = stack[top]
         start = first[node]
         end = last[node]
         if end - start <= LEAF:
@@ -141,12 +195,12 @@ def grow(numbers: Floats, codes: Ints, weights: Floats) -> tuple[Ints, Ints, Int
             gaps[column] = _mean_gap(numbers, codes, order, start, end, column, weights)
         boundary = start
         for _ in range(n_columns):
-            column = int(np.argmax(gaps))
+            column = _largest(gaps)
             gaps[column] = -1.0
             if column < n_numbers:
-                boundary = _split_number(numbers, order, start, end, column, scratch)
+                boundary = _split_number(numbers, order, start, end, column, scratch, sample)
             else:
-                boundary = _split_code(codes, order, start, end, column - n_numbers, scratch)
+                boundary = _split_code(codes, order, start, end, column - n_numbers, scratch, sample)
             if boundary > start:
                 break
         if boundary == start:
@@ -157,31 +211,68 @@ def grow(numbers: Floats, codes: Ints, weights: Floats) -> tuple[Ints, Ints, Int
         last[n_nodes] = boundary
         first[n_nodes + 1] = boundary
         last[n_nodes + 1] = end
-        stack.append(n_nodes)
-        stack.append(n_nodes + 1)
+        stack[top] = n_nodes
+        stack[top + 1] = n_nodes + 1
+        top += 2
         n_nodes += 2
-    return order, left[:n_nodes].copy(), right[:n_nodes].copy(), first[:n_nodes].copy(), last[:n_nodes].copy()
+    return n_nodes
 
 
-@njit()
 def boxes(
     numbers: Floats, codes: Ints, weights: Floats, left: Ints, right: Ints, first: Ints, last: Ints
 ) -> tuple[Floats, Floats, Ints, Ints, Ints, Ints, Ints]:
-    """The box of every node; ``numbers`` and ``codes`` are in tree order.
+    """The box of every node.
 
-    Numbers: lowest, highest present value and a missing flag (0 none, 1 some, 2 all). Codes: lowest, highest code, a
-    64-bit set of codes (modulo 64, so a lower bound stays a lower bound) and the same missing flag.
+    Parameters
+    ----------
+    numbers, codes : array
+        [records, columns] in tree order.
+    weights : array of float
+        One per column, numbers first.
+    left, right, first, last : array of int
+        The nodes.
+
+    Returns
+    -------
+    (low, high, gone, code_low, code_high, code_set, code_gone) : tuple of array
+        Numbers: lowest, highest present value and a missing flag (0 none, 1 some, 2 all). Codes: lowest, highest code,
+        a 64-bit set of codes (modulo 64, so a lower bound stays a lower bound) and the same missing flag.
     """
+    of_numbers, of_codes = (len(left), numbers.shape[1]), (len(left), codes.shape[1])
+    made = (
+        np.full(of_numbers, np.inf),
+        np.full(of_numbers, -np.inf),
+        np.zeros(of_numbers, np.uint8),
+        np.full(of_codes, 2**31 - 1, np.int32),
+        np.full(of_codes, -(2**31), np.int32),
+        np.zeros(of_codes, np.uint64),
+        np.zeros(of_codes, np.uint8),
+    )
+    _boxes(numbers, codes, weights, left, right, first, last, *made)
+    return made
+
+
+@njit(nogil=True)
+def _boxes(
+    numbers: Floats,
+    codes: Ints,
+    weights: Floats,
+    left: Ints,
+    right: Ints,
+    first: Ints,
+    last: Ints,
+    low: Floats,
+    high: Floats,
+    gone: Ints,
+    code_low: Ints,
+    code_high: Ints,
+    code_set: Ints,
+    code_gone: Ints,
+) -> None:
+    """Fills the boxes, children before their parents."""
     n_nodes = left.shape[0]
     n_numbers = numbers.shape[1]
     n_codes = codes.shape[1]
-    low = np.full((n_nodes, n_numbers), np.inf)
-    high = np.full((n_nodes, n_numbers), -np.inf)
-    gone = np.zeros((n_nodes, n_numbers), np.uint8)
-    code_low = np.full((n_nodes, n_codes), 2**31 - 1, np.int32)
-    code_high = np.full((n_nodes, n_codes), -(2**31), np.int32)
-    code_set = np.zeros((n_nodes, n_codes), np.uint64)
-    code_gone = np.zeros((n_nodes, n_codes), np.uint8)
     one = np.uint64(1)
     for node in range(n_nodes - 1, -1, -1):
         if left[node] < 0:
@@ -217,4 +308,3 @@ def boxes(
                 code_high[node, v] = max(code_high[a, v], code_high[b, v])
                 code_set[node, v] = code_set[a, v] | code_set[b, v]
                 code_gone[node, v] = code_gone[a, v] if code_gone[a, v] == code_gone[b, v] else 1
-    return low, high, gone, code_low, code_high, code_set, code_gone

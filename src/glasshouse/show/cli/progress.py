@@ -8,6 +8,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 
+from glasshouse.core import compiling
 from glasshouse.core.words import duration, visible
 
 EVERY = 10.0  # seconds between two lines where there is no terminal
@@ -38,9 +39,16 @@ def progress(quiet: bool, no_progress: bool, costs: Mapping[str, float] | None =
 @contextmanager
 def _bar() -> Iterator[Step]:
     from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, ProgressColumn, Task, TimeElapsedColumn
+    from rich.text import Text
 
-    columns = (TextColumn("{task.description:<24}"), BarColumn(bar_width=32), MofNCompleteColumn(), TimeElapsedColumn())
+    class Now(ProgressColumn):
+        """The step, and whether it waits for the compiler: asked anew whenever the bar is drawn."""
+
+        def render(self, task: Task) -> Text:
+            return Text(f"{task.description:<24}" + (f" ({compiling.words()})" if compiling.now() else ""))
+
+    columns = (Now(), BarColumn(bar_width=32), MofNCompleteColumn(), TimeElapsedColumn())
     with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
         task = bar.add_task("starting", total=None)
 
@@ -57,7 +65,7 @@ class _Lines:
         self.costs = costs
         self.done, self.total, self.name = 0, 0, ""
         self.behind = 0.0  # expected seconds of the steps that are finished
-        self.started = time.monotonic()
+        self.started, self.compiled = time.monotonic(), compiling.seconds()
         self.over = threading.Event()
         self.thread = threading.Thread(target=self._speak, name="glasshouse progress", daemon=True)
 
@@ -91,6 +99,7 @@ class _Lines:
         if self.done >= self.total:
             return f"{self.name or 'done'}; {duration(spent)} so far"
         now = f", now {self.name}" if self.name else ""
+        now += f" ({compiling.words()})" if compiling.now() else ""
         return f"{self.done} of {self.total} done{now}; {duration(spent)} so far{self._left(spent)}"
 
     def _left(self, spent: float) -> str:
@@ -100,6 +109,8 @@ class _Lines:
         ahead = max(whole - self.behind, 0.0)
         if self.done == 0 and not self.costs:
             return ""
-        # what was expected so far against what it took; before the first step is over, what is expected
+        # what was expected so far against what it took, less what only a first run takes; before the first step is
+        # over, what is expected
+        spent -= compiling.seconds() - self.compiled
         pace = spent / self.behind if self.behind > 0 else 1.0
         return f", about {duration(max(pace * ahead, 1.0))} to go"

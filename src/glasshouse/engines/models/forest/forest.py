@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 
 from glasshouse.core.errors import InputError
 from glasshouse.engines.models.design import distinct_rows
-from glasshouse.engines.models.forest import kernel
+from glasshouse.engines.models.forest import kernel, room
 
 Done = TypeVar("Done")
 _BATCH = 32  # trees alive at a time when the forest is not kept
@@ -76,7 +76,8 @@ class Forest:
         found = np.empty((self.n_trees, len(rows)), np.int32)
         with Workers(n_jobs) as workers:
             workers.each(
-                lambda t: kernel.find_leaves(self.trees[t].nodes, rows, 0, len(rows), found[t]), range(self.n_trees)
+                lambda t: kernel.find_leaves(self.trees[t].nodes, rows, 0, len(rows), *room.walk(), found[t]),
+                range(self.n_trees),
             )
         return found
 
@@ -170,17 +171,13 @@ def grow(
     offsets, flat = _flat_values(values)
 
     columns = np.ascontiguousarray(distinct.T)
-    shared = (
-        np.asarray(n_levels, np.int64),
-        np.asarray(numeric, np.bool_),
-        flat,
-        offsets,
+    levels = np.asarray(n_levels, np.int64)
+    keys = (columns, levels, np.asarray(numeric, np.bool_), flat, offsets)
+    drawn = (
         row_of.astype(np.int32),
+        cumulative,
         sorted_y.astype(np.uint8) if kind == kernel.BINARY else np.zeros(1, np.uint8),
         sorted_y.astype(np.float64) if kind == kernel.REGRESSION else np.zeros(1),
-        row_class,
-        n_classes or 1,
-        cumulative,
     )
     limits = (
         int(mtry or max(1, int(np.sqrt(n_keys)))),
@@ -191,7 +188,20 @@ def grow(
     gains = np.zeros((trees, n_keys))
 
     def one(t: int) -> Tree:
-        return Tree(*kernel.grow_tree(kind, columns, *shared, seeds[t], *limits, gains[t]))
+        state = seeds[t : t + 1].copy()
+        weight = np.zeros(len(distinct), np.int64)
+        total = np.zeros(len(distinct) if kind == kernel.REGRESSION else 1)
+        kernel.bootstrap(kind, state, *drawn, weight, total)
+        made = room.make(kind, state, weight, total, row_class, n, levels, n_classes or 1)
+        nodes, value, leaf_start, leaf_class, leaf_count = made[-5:]
+        n_nodes, n_leaves, n_entries = kernel.grow_tree(kind, *keys, *limits, gains[t], *made)
+        return Tree(
+            nodes[:n_nodes].copy(),
+            value[:n_leaves].copy(),
+            leaf_start[: n_leaves + 1].copy(),
+            leaf_class[:n_entries].copy(),
+            leaf_count[:n_entries].copy(),
+        )
 
     forest = Forest(kind, n_classes or 0, trees, n_keys, np.zeros(n_keys))
     tables = [_distinct(_compact(table, wide)) for table in score]
@@ -213,8 +223,10 @@ def _add(kind: int, trees: Sequence[Tree], rows: np.ndarray, total: np.ndarray, 
 
     def block(start: int) -> None:
         stop = min(start + _ROWS, len(rows))
+        leaf, walk = np.empty(stop - start, np.int32), room.walk()
         for t in trees:
-            kernel.add_tree(kind, t.nodes, t.value, t.leaf_start, t.leaf_class, t.leaf_count, rows, start, stop, total)
+            kernel.find_leaves(t.nodes, rows, start, stop, *walk, leaf)
+            kernel.add_leaves(kind, leaf, t.value, t.leaf_start, t.leaf_class, t.leaf_count, start, stop, total)
 
     workers.each(block, range(0, len(rows), _ROWS))
 

@@ -25,7 +25,7 @@ _ONE = np.uint64(1)
 _ZERO = np.uint64(0)
 
 
-@njit(nogil=True)
+@njit(nogil=True, inner=True)
 def _random(state: np.ndarray) -> np.uint64:
     """splitmix64 (Steele, Lea & Flood 2014): one 64-bit state, so a seed per tree is all it needs."""
     state[0] += np.uint64(0x9E3779B97F4A7C15)
@@ -35,29 +35,46 @@ def _random(state: np.ndarray) -> np.uint64:
     return z ^ (z >> np.uint64(31))
 
 
-@njit(nogil=True)
+@njit(nogil=True, inner=True)
 def _below(state: np.ndarray, n: int) -> Whole:
     """An integer in [0, n), n < 2**32."""
     return np.int64(((_random(state) >> _SHIFT) * np.uint64(n)) >> _SHIFT)
 
 
+@njit(nogil=True, inner=True)
+def _above(cumulative: np.ndarray, limit: float) -> Whole:
+    """The first record whose running total exceeds the limit, or the last record."""
+    low, high = 0, cumulative.size - 1
+    while low < high:
+        middle = (low + high) >> 1
+        if cumulative[middle] > limit:
+            high = middle
+        else:
+            low = middle + 1
+    return low
+
+
 @njit(nogil=True)
-def _bootstrap(
+def bootstrap(
+    kind: int,
     state: np.ndarray,
-    n: int,
     row_of: np.ndarray,
     cumulative: np.ndarray,
     y_class: np.ndarray,
     y_value: np.ndarray,
-    kind: int,
     weight: np.ndarray,
     total: np.ndarray,
 ) -> None:
-    """Draw ``n`` records with replacement; fill weight and target total of each distinct row."""
+    """Draw as many records as there are, with replacement; fill weight and target total of each distinct row.
+
+    The upper half of a weight counts class 2. ``state`` holds the seed of the tree and goes on to its keys.
+    """
+    n = row_of.size
+    _random(state)
     for _ in range(n):
         if cumulative.size > 0:
             u = np.float64(_random(state) >> np.uint64(11)) * (1.0 / 9007199254740992.0)
-            record = min(np.searchsorted(cumulative, u * cumulative[-1], side="right"), n - 1)
+            record = _above(cumulative, u * cumulative[n - 1])
         else:
             record = _below(state, n)
         row = row_of[record]
@@ -68,7 +85,7 @@ def _bootstrap(
             total[row] += y_value[record]
 
 
-@njit(nogil=True)
+@njit(nogil=True, inner=True)
 def _cut_code(low: Whole, high: Whole, numeric: bool, values: np.ndarray, offset: int) -> Whole:
     """Largest code on the left of the cut half way between two neighbouring present codes."""
     if high - low == 1:
@@ -93,90 +110,50 @@ def grow_tree(
     numeric: np.ndarray,
     values: np.ndarray,
     value_offset: np.ndarray,
-    row_of: np.ndarray,
-    y_class: np.ndarray,
-    y_value: np.ndarray,
-    row_class: np.ndarray,
-    n_classes: int,
-    cumulative: np.ndarray,
-    seed: np.uint64,
     mtry: int,
     node_size: float,
     max_depth: int,
     importance: np.ndarray,
-) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """Grow one tree.
+    state: np.ndarray,
+    index: np.ndarray,
+    pay: np.ndarray,
+    sums: np.ndarray,
+    spare_index: np.ndarray,
+    spare_pay: np.ndarray,
+    spare_sums: np.ndarray,
+    bins: np.ndarray,
+    bin_sums: np.ndarray,
+    bits: np.ndarray,
+    tops: np.ndarray,
+    present: np.ndarray,
+    n_class: np.ndarray,
+    left_class: np.ndarray,
+    order: np.ndarray,
+    stack: np.ndarray,
+    stack_sums: np.ndarray,
+    nodes: np.ndarray,
+    leaf_value: np.ndarray,
+    leaf_start: np.ndarray,
+    leaf_class: np.ndarray,
+    leaf_count: np.ndarray,
+) -> tuple[int, int, int]:
+    """Grow one tree over the rows of a bootstrap draw; :func:`.room.make` makes the arrays from ``state`` on.
 
-    Returns nodes [n_nodes, 3] (key or -1, largest code going left or leaf number, left child; the right child follows
-    it), leaf values (class-2 share or mean) and, for three or more classes, leaf pointers, classes and counts.
+    Writes nodes [n_nodes, 3] (key or -1, largest code going left or leaf number, left child; the right child follows
+    it), leaf values (class-2 share or mean) and, for three or more classes, leaf pointers, classes and counts. Returns
+    how many nodes, leaves and classes in leaves there are.
+
+    ``stack`` holds node, start, stop, depth and the keys known to be constant (of the first 64), ``stack_sums`` weight
+    and target total; the root is on it.
     """
-    n_keys, n_rows = codes.shape
-    n_records = row_of.size
-    state = np.empty(1, np.uint64)
-    state[0] = seed
-    _random(state)
-
-    weight = np.zeros(n_rows, np.int64)
-    total = np.zeros(n_rows if kind == REGRESSION else 1, np.float64)
-    _bootstrap(state, n_records, row_of, cumulative, y_class, y_value, kind, weight, total)
-    size = 0
-    for row in range(n_rows):
-        if weight[row] != 0:
-            size += 1
-    index = np.empty(size, np.uint32)
-    pay = np.empty(size, np.uint64)
-    sums = np.empty(size if kind == REGRESSION else 1, np.float64)
-    spare_index = np.empty(size, np.uint32)
-    spare_pay = np.empty(size, np.uint64)
-    spare_sums = np.empty(size if kind == REGRESSION else 1, np.float64)
-    at = 0
-    root_n, root_s = 0.0, 0.0
-    for row in range(n_rows):
-        if weight[row] != 0:
-            index[at] = row
-            pay[at] = np.uint64(weight[row])
-            if kind == BINARY:
-                root_s += np.float64(weight[row] >> 32)
-            elif kind == REGRESSION:
-                sums[at] = total[row]
-                root_s += total[row]
-            else:
-                pay[at] |= np.uint64(row_class[row]) << _SHIFT
-            at += 1
-    root_n = np.float64(n_records)
-
-    most = 1
-    for key in range(n_keys):
-        most = max(most, n_levels[key])
-    bins = np.zeros(most, np.uint64)
-    bin_sums = np.zeros(most if kind == REGRESSION else 1, np.float64)
-    bits = np.zeros((most >> 6) + 1, np.uint64)
-    tops = np.zeros((most >> 12) + 1, np.uint64)
-    present = np.zeros(most + 1, np.uint32)
-    n_class = np.zeros(n_classes, np.int64)
-    left_class = np.zeros(n_classes, np.int64)
-    order = np.arange(n_keys).astype(np.int64)
-
-    nodes = np.empty((2 * size + 1, 3), np.int32)
-    leaf_value = np.empty(size + 1, np.float64)
-    leaf_start = np.zeros(size + 2 if kind == MULTICLASS else 1, np.int32)
-    leaf_class = np.empty(size if kind == MULTICLASS else 1, np.int32)
-    leaf_count = np.empty(size if kind == MULTICLASS else 1, np.int32)
+    n_keys = codes.shape[0]
     n_nodes, n_leaves, n_entries = 1, 0, 0
-
-    capacity = 256
-    stack = np.empty((capacity, 4), np.int64)  # node, start, stop, depth
-    stack_sums = np.empty((capacity, 2), np.float64)  # weight, total
-    stack_constant = np.empty(capacity, np.uint64)  # keys known to be constant, first 64 keys
-    stack[0, 0], stack[0, 1], stack[0, 2], stack[0, 3] = 0, 0, size, 0
-    stack_sums[0, 0], stack_sums[0, 1] = root_n, root_s
-    stack_constant[0] = _ZERO
     top = 1
     while top > 0:
         top -= 1
         node, start, stop, depth = stack[top, 0], stack[top, 1], stack[top, 2], stack[top, 3]
         n, s = stack_sums[top, 0], stack_sums[top, 1]
-        constant = stack_constant[top]
+        constant = np.uint64(stack[top, 4])
         here, load = index[start:stop], pay[start:stop]
         part = sums[start:stop] if kind == REGRESSION else sums
         squares = 0.0
@@ -285,39 +262,36 @@ def grow_tree(
                 here[left + i], load[left + i] = spare_index[i], spare_pay[i]
         at = start + left
         nodes[node, 0], nodes[node, 1], nodes[node, 2] = best_key, cut, n_nodes
-        if top + 2 > capacity:
-            grown, grown_sums = np.empty((2 * capacity, 4), np.int64), np.empty((2 * capacity, 2), np.float64)
-            grown_constant = np.empty(2 * capacity, np.uint64)
-            grown[:capacity], grown_sums[:capacity], grown_constant[:capacity] = stack, stack_sums, stack_constant
-            stack, stack_sums, stack_constant = grown, grown_sums, grown_constant
-            capacity *= 2
         stack[top, 0], stack[top, 1], stack[top, 2], stack[top, 3] = n_nodes + 1, at, stop, depth + 1
         stack_sums[top, 0], stack_sums[top, 1] = n - best_n, s - best_s
-        stack_constant[top] = constant
+        stack[top, 4] = np.int64(constant)
         top += 1
         stack[top, 0], stack[top, 1], stack[top, 2], stack[top, 3] = n_nodes, start, at, depth + 1
         stack_sums[top, 0], stack_sums[top, 1] = best_n, best_s
-        stack_constant[top] = constant
+        stack[top, 4] = np.int64(constant)
         top += 1
         n_nodes += 2
-    return (
-        nodes[:n_nodes].copy(),
-        leaf_value[:n_leaves].copy(),
-        leaf_start[: n_leaves + 1 if kind == MULTICLASS else 1].copy(),
-        leaf_class[:n_entries].copy(),
-        leaf_count[:n_entries].copy(),
-    )
+    return n_nodes, n_leaves, n_entries
 
 
 @njit(nogil=True)
-def find_leaves(nodes: np.ndarray, codes: np.ndarray, start: int, stop: int, leaf: np.ndarray) -> None:
-    """Leaf number of rows start..stop in one tree. Rows walk down together, so that their memory waits overlap."""
-    block = 128
-    # unsigned subscripts spare the compiled code a test for negative ones at every access
-    row_of = np.empty(block, np.uint32)
-    key_of = np.empty(block, np.uint32)
-    cut_of = np.empty(block, np.int32)
-    child_of = np.empty(block, np.uint32)
+def find_leaves(
+    nodes: np.ndarray,
+    codes: np.ndarray,
+    start: int,
+    stop: int,
+    row_of: np.ndarray,
+    key_of: np.ndarray,
+    cut_of: np.ndarray,
+    child_of: np.ndarray,
+    leaf: np.ndarray,
+) -> None:
+    """Leaf number of rows start..stop in one tree. Rows walk down together, so that their memory waits overlap.
+
+    The four arrays before ``leaf`` are the rows on their way and what the node of each asks; unsigned subscripts spare
+    the compiled code a test for negative ones at every access.
+    """
+    block = row_of.size
     first = np.uint32(start)
     for begin in range(start, stop, block):
         size = min(block, stop - begin)
@@ -341,21 +315,18 @@ def find_leaves(nodes: np.ndarray, codes: np.ndarray, start: int, stop: int, lea
 
 
 @njit(nogil=True)
-def add_tree(
+def add_leaves(
     kind: int,
-    nodes: np.ndarray,
+    leaf: np.ndarray,
     value: np.ndarray,
     leaf_start: np.ndarray,
     leaf_class: np.ndarray,
     leaf_count: np.ndarray,
-    codes: np.ndarray,
     start: int,
     stop: int,
     out: np.ndarray,
 ) -> None:
-    """Add one tree's answer for rows start..stop to ``out`` [rows, 1 or classes]."""
-    leaf = np.empty(stop - start, np.int32)
-    find_leaves(nodes, codes, start, stop, leaf)
+    """Add what the leaves of one tree say of rows start..stop to ``out`` [rows, 1 or classes]."""
     if kind == MULTICLASS:
         for i in range(start, stop):
             number = leaf[i - start]

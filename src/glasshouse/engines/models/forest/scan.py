@@ -14,7 +14,7 @@ _ONE = np.uint64(1)
 _ZERO = np.uint64(0)
 
 
-@njit(nogil=True)
+@njit(nogil=True, inner=True)
 def present_codes(
     column: np.ndarray,
     index: np.ndarray,
@@ -55,7 +55,7 @@ def present_codes(
     return count
 
 
-@njit(nogil=True)
+@njit(nogil=True, inner=True)
 def scan_binary(
     column: np.ndarray,
     index: np.ndarray,
@@ -90,7 +90,7 @@ def scan_binary(
     return best, np.int64(present[best_at - 1]), np.int64(present[best_at]), best_left
 
 
-@njit(nogil=True)
+@njit(nogil=True, inner=True)
 def scan_regression(
     column: np.ndarray,
     index: np.ndarray,
@@ -130,7 +130,7 @@ def scan_regression(
     return best, np.int64(present[best_at - 1]), np.int64(present[best_at]), best_left, best_sum
 
 
-@njit(nogil=True)
+@njit(nogil=True, inner=True)
 def scan_multiclass(
     column: np.ndarray,
     index: np.ndarray,

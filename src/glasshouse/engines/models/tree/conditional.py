@@ -130,7 +130,7 @@ def log_upper_tail(statistic: float, degrees: float) -> float:
     return front + math.log(fraction)
 
 
-@njit(nogil=True)
+@njit(nogil=True, inner=True)
 def _log_p(
     column: np.ndarray,
     is_ordered: bool,
@@ -184,7 +184,7 @@ def _log_p(
     return log_upper_tail((n - 1) * explained, (m - 1) * max(1, q - 1))
 
 
-@njit(nogil=True)
+@njit(nogil=True, inner=True)
 def _best_cut(
     column: np.ndarray,
     is_ordered: bool,
@@ -315,7 +315,8 @@ def _grow(
         nodes[node, 4] = key
         while n_directions + n_levels[key] > directions.size:
             grown = np.zeros(2 * directions.size, np.uint8)
-            grown[: directions.size] = directions
+            for i in range(directions.size):
+                grown[i] = directions[i]
             directions = grown
         column = codes[key]
         cut = np.int64(0)

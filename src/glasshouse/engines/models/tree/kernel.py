@@ -223,7 +223,8 @@ def grow(
                     n_approximate += 1
                 while n_directions + n_levels[key] > directions.size:
                     grown = np.zeros(2 * directions.size, np.uint8)
-                    grown[: directions.size] = directions
+                    for i in range(directions.size):
+                        grown[i] = directions[i]
                     directions = grown
                 nodes[node, 5] = n_directions
                 for level in range(best_levels.size):

@@ -11,7 +11,7 @@ _ZERO = np.uint64(0)
 TINY = 1e-11  # two scores this close, relatively, are a tie
 
 
-@njit(nogil=True)
+@njit(nogil=True, inner=True)
 def present(
     column: np.ndarray,
     index: np.ndarray,
@@ -39,7 +39,7 @@ def present(
     return count
 
 
-@njit(nogil=True)
+@njit(nogil=True, inner=True)
 def halfway(values: np.ndarray, offset: Whole, low: Whole, high: Whole) -> tuple[Whole, float]:
     """Cut between two neighbouring codes of a node: the last code that goes left, and the middle of their values."""
     middle = 0.5 * (values[offset + low] + values[offset + high])
@@ -49,7 +49,7 @@ def halfway(values: np.ndarray, offset: Whole, low: Whole, high: Whole) -> tuple
     return cut, middle
 
 
-@njit(nogil=True)
+@njit(nogil=True, inner=True)
 def sweep(
     table: np.ndarray,
     sizes: np.ndarray,
@@ -94,7 +94,7 @@ def sweep(
     return best, best_at
 
 
-@njit(nogil=True)
+@njit(nogil=True, inner=True)
 def all_subsets(
     table: np.ndarray, sizes: np.ndarray, m: int, node_n: float, node_total: np.ndarray, minbucket: int
 ) -> tuple[float, Whole]:
@@ -124,7 +124,7 @@ def all_subsets(
     return best, best_mask
 
 
-@njit(nogil=True)
+@njit(nogil=True, inner=True)
 def sweep_rows(
     starts: np.ndarray,
     entries: np.ndarray,
@@ -157,7 +157,7 @@ def sweep_rows(
     return best, best_at
 
 
-@njit(nogil=True)
+@njit(nogil=True, inner=True)
 def principal_scores(
     starts: np.ndarray, entries: np.ndarray, m: int, node_n: float, node_total: np.ndarray
 ) -> np.ndarray:
