@@ -1,8 +1,8 @@
 """Two-sample statistics over all pairs of records, and their law when labels are dealt anew.
 
 The statistic itself is computed over all records. A deal costs as many pairs again, so a large pool is dealt by a
-stated random sample of its records: the law of the statistic in either form is (1/n + 1/m) times one that depends on the
-distribution of the pool alone, and is scaled from the sizes dealt to those of the tables.
+stated random sample of its records: the law of the statistic in either form is (1/n + 1/m) times one that depends on
+the distribution of the pool alone, and is scaled from the sizes dealt to those of the tables.
 """
 
 from __future__ import annotations
