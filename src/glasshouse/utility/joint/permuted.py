@@ -92,33 +92,30 @@ def statistic(
     part = base if dealt is None else base.sample(dealt, generator(random_state, "null", "records"))
     true = (np.flatnonzero(keep) >= pair.n("original")).astype(np.int8)[:, None]
     labels = part.labels(permutations, random_state)
-    all_in = part is base
-    if all_in:
+    how, notes = f"{permutations} {base.how}", []
+    if part is base:
         labels = np.column_stack([true, labels])
-        found = sums(points, labels)
-        own, n, m = found, *_sizes(labels)
+        found, sizes = sums(points, labels), _sizes(labels)
+        u, v = forms(found, *sizes)
+        fresh, with_selves, dealt_sizes = u[1:], v[1:], (sizes[0][1:], sizes[1][1:])
     else:
-        own, n, m = whole(points, true[:, 0]), *_sizes(true)
-    u, v = forms(own, n, m)
-    if all_in:
-        fresh, with_selves = u[1:], v[1:]
-    elif permutations:
-        some, few = points[(np.cumsum(keep) - 1)[np.sort(part.rows)]], _sizes(labels)
-        scale = (1 / n + 1 / m) / (1 / few[0] + 1 / few[1])
-        fresh, with_selves = (scale * form for form in forms(sums(some, labels), *few))
-    else:
-        fresh = with_selves = np.empty(0)
-    sizes = float(n[0]), float(m[0])
-    inside = tuple(float(total[0]) / (size * (size - 1)) for total, size in zip(own, sizes, strict=False))
-    notes, how = (), f"{permutations} {base.how}"
-    if not all_in and permutations:
-        how += f", among {len(part.rows):,} of {len(points):,} drawn at random, scaled to the tables' sizes"
-        notes = (
-            f"the band and the p value come from deals of {len(part.rows):,} of {len(points):,} records, drawn at "
-            "random and scaled to the tables' sizes; dealt=None deals all of them",
-        )
-    null, p = _law(float(u[0]), fresh, with_selves, n if not all_in else n[1:], m if not all_in else m[1:], how)
-    return Statistic(float(u[0]), float(v[0]), (inside[0], inside[1]), fresh, null, p, len(part.rows), notes)
+        found, sizes = whole(points, true[:, 0]), _sizes(true)
+        u, v = forms(found, *sizes)
+        fresh, with_selves, dealt_sizes = np.empty(0), np.empty(0), sizes
+        if permutations:
+            some, few = points[(np.cumsum(keep) - 1)[np.sort(part.rows)]], _sizes(labels)
+            scale = (1 / sizes[0] + 1 / sizes[1]) / (1 / few[0] + 1 / few[1])
+            fresh, with_selves = (scale * form for form in forms(sums(some, labels), *few))
+            sample = f"{len(part.rows):,} of {len(points):,}"
+            how += f", among {sample} drawn at random, scaled to the tables' sizes"
+            notes.append(
+                f"the band and the p value come from deals of {sample} records, drawn at random and scaled to the "
+                "tables' sizes; dealt=None deals all of them"
+            )
+    n, m = float(sizes[0][0]), float(sizes[1][0])
+    inside = float(found[0][0]) / (n * (n - 1)), float(found[1][0]) / (m * (m - 1))
+    null, p = _law(float(u[0]), fresh, with_selves, *dealt_sizes, how)
+    return Statistic(float(u[0]), float(v[0]), inside, fresh, null, p, len(part.rows), tuple(notes))
 
 
 def _sizes(labels: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

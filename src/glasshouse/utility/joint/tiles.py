@@ -87,8 +87,10 @@ def _tiled(labels: np.ndarray, tile_of: Callable[[slice, slice, np.ndarray], np.
 def distance_sums(points: np.ndarray, label: np.ndarray) -> Three:
     """Sums of distances as :func:`pair_sums` gives them for one labelling, compiled and over distinct records."""
     distinct, back = np.unique(points, axis=0, return_inverse=True)
-    counts = [np.bincount(back.reshape(-1), weights=label == side, minlength=len(distinct)) for side in (0, 1)]
-    inside, others, between = sums.distance_sums(distinct, counts[0], counts[1])
+    first, second = (
+        np.bincount(back.reshape(-1), weights=label == side, minlength=len(distinct)).astype(float) for side in (0, 1)
+    )
+    inside, others, between = sums.distance_sums(distinct, first, second)
     return np.array([inside]), np.array([others]), np.array([between])
 
 
