@@ -101,7 +101,10 @@ def energy_distance(
     record is not its own neighbour, which makes it unbiased and lets it be negative; the V form is never negative.
     Complete records; weights are ignored. The statistic is that of all pairs; of one column by sorting.
 
-    A deal of n' + m' records has the law of a deal of n + m times (1/n' + 1/m') / (1/n + 1/m). MEASURED
+    In large tables a deal of n' + m' records has the law of a deal of n + m times (1/n' + 1/m') / (1/n + 1/m). With
+    2,000 of 8,000 simulated records dealt (Gaussian, heavy-tailed, lognormal and coarse columns), p was at most 0.05 in
+    5.0 % of 4,239 pairs of equal distributions, and 5.7 % of 4,000 lay in the lower 5 %; of 238 shifted ones 44 % were
+    found, 43 % with all records dealt.
 
     References
     ----------

@@ -22,7 +22,7 @@ from glasshouse.utility.nulls import FEWEST, Band, band
 
 # Sums and sizes of each labelling -> the statistic without self-pairs (U form) and with them (V form)
 Forms: TypeAlias = Callable[[Three, np.ndarray, np.ndarray], tuple[np.ndarray, np.ndarray]]
-DEALT = 10_000  # records dealt; see the note of `energy_distance` for what that costs in accuracy
+DEALT = 10_000  # records dealt; `energy_distance` says what a smaller sample than this costs in accuracy
 
 
 @dataclass(frozen=True)
