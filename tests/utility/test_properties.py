@@ -194,7 +194,9 @@ def test_median_distance_by_counting_is_exact():
     from glasshouse.utility.joint import tiles
 
     points = np.random.default_rng(0).normal(size=(3100, 2)).round(2)
-    assert tiles.median_distance(points) == pytest.approx(float(np.median(pdist(points))), rel=1e-12)
+    assert tiles.median_distance(points, np.random.default_rng(0)) == pytest.approx(
+        float(np.median(pdist(points))), rel=1e-12
+    )
 
 
 def test_tiles_do_not_matter(original, monkeypatch):

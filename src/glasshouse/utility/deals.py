@@ -83,6 +83,43 @@ class Pool:
         if self.chances is not None:
             drawn = [_by_chance(mine, self.chances, self.m, rng) for _ in range(2)]
             return Deal(_whole(mine, of, self.n, rng), drawn[0], drawn[1])
+        x, y = self._dealt(rng)
+        return Deal(x, y, _whole(mine, of, self.m, rng))
+
+    def labels(self, replicates: int, random_state: RandomState) -> np.ndarray:
+        """Labels 0 (original) and 1 (release) of the rows, lowest row first, in so many deals: [rows, replicates]."""
+        if replicates < 0:
+            raise InputError(f"the number of deals is {replicates}; it is 0 (no band) or more")
+        place = np.empty(int(self.rows.max(initial=-1)) + 1, np.int64)
+        place[np.sort(self.rows)] = np.arange(len(self.rows))
+        made = np.zeros((len(self.rows), replicates), np.int8)
+        for r in range(replicates):
+            rng = generator(random_state, "null", r)
+            dealt = self._dealt(rng)[1] if self.chances is None else rng.permutation(self.rows)[: self.m]
+            made[place[dealt], r] = 1
+        return made
+
+    def sample(self, most: int, rng: np.random.Generator) -> Pool:
+        """About so many records drawn at random, in whole units, to be dealt in place of all.
+
+        The smaller table keeps its size up to half of them, so that the law of a deal keeps the shape it has with few
+        records.
+        """
+        if most >= len(self.rows):
+            return self
+        order = rng.permutation(self.unit[-1] + 1)
+        ends = np.cumsum(np.bincount(self.unit)[order])
+        taken = np.zeros(len(order), bool)
+        taken[order[: int(np.searchsorted(ends, most)) + 1]] = True
+        chosen = taken[self.unit]
+        rows, unit = self.rows[chosen], np.unique(self.unit[chosen], return_inverse=True)[1].reshape(-1)
+        few = min(self.n, self.m, len(rows) // 2)
+        n = few if self.n <= self.m else len(rows) - few
+        chances = None if self.chances is None else self.chances[chosen[self.own]]
+        return Pool(rows, unit, self.own[chosen], n, len(rows) - n, chances)
+
+    def _dealt(self, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
+        """The rows of either table, dealt at random in whole units."""
         place = rng.permutation(self.unit[-1] + 1)
         if len(place) == len(self.rows):
             order, cut = place, self.n
@@ -91,7 +128,7 @@ class Pool:
             ends = np.flatnonzero(np.diff(self.unit[order])) + 1  # a cut after the last one would leave nobody
             ends = ends if ends.size else np.array([len(order)])
             cut = int(ends[np.argmin(np.abs(ends - self.n))])
-        return Deal(self.rows[order[:cut]], self.rows[order[cut:]], _whole(mine, of, self.m, rng))
+        return self.rows[order[:cut]], self.rows[order[cut:]]
 
 
 def _whole(rows: np.ndarray, unit: np.ndarray, size: int, rng: np.random.Generator) -> np.ndarray:
@@ -144,17 +181,9 @@ def labels(pair: Pair, replicates: int, random_state: RandomState, keep: np.ndar
     """Labels 0 (original) and 1 (release) of the usable rows of the pool, [rows, 1 + replicates]: the true ones first,
     then those of the deals.
     """
-    if replicates < 0:
-        raise InputError(f"the number of deals is {replicates}; it is 0 (no band) or more")
-    total = pair.n("original") + pair.n("released")
-    made = np.zeros((total, 1 + replicates), np.int8)
-    made[pair.n("original") :, 0] = 1
     base = pool(pair, keep)
-    for r in range(replicates):
-        rng = generator(random_state, "null", r)
-        dealt = base.deal(rng).y if base.chances is None else rng.permutation(base.rows)[: base.m]
-        made[dealt, 1 + r] = 1
-    return made if keep is None else made[keep]
+    true = np.sort(base.rows) >= pair.n("original")
+    return np.column_stack([true.astype(np.int8), base.labels(replicates, random_state)])
 
 
 def resampled(

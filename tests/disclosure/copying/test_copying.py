@@ -510,3 +510,21 @@ def test_golden_names_of_identical(golden):
     for found, block in ((details, expected["ims"]), (details["riskutility_repu"], expected["riskutility_repu"])):
         for name, value in block.items():
             assert found[name] == pytest.approx(value / 100 if name.startswith("pct") else value), name
+
+
+def test_the_robust_covariance_of_many_people_says_whom_it_comes_from(monkeypatch):
+    from glasshouse.disclosure.copying import mahalanobis
+
+    rng = np.random.default_rng(0)
+    tables = [pl.DataFrame(rng.normal(size=(n, 3)), schema=["a", "b", "c"]) for n in (900, 900, 400)]
+    pair = Pair(tables[0], tables[1], holdout=tables[2])
+    whole = drisk(pair)
+    monkeypatch.setattr(mahalanobis, "ROBUST", 300)
+    part = drisk(pair)
+    turned = drisk(Pair(tables[0].reverse(), tables[1], holdout=tables[2]))
+    assert not any("robust covariance comes from" in note for note in whole.warnings)
+    assert any("300 of 900 complete originals" in note for note in part.warnings)
+    assert part.value == whole.value and part.details["rmd_robust"] == pytest.approx(
+        whole.details["rmd_robust"], abs=0.1
+    )
+    assert turned.details["min_rmd_robust_mean"] == pytest.approx(part.details["min_rmd_robust_mean"], rel=1e-12)

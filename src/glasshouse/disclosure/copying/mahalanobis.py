@@ -5,9 +5,10 @@ from __future__ import annotations
 import numpy as np
 
 from glasshouse.core.plain import percent
-from glasshouse.core.streams import RandomState, integer_seed
+from glasshouse.core.streams import RandomState, generator, integer_seed
 
 SATURATED = 0.9
+ROBUST = 10_000  # people the robust covariance is computed from: a scale needs no more, and its search costs a lot each
 
 
 def mahalanobis_shares(
@@ -71,6 +72,14 @@ def _robust_covariance(original: np.ndarray, random_state: RandomState, notes: l
 
     from sklearn.covariance import LedoitWolf, MinCovDet
 
+    if len(original) > ROBUST:
+        notes.append(
+            f"the robust covariance comes from {ROBUST:,} of {len(original):,} complete originals, drawn at random; "
+            "the distances are those of all of them"
+        )
+        drawn = generator(random_state, "drisk mcd", "people").choice(len(original), ROBUST, replace=False)
+        # the same people whatever the order of the rows
+        original = original[np.lexsort(original.T)[np.sort(drawn)]]
     scale = np.array([_robust_scale(column) for column in original.T])
     scaled = (original - np.median(original, axis=0)) / scale
     with warnings.catch_warnings():

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from glasshouse.data.arrays import Floats, Ints
     from glasshouse.data.pair import Pair
 
-WORK = 4_000_000_000  # cells compared; above it a stated random sample of people is asked
+WORK = 20_000_000_000  # cells compared; above it a stated random sample of people is asked
 
 
 @measure(
@@ -71,7 +71,7 @@ def rare_agreement(
         The columns compared; all shared ones by default.
     people : int, optional
         How many people of original and holdout together to ask about, drawn at random; all of them by default while
-        the work stays within 4 billion comparisons of cells.
+        the work stays within 20 billion comparisons of cells.
     confidence : float
         Of the intervals.
     random_state : int, Generator or None

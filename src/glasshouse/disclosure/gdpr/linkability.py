@@ -13,7 +13,7 @@ from glasshouse.core.measure import measure
 from glasshouse.core.result import Result
 from glasshouse.core.streams import RandomState, generator
 from glasshouse.data.pair import Pair
-from glasshouse.disclosure.gdpr.links import Spaces, linked
+from glasshouse.disclosure.gdpr.links import Links, Spaces, linked
 from glasshouse.disclosure.gdpr.statistics import (
     CITE,
     LEAK,
@@ -154,7 +154,13 @@ def linkability(
     # are on one scale for members and strangers
     own, other = ("original", "holdout") if columns is not None else (None, None)
     spaces = [two_sides(split, own) for split in splits]
-    attacked = [linked(two, queried, targets, searched, None, k, n_jobs) for two in spaces]
+
+    def looked_up(sides: list[Spaces], table: str, among: str) -> list[Links]:
+        return [
+            linked(two, table, _drawn(pair, table, n_attacks, random_state), among, None, k, n_jobs) for two in sides
+        ]
+
+    attacked = looked_up(spaces, queried, searched)
     probability = np.mean([a.probability for a in attacked], axis=0)
     n = len(probability)
     attack = Side(float(probability.sum()), n)
@@ -168,29 +174,25 @@ def linkability(
     if len(splits) > 1:
         rates = [float(a.probability.mean()) for a in attacked]
         details |= {"split_min": min(rates), "split_max": max(rates), "split_sd": float(np.std(rates, ddof=1))}
-    strangers: list[Spaces] = []
     exchanged: Exchanged | None = None
-    if pair.has_holdout:
-        strangers = spaces if other is None else [two_sides(split, other) for split in splits]
+    whole = Attack(attack, baseline, None)
     if pair.has_holdout and direction == "bridge":
-        alike = spaces if other is None else [two_sides(split, None) for split in splits]
-        asked = (targets, _drawn(pair, "holdout", n_attacks, random_state))
-        exchanged = _exchanged(pair, alike, asked, k, confidence, random_state, n_jobs)
-    whole = _control(
-        pair,
-        spaces,
-        strangers,
-        attack,
-        baseline,
-        direction,
-        targets,
-        k,
-        n_attacks,
-        confidence,
-        random_state,
-        n_jobs,
-        details,
-    )
+        # one scale for all where cuts are random: who was looked up for the figures is looked up for the test
+        control = looked_up(
+            spaces if other is None else [two_sides(split, other) for split in splits], "holdout", searched
+        )
+        details["control"] = control[0].counts(len(splits))
+        rate = np.mean([c.probability for c in control], axis=0)
+        whole = Attack(attack, baseline, Side(float(rate.sum()), len(rate)))
+        sides = attacked, control
+        if other is not None:
+            alike = [two_sides(split, None) for split in splits]
+            sides = looked_up(alike, "original", searched), looked_up(alike, "holdout", searched)
+        asked = targets, _drawn(pair, "holdout", n_attacks, random_state)
+        exchanged = _exchanged(pair, sides, asked, confidence, random_state)
+    elif pair.has_holdout:
+        strangers = spaces if other is None else [two_sides(split, other) for split in splits]
+        whole = _equal_sizes(pair, (spaces, strangers), whole, targets, k, confidence, random_state, n_jobs, details)
 
     def records() -> dict[str, np.ndarray]:
         columns_of = {"linked": probability, "tied_first": attacked[0].tied[0], "tied_second": attacked[0].tied[1]}
@@ -218,18 +220,12 @@ def _drawn(pair: Pair, table: str, wanted: int | None, random_state: RandomState
 
 def _exchanged(
     pair: Pair,
-    spaces: list[Spaces],
+    attacks: tuple[list[Links], list[Links]],
     asked: tuple[np.ndarray | None, np.ndarray | None],
-    k: int,
     confidence: float,
     random_state: RandomState,
-    n_jobs: int | None,
 ) -> Exchanged:
     """Members and strangers looked up on one scale: the p value of exchanged labels, and the people exposed."""
-    attacks = [
-        [linked(two, table, targets, "released", None, k, n_jobs) for two in spaces]
-        for table, targets in zip(("original", "holdout"), asked, strict=True)
-    ]
     members, strangers = (np.mean([a.probability for a in side], axis=0) for side in attacks)
     reachable = np.mean([a.if_copied for a in attacks[0]], axis=0)
     clusters = people_clusters(pair)
@@ -240,32 +236,21 @@ def _exchanged(
     return Exchanged(p, exposed_people(members, strangers, clusters, reachable, confidence))
 
 
-def _control(
+def _equal_sizes(
     pair: Pair,
-    spaces: list[Spaces],
-    strangers: list[Spaces],
-    attack: Side,
-    baseline: Side,
-    direction: str,
+    sides: tuple[list[Spaces], list[Spaces]],
+    whole: Attack,
     targets: np.ndarray | None,
     k: int,
-    n_attacks: int | None,
     confidence: float,
     random_state: RandomState,
     n_jobs: int | None,
     details: dict[str, object],
 ) -> Attack:
-    if not pair.has_holdout:
-        return Attack(attack, baseline, None)
-    if direction == "bridge":
-        chosen = _drawn(pair, "holdout", n_attacks, random_state)
-        fresh = [linked(two, "holdout", chosen, "released", None, k, n_jobs) for two in strangers]
-        details["control"] = fresh[0].counts(len(spaces))
-        rate = np.mean([f.probability for f in fresh], axis=0)
-        return Attack(attack, baseline, Side(float(rate.sum()), len(rate)))
+    """Released records looked up among as many originals as holdout people."""
     size = min(pair.n("original"), pair.n("holdout"))
 
-    def rate_at_size(table: str, sides: list[Spaces]) -> float:
+    def rate_at_size(table: str, spaces: list[Spaces]) -> float:
         draws = THINNINGS if pair.n(table) > size else 1
         rng = generator(random_state, "linkability", "thinning", table)
         parts = [drawn_records(pair, table, size, rng) for _ in range(draws)]
@@ -273,18 +258,19 @@ def _control(
             np.mean(
                 [
                     linked(two, "released", targets, table, part, k, n_jobs).probability.mean()
-                    for two in sides
+                    for two in spaces
                     for part in parts
                 ]
             )
         )
 
-    n = attack.guesses
-    level, control = Side(rate_at_size("original", spaces) * n, n), Side(rate_at_size("holdout", strangers) * n, n)
-    details |= {"attack_equal_size": level.rate, "size": size}
-    return Attack(
-        attack, baseline, control, gap=(level.rate - control.rate, difference_interval(level, control, confidence))
+    n = whole.attack.guesses
+    level, control = (
+        Side(rate_at_size(table, spaces) * n, n) for table, spaces in zip(("original", "holdout"), sides, strict=True)
     )
+    details |= {"attack_equal_size": level.rate, "size": size}
+    gap = level.rate - control.rate, difference_interval(level, control, confidence)
+    return Attack(whole.attack, whole.baseline, control, gap=gap)
 
 
 def _naive(n: int, k: int) -> float:

@@ -7,9 +7,12 @@ from typing import TypeAlias
 
 import numpy as np
 
-from glasshouse.engines.neighbours.search import TOL, Space, Tied
+from glasshouse.engines.neighbours.encoding import Rows
+from glasshouse.engines.neighbours.search import TOL, Space
 
 Spaces: TypeAlias = tuple[Space, Space]  # the same tables by the first and by the second set of columns
+Lists: TypeAlias = tuple[np.ndarray, np.ndarray]  # where each list begins, and the rows of all of them
+SPARE = 3  # ties looked for beside the k-th nearest record
 
 
 @dataclass(frozen=True)
@@ -61,10 +64,8 @@ def linked(
         query = space.rows(queried, targets)
         reference = space.rows(table)
         most = min(k, reference.n)
-        radius = space.nearest(query, table, most, n_jobs).distance[:, most - 1]
-        every = space.tied(query, table, radius, n_jobs)
-        close = space.tied(query, table, radius - 2 * TOL, n_jobs) if most > 1 else _nothing(every)
-        lists.append((every.offsets, every.row, close.offsets, close.row))
+        radius, every, close = _near(space, query, table, most, n_jobs)
+        lists.append((*every, *close))
         references.append((reference.inverse, reference.starts, reference.counts, reference.members))
         queries.append(query)
         equal.append(radius <= TOL)
@@ -120,8 +121,35 @@ def chance_of_overlap(
     return np.where(near > 0, 1.0, np.clip(1.0 - apart, 0.0, 1.0))
 
 
-def _nothing(every: Tied) -> Tied:
-    return Tied(np.zeros_like(every.offsets), every.row[:0], every.query, every.reference)
+def _near(space: Space, query: Rows, table: str, k: int, n_jobs: int | None) -> tuple[np.ndarray, Lists, Lists]:
+    """Distance of each record to its k-th nearest one; per distinct record the distinct rows that near, and nearer.
+
+    One search finds a few rows more than k, so that only who has more ties than that is asked again.
+    """
+    reference = space.rows(table)
+    found = space.nearest(query, table, min(k + SPARE, reference.n), n_jobs)
+    radius = found.distance[:, k - 1]
+    reach, distance, row = radius[query.firsts], found.distinct[query.firsts], found.row[query.firsts]
+    every, close = ((row >= 0) & (distance <= (reach + slack)[:, None]) for slack in (TOL, -TOL))
+    more = np.flatnonzero(every[:, -1]) if row.shape[1] < reference.size else np.empty(0, np.int64)
+    every[more] = close[more] = False
+    lists = [(np.nonzero(some)[0], row[some]) for some in (every, close)]
+    if len(more):
+        one = np.arange(len(more))
+        again = Rows(query.numbers[more], query.codes[more], query.ids[more], np.ones_like(one), one, one)
+        for at, slack in enumerate((0.0, -2 * TOL)):
+            if at and k == 1:
+                continue  # nobody is nearer than the nearest
+            tied = space.tied(again, table, reach[more] + slack, n_jobs)
+            owner = np.repeat(more, np.diff(tied.offsets))
+            lists[at] = np.concatenate([lists[at][0], owner]), np.concatenate([lists[at][1], tied.row])
+    return radius, _sorted(*lists[0], query.size), _sorted(*lists[1], query.size)
+
+
+def _sorted(owner: np.ndarray, row: np.ndarray, size: int) -> Lists:
+    """Lists of rows one after the other, ascending inside each, and where each begins."""
+    offsets = np.concatenate([[0], np.cumsum(np.bincount(owner, minlength=size))]).astype(np.int64)
+    return offsets, row[np.lexsort([row, owner])]
 
 
 def thinned(space: Space, table: str, part: np.ndarray, name: str) -> Space:

@@ -16,7 +16,7 @@ import numpy as np
 
 from glasshouse.core.errors import InputError, NotApplicable, listed
 from glasshouse.disclosure.linkage.methods import Request, Scored, ranges
-from glasshouse.engines.pairs.scores import Agreement
+from glasshouse.engines.pairs.scores import Agreement, pattern_counts
 
 LEVELS = ((0.0, 0.01, 0.05, 0.10), (0.0, 0.05), (0.05,))
 MOST_PATTERNS = 1 << 21
@@ -116,17 +116,14 @@ def _levels(ask: Request) -> Patterns:
 
 
 def _by_em(ask: Request, pieces: Patterns) -> tuple[np.ndarray, np.ndarray]:
-    from glasshouse.engines.pairs.kernel import pattern_counts
-
-    mine, theirs = pieces.values
-    counts = pattern_counts(mine, theirs, pieces.is_code, pieces.cuts, pieces.n_cuts, ask.rule, pieces.size)
+    counts = pattern_counts(pieces.values, pieces.is_code, pieces.cuts, pieces.n_cuts, ask.rule, pieces.size)
     seen = np.flatnonzero(counts)
     radix = pieces.n_cuts + 2
     levels = np.empty((len(seen), len(radix)), np.int64)
     rest = seen.copy()
     for v in range(len(radix) - 1, -1, -1):
         rest, levels[:, v] = np.divmod(rest, radix[v])
-    prior = 1.0 / len(theirs)
+    prior = 1.0 / len(pieces.values[1])
     return expectation_maximisation(levels, counts[seen].astype(float), pieces.n_cuts, prior)
 
 
@@ -201,8 +198,6 @@ def expectation_maximisation(
 
 def _supervised(ask: Request, pieces: Patterns) -> tuple[np.ndarray, np.ndarray]:
     """m from the true pairs, u from every pair that is not one."""
-    from glasshouse.engines.pairs.kernel import pattern_counts
-
     mine, theirs = pieces.values
     known = np.flatnonzero(ask.true >= 0)
     p, width = len(pieces.n_cuts), int(pieces.n_cuts.max()) + 2
@@ -211,7 +206,7 @@ def _supervised(ask: Request, pieces: Patterns) -> tuple[np.ndarray, np.ndarray]
         one = slice(v, v + 1)
         is_code, cuts, n_cuts = pieces.is_code[one], pieces.cuts[one], pieces.n_cuts[one]
         size = int(n_cuts[0]) + 2
-        found = pattern_counts(mine[:, one], theirs[:, one], is_code, cuts, n_cuts, ask.rule, size)
+        found = pattern_counts((mine[:, one], theirs[:, one]), is_code, cuts, n_cuts, ask.rule, size)
         every = found.astype(float)
         true = _paired_levels(mine[known, v], theirs[ask.true[known], v], bool(is_code[0]), cuts[0], size - 2, ask.rule)
         true = np.bincount(true, minlength=size).astype(float)

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from typing import TypeVar
 
 from glasshouse.core.errors import InputError
+from glasshouse.core.threads import one_blas_thread
 
 FEW_QUERIES = 2000
+Part = TypeVar("Part")
+Found = TypeVar("Found")
 
 
 @contextmanager
@@ -45,3 +50,27 @@ def threads(n_jobs: int | None, queries: int | None = None) -> Iterator[None]:
         yield
     finally:
         numba.set_num_threads(before)
+
+
+def in_threads(work: Callable[[Part], Found], parts: Sequence[Part]) -> list[Found]:
+    """Work of which each part stands for itself, on as many threads as compiled loops have.
+
+    Parameters
+    ----------
+    work : callable
+        What is done with a part; compiled with ``nogil=True``, or array operations, which share no thread of BLAS.
+    parts : sequence
+        The parts.
+
+    Returns
+    -------
+    list
+        In the order of the parts, so that what is added up does not depend on the number of threads.
+    """
+    import numba
+
+    with one_blas_thread():
+        if len(parts) == 1:
+            return [work(parts[0])]
+        with ThreadPoolExecutor(numba.get_num_threads()) as pool:
+            return list(pool.map(work, parts))

@@ -9,7 +9,9 @@ import numpy as np
 
 from glasshouse.data.arrays import Floats, Ints
 from glasshouse.data.pair import Pair
+from glasshouse.engines.neighbours.threads import in_threads
 
+PART = 256  # people who are asked about in one go
 FINE = 20  # a number with more values than this is compared by rank, else value by value
 
 
@@ -75,11 +77,13 @@ def rarity_agreement(pair: Pair, columns: Sequence[str], people: Ints) -> Standi
     size = pair.n("original") + (pair.n("holdout") if pair.has_holdout else 0)
     # -log(k / N) for every count k that can occur
     table = -np.log(np.arange(1, size + 1) / size)
-    own = np.column_stack([c.people[people] for c in made]).astype(np.int64)
-    shared = np.column_stack([c.shared[people] for c in made]).astype(np.int64)
-    released = np.column_stack([c.released for c in made]).astype(np.int64)
+    own = np.column_stack([c.people[people] for c in made]).astype(np.int32)
+    shared = np.column_stack([c.shared[people] for c in made]).astype(np.int32)
+    released = np.stack([c.released for c in made]).astype(np.int32)
     ranked = np.array([c.ranked for c in made])
-    best, second, row = two_best(own, shared, released, ranked, table)
+    parts = [slice(i, i + PART) for i in range(0, max(len(own), 1), PART)]
+    found = in_threads(lambda part: two_best(own[part], shared[part], released, ranked, table), parts)
+    best, second, row = (np.concatenate(column) for column in zip(*found, strict=True))
     return Standing(best, second, row)
 
 

@@ -3,134 +3,169 @@
 from __future__ import annotations
 
 import numpy as np
+import numpy.typing as npt
 
 from glasshouse.data.arrays import Bools, Floats, Ints
 from glasshouse.engines.compiled import njit, prange
 
 LEVEL, MISMATCH, MATCH, IGNORE = 0, 1, 2, 3
 TOL = 1e-9
+BLOCK = 256  # records looked at together: with all columns they fit the first cache
 UNIFORM, SOFTMAX, GAUSSIAN, EPANECHNIKOV = 0, 1, 2, 3  # any other number: tricube
 
 
-@njit(parallel=True)
-def mixed(numbers: Floats, codes: Ints, other_numbers: Floats, other_codes: Ints, weights: Floats, rule: int) -> Floats:
-    """Weighted mean of |a - b| over numbers (NaN missing) and of a != b over codes (negative missing), for all
-    pairs.
+@njit(nogil=True)
+def mixed(
+    numbers: Floats,
+    codes: Ints,
+    number_columns: Floats,
+    code_columns: Ints,
+    weights: Floats,
+    rule: int,
+    out: Floats,
+) -> None:
+    """Weighted mean of |a - b| over numbers (NaN missing) and of a != b over codes (negative missing), into ``out``.
+
+    The records asked about are [records, columns], those they are compared with [columns, records].
     """
-    n = numbers.shape[0]
-    m = other_numbers.shape[0]
     p = numbers.shape[1]
-    q = codes.shape[1]
-    whole = 0.0
-    for v in range(p + q):
-        whole += weights[v]
-    out = np.empty((n, m))
-    for i in prange(n):
-        for j in range(m):
-            total = 0.0
-            present = 0.0
-            for v in range(p):
-                a = numbers[i, v]
-                b = other_numbers[j, v]
-                if np.isnan(a) or np.isnan(b):
-                    if rule == MISMATCH or (rule == LEVEL and np.isnan(a) != np.isnan(b)):
-                        total += weights[v]
+    m = out.shape[1]
+    whole = weights.sum()
+    present = np.empty(BLOCK)
+    for start in range(0, m, BLOCK):
+        end = min(start + BLOCK, m)
+        for j in range(out.shape[0]):
+            row = out[j, start:end]
+            for i in range(end - start):
+                row[i] = 0.0
+                present[i] = 0.0
+            for v in range(weights.shape[0]):
+                w = weights[v]
+                # what a missing value on one side, and on both sides, adds
+                either = w if rule <= MISMATCH else 0.0
+                both = w if rule == MISMATCH else 0.0
+                if v < p:
+                    a = numbers[j, v]
+                    other = number_columns[v, start:end]
+                    if np.isnan(a):
+                        for i in range(end - start):
+                            row[i] += either if other[i] == other[i] else both
+                    else:
+                        for i in range(end - start):
+                            row[i] += w * abs(a - other[i]) if other[i] == other[i] else either
+                            present[i] += w if other[i] == other[i] else 0.0
                 else:
-                    total += weights[v] * abs(a - b)
-                    present += weights[v]
-            for v in range(q):
-                a = codes[i, v]
-                b = other_codes[j, v]
-                w = weights[p + v]
-                if a < 0 or b < 0:
-                    if rule == MISMATCH or (rule == LEVEL and (a < 0) != (b < 0)):
-                        total += w
-                else:
-                    present += w
-                    if a != b:
-                        total += w
+                    c = codes[j, v - p]
+                    labels = code_columns[v - p, start:end]
+                    if c < 0:
+                        for i in range(end - start):
+                            row[i] += either if labels[i] >= 0 else both
+                    else:
+                        for i in range(end - start):
+                            row[i] += (w if labels[i] != c else 0.0) if labels[i] >= 0 else either
+                            present[i] += w if labels[i] >= 0 else 0.0
             if rule == IGNORE:
-                out[i, j] = total / present if present > 0.0 else 1.0
+                for i in range(end - start):
+                    row[i] = row[i] / present[i] if present[i] > 0.0 else 1.0
             else:
-                out[i, j] = total / whole
-    return out
+                for i in range(end - start):
+                    row[i] /= whole
 
 
-@njit()
-def _level(gap: float, cuts: Floats) -> int:
-    """The first level whose largest difference covers this one."""
-    for c in range(cuts.shape[0]):
-        if gap <= cuts[c]:
-            return c
-    return cuts.shape[0]
+@njit(nogil=True)
+def _patterns(
+    record: Floats,
+    columns: Floats,
+    start: int,
+    end: int,
+    first: int,
+    last: int,
+    is_code: Bools,
+    cuts: Floats,
+    n_cuts: Ints,
+    rule: int,
+    pattern: npt.NDArray[np.int32],
+) -> None:
+    """The agreement pattern of a record with the records ``start:end`` of a table in the columns ``first:last``.
 
-
-@njit()
-def _agreement(a: float, b: float, is_code: bool, cuts: Floats, rule: int) -> int:
-    """Level of agreement of one column: 0 best; number of cuts: none; one more: not comparable (missing, ignored)."""
-    if np.isnan(a) or np.isnan(b):
-        if rule == IGNORE:
-            return cuts.shape[0] + 1
-        same = rule == MATCH or (rule == LEVEL and np.isnan(a) and np.isnan(b))
-        return 0 if same else cuts.shape[0]
-    if is_code:
-        return 0 if a == b else cuts.shape[0]
-    return _level(abs(a - b), cuts)
-
-
-@njit(parallel=True)
-def agreement_score(
-    values: Floats, other: Floats, is_code: Bools, cuts: Floats, n_cuts: Ints, table: Floats, rule: int
-) -> Floats:
-    """Sum over columns of ``table[column, level of agreement]`` for all pairs."""
-    n = values.shape[0]
-    m = other.shape[0]
-    p = values.shape[1]
-    out = np.empty((n, m))
-    for i in prange(n):
-        for j in range(m):
-            total = 0.0
-            for v in range(p):
-                total += table[v, _agreement(values[i, v], other[j, v], is_code[v], cuts[v, : n_cuts[v]], rule)]
-            out[i, j] = total
-    return out
-
-
-@njit()
-def pattern_counts(
-    values: Floats, other: Floats, is_code: Bools, cuts: Floats, n_cuts: Ints, rule: int, size: int
-) -> Ints:
-    """How many pairs show each agreement pattern.
-
-    Parameters
-    ----------
-    values, other : array of float
-        The two sides, [records, columns], NaN missing.
-    is_code : array of bool
-        Which columns are codes.
-    cuts : array of float
-        [columns, levels]: the largest difference of each level.
-    n_cuts : array of int
-        Levels of each column.
-    rule : int
-        Position of the missing-value rule.
-    size : int
-        Number of patterns; a pattern is the mixed-radix number of its levels.
-
-    Returns
-    -------
-    array of int
+    Level of agreement of a column: 0 best; number of cuts: none; one more: not comparable (missing, ignored). A pattern
+    is the mixed-radix number of its levels.
     """
-    counts = np.zeros(size, np.int64)
-    for i in range(values.shape[0]):
-        for j in range(other.shape[0]):
-            code = 0
-            for v in range(values.shape[1]):
-                code = code * (n_cuts[v] + 2) + _agreement(
-                    values[i, v], other[j, v], is_code[v], cuts[v, : n_cuts[v]], rule
+    size = end - start
+    for i in range(size):
+        pattern[i] = 0
+    for v in range(first, last):
+        a = record[v]
+        other = columns[v, start:end]
+        worst = np.int32(n_cuts[v])
+        radix = np.int32(worst + 2)
+        either = np.int32(worst + 1) if rule == IGNORE else (np.int32(0) if rule == MATCH else worst)
+        both = np.int32(0) if rule == LEVEL else either
+        if np.isnan(a):
+            for i in range(size):
+                pattern[i] = pattern[i] * radix + (either if other[i] == other[i] else both)
+        elif is_code[v]:
+            for i in range(size):
+                level = np.int32(0) if other[i] == a else worst
+                pattern[i] = pattern[i] * radix + (level if other[i] == other[i] else either)
+        else:
+            for i in range(size):  # one level further for every cut the difference exceeds
+                pattern[i] = pattern[i] * radix + (np.int32(0) if other[i] == other[i] else either)
+            for c in range(worst):
+                cut = cuts[v, c]
+                for i in range(size):
+                    pattern[i] += np.int32(abs(a - other[i]) > cut)
+
+
+@njit(nogil=True)
+def pattern_scores(
+    values: Floats,
+    columns: Floats,
+    is_code: Bools,
+    cuts: Floats,
+    n_cuts: Ints,
+    groups: Ints,
+    starts: Ints,
+    table: Floats,
+    rule: int,
+    out: Floats,
+) -> None:
+    """Scores of the records ``values`` with all records of ``columns`` [columns, records], into ``out``.
+
+    The columns ``groups[g]:groups[g + 1]`` have their patterns' scores in ``table`` from ``starts[g]`` on.
+    """
+    m = columns.shape[1]
+    pattern = np.empty(BLOCK, np.int32)
+    for start in range(0, m, BLOCK):
+        end = min(start + BLOCK, m)
+        for j in range(values.shape[0]):
+            row = out[j, start:end]
+            for g in range(groups.shape[0] - 1):
+                _patterns(
+                    values[j], columns, start, end, groups[g], groups[g + 1], is_code, cuts, n_cuts, rule, pattern
                 )
-            counts[code] += 1
-    return counts
+                scores = table[starts[g] :]
+                if g == 0:
+                    for i in range(end - start):
+                        row[i] = scores[pattern[i]]
+                else:
+                    for i in range(end - start):
+                        row[i] += scores[pattern[i]]
+
+
+@njit(nogil=True)
+def pattern_counts(
+    values: Floats, columns: Floats, is_code: Bools, cuts: Floats, n_cuts: Ints, rule: int, counts: Ints
+) -> None:
+    """Add to ``counts`` how many pairs of ``values`` and ``columns`` [columns, records] show each agreement pattern."""
+    m = columns.shape[1]
+    pattern = np.empty(BLOCK, np.int32)
+    for start in range(0, m, BLOCK):
+        end = min(start + BLOCK, m)
+        for j in range(values.shape[0]):
+            _patterns(values[j], columns, start, end, 0, columns.shape[0], is_code, cuts, n_cuts, rule, pattern)
+            for i in range(end - start):
+                counts[pattern[i]] += 1
 
 
 @njit(parallel=True)

@@ -8,14 +8,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Protocol, TypeVar
 
 import numpy as np
 
 from glasshouse.data.arrays import Bools, Floats, Ints
-from glasshouse.engines.neighbours.threads import threads
+from glasshouse.engines.neighbours.threads import in_threads, threads
 
 BLOCK = 4_000_000
+PART = 16  # queries that share a block of records
+PATTERNS = 1 << 16  # agreement patterns whose scores are kept at once: they fit the second cache
 RULES = ("level", "mismatch", "match", "ignore")
 
 
@@ -140,11 +143,13 @@ class Mixed(Scores):
     def block(self, rows: Ints) -> Floats:
         from glasshouse.engines.pairs.kernel import mixed
 
-        with threads(self.n_jobs):
-            made = mixed(
-                self.numbers[0][rows], self.codes[0][rows], self.numbers[1], self.codes[1], self.weights, self.rule
-            )
-        return np.asarray(made)
+        numbers, codes = self.numbers[0][rows], self.codes[0][rows]
+        columns = np.ascontiguousarray(self.numbers[1].T), np.ascontiguousarray(self.codes[1].T)
+
+        def part(at: slice, out: Floats) -> None:
+            mixed(numbers[at], codes[at], *columns, self.weights, self.rule, out)
+
+        return _filled(part, (len(rows), self.shape[1]), self.n_jobs)
 
     def select(self, rows: Ints, columns: Ints) -> Mixed:
         return replace(self, numbers=_cut(self.numbers, rows, columns), codes=_cut(self.codes, rows, columns))
@@ -213,13 +218,28 @@ class Agreement(Scores):
         return len(self.values[0]), len(self.values[1])
 
     def block(self, rows: Ints) -> Floats:
-        from glasshouse.engines.pairs.kernel import agreement_score
+        from glasshouse.engines.pairs.kernel import pattern_scores
 
-        with threads(self.n_jobs):
-            made = agreement_score(
-                self.values[0][rows], self.values[1], self.is_code, self.cuts, self.n_cuts, self.table, self.rule
-            )
-        return -np.asarray(made)
+        values, columns = self.values[0][rows], np.ascontiguousarray(self.values[1].T)
+        fixed = self.is_code, self.cuts, self.n_cuts, *self._tables, self.rule
+
+        def part(at: slice, out: Floats) -> None:
+            pattern_scores(values[at], columns, *fixed, out)
+
+        return _filled(part, (len(rows), self.shape[1]), self.n_jobs)
+
+    @cached_property
+    def _tables(self) -> tuple[Ints, Ints, Floats]:
+        """Columns in groups of few enough patterns, and minus the log likelihood ratio of each group's patterns."""
+        groups, tables = [0], [np.zeros(1)]
+        for v, n_cuts in enumerate(self.n_cuts):
+            levels = -self.table[v, : n_cuts + 2]
+            if len(tables[-1]) * len(levels) > PATTERNS:
+                groups.append(v)
+                tables.append(np.zeros(1))
+            tables[-1] = (tables[-1][:, None] + levels).reshape(-1)
+        starts = np.cumsum([0, *(len(t) for t in tables[:-1])])
+        return np.array([*groups, len(self.n_cuts)]), starts, np.concatenate(tables)
 
     def select(self, rows: Ints, columns: Ints) -> Agreement:
         return replace(self, values=_cut(self.values, rows, columns))
@@ -327,9 +347,56 @@ class Euclidean(Scores):
         return replace(self, numbers=self.numbers[::-1], codes=None if self.codes is None else self.codes.swap())
 
 
+def _filled(part: Callable[[slice, Floats], None], shape: tuple[int, int], n_jobs: int | None) -> Floats:
+    """Scores of a block, written by some queries at a time."""
+    out = np.empty(shape)
+    with threads(n_jobs):
+        in_threads(lambda i: part(slice(i, i + PART), out[i : i + PART]), list(range(0, shape[0], PART)))
+    return out
+
+
 Side = TypeVar("Side", Floats, Ints)
 
 
 def _cut(sides: tuple[Side, Side], rows: Ints, columns: Ints) -> tuple[Side, Side]:
     """Some records of either side."""
     return np.ascontiguousarray(sides[0][rows]), np.ascontiguousarray(sides[1][columns])
+
+
+def pattern_counts(
+    sides: tuple[Floats, Floats], is_code: Bools, cuts: Floats, n_cuts: Ints, rule: int, size: int
+) -> Ints:
+    """How many pairs show each agreement pattern.
+
+    Parameters
+    ----------
+    sides : (array of float, array of float)
+        [records, columns], NaN missing.
+    is_code : array of bool
+        Which columns are codes.
+    cuts : array of float
+        [columns, levels]: the largest difference of each level.
+    n_cuts : array of int
+        Levels of each column.
+    rule : int
+        Position of the missing-value rule in ``RULES``.
+    size : int
+        Number of patterns; a pattern is the mixed-radix number of its levels.
+
+    Returns
+    -------
+    array of int
+    """
+    from glasshouse.engines.pairs.kernel import pattern_counts
+
+    columns = np.ascontiguousarray(sides[1].T)
+    step = max(PART, -(-len(sides[0]) // 8))  # few parts: each has counts of its own
+
+    def part(start: int) -> Ints:
+        counts = np.zeros(size, np.int64)
+        values = np.ascontiguousarray(sides[0][start : start + step])
+        for at in range(0, len(values), PART):
+            pattern_counts(values[at : at + PART], columns, is_code, cuts, n_cuts, rule, counts)
+        return counts
+
+    return np.sum(in_threads(part, list(range(0, len(sides[0]), step))), axis=0)

@@ -12,19 +12,25 @@ from glasshouse.core.measure import measure
 from glasshouse.core.result import Result
 from glasshouse.core.streams import RandomState, generator
 from glasshouse.data.pair import Pair
-from glasshouse.utility.deals import POOL, labels, pool, pooled
+from glasshouse.engines.neighbours.threads import in_threads
+from glasshouse.utility.deals import POOL, pooled
 from glasshouse.utility.figures import Columns, chosen, ignored_weights, of_columns, require_numeric, small
 from glasshouse.utility.joint.copula import numbers
+from glasshouse.utility.joint.permuted import DEALT, statistic
 from glasshouse.utility.joint.tiles import (
-    TILE,
+    Three,
+    distance_sums,
+    kernel_sums,
     median_distance,
     pair_sums,
     sampled_median_distance,
+    sorted_sums,
     standardised,
 )
-from glasshouse.utility.nulls import FEWEST, Band, band, judged
+from glasshouse.utility.nulls import judged
 
-LARGE = 20_000  # pooled records above which exact pairs take minutes
+LARGE = 20_000  # pooled records above which the scale of a kernel comes from a sample of pairs
+BLOCK = 256  # records whose random features fit the cache
 
 
 def _ready(
@@ -61,6 +67,7 @@ def energy_distance(
     columns: Columns = None,
     standardise: bool = True,
     permutations: int = 99,
+    dealt: int | None = DEALT,
     random_state: RandomState = 0,
 ) -> Result:
     """Distance between the joint distributions of the numeric columns, exact over all pairs of records.
@@ -75,6 +82,9 @@ def energy_distance(
         Bring columns to a common scale by the pooled mean and standard deviation. False: distances in raw units.
     permutations : int, default 99
         Permutations of the labels behind the band of a perfect synthesiser and the p value; below 19 there is neither.
+    dealt : int or None, default 10,000
+        Records dealt in a permutation. A larger pool of two or more columns is dealt by a random sample of so many (in
+        whole clusters), and the law scaled to the tables' sizes; the result says so. None: all records are dealt.
     random_state : int, Generator or None, default 0
         Seed of the permutations.
 
@@ -89,7 +99,12 @@ def energy_distance(
     -----
     E = 2 E|X-Y| - E|X-X'| - E|Y-Y'| with X, X' records of the original and Y, Y' of the release. In the U form a
     record is not its own neighbour, which makes it unbiased and lets it be negative; the V form is never negative.
-    Complete records; weights are ignored. All permutations are evaluated in the same pass over the pairs.
+    Complete records; weights are ignored. The statistic is that of all pairs; of one column by sorting.
+
+    In large tables a deal of n' + m' records has the law of a deal of n + m times (1/n' + 1/m') / (1/n + 1/m). With
+    2,000 of 8,000 simulated records dealt (Gaussian, heavy-tailed, lognormal and coarse columns), p was at most 0.05 in
+    5.0 % of 4,239 pairs of equal distributions, and 5.7 % of 4,000 lay in the lower 5 %; of 238 shifted ones 44 % were
+    found, 43 % with all records dealt.
 
     References
     ----------
@@ -105,36 +120,43 @@ def energy_distance(
     """
     notes: list[str] = []
     names, x, y, keep = _ready(pair, columns, standardise, notes)
-    points, dealt = pooled([x, y]), labels(pair, permutations, random_state, keep)
-    n, m = _sizes(dealt)
-    inside_x, inside_y, across = pair_sums(points, dealt, lambda d: d)
-    cross = 2 * across / (n * m)
-    u = cross - inside_x / (n * (n - 1)) - inside_y / (m * (m - 1))
-    v = cross - inside_x / n**2 - inside_y / m**2
-    within = 0.5 * float((inside_x / (n * (n - 1)) + inside_y / (m * (m - 1)))[0])
-    clipped = max(0.0, float(u[0]))
+    single = len(names) == 1  # by sorting, so that all records can be dealt
+    found = statistic(
+        pair,
+        pooled([x, y]),
+        keep,
+        _energy,
+        sorted_sums if single else pair_sums,
+        distance_sums,
+        permutations=permutations,
+        dealt=None if single else dealt,
+        random_state=random_state,
+    )
+    u, v, p = found.u, found.v, found.p
+    within = 0.5 * sum(found.inside)
+    clipped = max(0.0, u)
     normalised = clipped / within if within > 0 else 0.0
-    null, p = _permutation_null(u, v, n, m, pool(pair, keep).how)
     return judged(
-        float(u[0]),
-        null,
+        u,
+        found.null,
         "lower",
         utility=float(np.exp(-clipped)),
         details={
-            "energy_U": u[0],
-            "energy_V": v[0],
-            "energy_V_dcor": v[0],  # the same figure under the name of the energy statistics library
+            "energy_U": u,
+            "energy_V": v,
+            "energy_V_dcor": v,  # the same figure under the name of the energy statistics library
             "energy_U_clipped": clipped,
             "energy_normalized": normalised,
             "energy_utility": float(np.exp(-clipped)),
-            "scipy_energy": float(np.sqrt(max(0.0, v[0]))) if len(names) == 1 else None,
+            "scipy_energy": float(np.sqrt(max(0.0, v))) if single else None,
             "p": p,
+            "n_dealt": found.dealt,
             "n_x": len(x),
             "n_y": len(y),
         },
         sentence=f"The joint distributions of {of_columns(len(names), 'numeric')} are an energy distance of "
-        f"{small(float(u[0]))} apart" + ("" if p is None else f" (permutation p {p:.2g})"),
-        warnings=[*notes, *_notes(pair, "energy_distance", len(x), len(y))],
+        f"{small(u)} apart" + ("" if p is None else f" (permutation p {p:.2g})"),
+        warnings=[*notes, *ignored_weights(pair, "energy_distance"), *found.notes],
     )
 
 
@@ -160,6 +182,7 @@ def mmd(
     bandwidth: float | None = None,
     features: int | None = None,
     permutations: int = 99,
+    dealt: int | None = DEALT,
     random_state: RandomState = 0,
 ) -> Result:
     """Maximum mean discrepancy of the numeric columns: the largest difference of means over smooth functions of a
@@ -180,6 +203,9 @@ def mmd(
         so, and the same features serve all permutations.
     permutations : int, default 99
         Permutations of the labels behind the band of a perfect synthesiser and the p value; below 19 there is neither.
+    dealt : int or None, default 10,000
+        Records dealt in a permutation of the exact form. A larger pool is dealt by a random sample of so many (in whole
+        clusters), and the law scaled to the tables' sizes; the result says so. None: all records are dealt.
     random_state : int, Generator or None, default 0
         Seed of permutations and features.
 
@@ -216,115 +242,109 @@ def mmd(
     points = pooled([x, y])
     if features is not None and features < 1:
         raise InputError(f"features must be a positive number of random features, not {features}")
-    quick = features is not None and len(points) * (len(points) - 1) > 8_000_000
+    if features is not None and kernel != "gaussian":
+        raise InputError("random features exist for the Gaussian kernel only; use kernel='gaussian' or features=None")
+    quick = len(points) > LARGE or (features is not None and len(points) * (len(points) - 1) > 8_000_000)
     if bandwidth is not None:
         sigma = float(bandwidth)
-    elif quick:
-        sigma = sampled_median_distance(points, generator(random_state, "mmd bandwidth"))
     else:
-        sigma = median_distance(points)
+        scale = sampled_median_distance if quick else median_distance
+        sigma = scale(points, generator(random_state, "mmd bandwidth"))
+        if quick and features is None:
+            notes.append("the scale of the kernel is the median distance of a million random pairs; bandwidth= sets it")
     if not sigma > 0:
         raise NotApplicable("the median distance between records is 0, so the kernel has no scale; pass bandwidth=")
-    dealt = labels(pair, permutations, random_state, keep)
-    n, m = _sizes(dealt)
-    if features is not None:
-        if kernel != "gaussian":
-            raise InputError(
-                "random features exist for the Gaussian kernel only; use kernel='gaussian' or features=None"
-            )
-        by_name = np.argsort(np.asarray(names))  # each column meets the same features wherever it stands
-        inside_x, inside_y, across = _feature_sums(
-            points[:, by_name], dealt, sigma, int(features), generator(random_state, "mmd features")
-        )
-    else:
-        inside_x, inside_y, across = pair_sums(points, dealt, lambda d: _kernel(d, sigma, kernel))
-    unbiased = inside_x / (n * (n - 1)) + inside_y / (m * (m - 1)) - 2 * across / (n * m)
-    biased = (inside_x + n) / n**2 + (inside_y + m) / m**2 - 2 * across / (n * m)
-    null, p = _permutation_null(unbiased, biased, n, m, pool(pair, keep).how)
-    tail = None if permutations == 0 else float(np.quantile(unbiased[1:], 0.95))
-    score = 1 - np.sqrt(max(0.0, float(biased[0])) / 2)
-    both = {"unbiased": unbiased[0], "biased": biased[0]}
+    by_name = np.argsort(np.asarray(names))  # each column meets the same features wherever it stands
+    scaled = points[:, by_name] / sigma
+
+    def exact(points: np.ndarray, labels: np.ndarray) -> Three:
+        return kernel_sums(points, labels, kernel)
+
+    def approximate(points: np.ndarray, labels: np.ndarray) -> Three:
+        return _feature_sums(points, labels, int(features or 0), generator(random_state, "mmd features"))
+
+    found = statistic(
+        pair,
+        scaled,
+        keep,
+        _discrepancy,
+        exact if features is None else approximate,
+        lambda points, label: exact(points, label[:, None]),
+        permutations=permutations,
+        dealt=dealt if features is None else None,
+        random_state=random_state,
+    )
+    u, v, p = found.u, found.v, found.p
+    tail = None if permutations == 0 else float(np.quantile(found.fresh, 0.95))
+    score = 1 - np.sqrt(max(0.0, v) / 2)
     return judged(
-        float(unbiased[0]),
-        null,
+        u,
+        found.null,
         "lower",
         utility=float(score),
         details={
             "mmd_sigma_median": sigma,
-            f"mmd2_{kernel}": both,
-            "mmd2_unbiased": unbiased[0],
-            "mmd2_biased": biased[0],
+            f"mmd2_{kernel}": {"unbiased": u, "biased": v},
+            "mmd2_unbiased": u,
+            "mmd2_biased": v,
             "p": p,
-            "ratio": None if not tail or tail <= 0 else float(unbiased[0]) / tail,
-            f"mmd_utility_{kernel}": float(np.exp(-max(0.0, float(unbiased[0])) / sigma**2)),
+            "n_dealt": found.dealt,
+            "ratio": None if not tail or tail <= 0 else u / tail,
+            f"mmd_utility_{kernel}": float(np.exp(-max(0.0, u) / sigma**2)),
             "method": "exact" if features is None else f"{features} random features",
             "sigma_from": "given" if bandwidth is not None else "a million random pairs" if quick else "all pairs",
             "n_x": len(x),
             "n_y": len(y),
         },
         sentence=f"The joint distributions of {of_columns(len(names), 'numeric')} differ by MMD² = "
-        f"{small(float(unbiased[0]))}" + ("" if p is None else f" (permutation p {p:.2g})"),
-        warnings=[*notes, *_notes(pair, "mmd", len(x), len(y) if features is None else 0)],
+        f"{small(u)}" + ("" if p is None else f" (permutation p {p:.2g})"),
+        warnings=[*notes, *ignored_weights(pair, "mmd"), *found.notes],
     )
 
 
-def _kernel(distance: np.ndarray, sigma: float, kind: str) -> np.ndarray:
-    square = distance**2 / (2 * sigma**2)
-    return np.exp(-square) if kind == "gaussian" else 1 / (1 + square)
+def _energy(sums: Three, n: np.ndarray, m: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Energy distance of each labelling without and with self-pairs, which are 0 apart."""
+    inside_x, inside_y, across = sums
+    cross = 2 * across / (n * m)
+    u = cross - inside_x / (n * (n - 1)) - inside_y / (m * (m - 1))
+    return u, cross - inside_x / n**2 - inside_y / m**2
 
 
-def _sizes(dealt: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Records of original and release in every labelling; with clusters they differ a little from deal to deal."""
-    m = dealt.sum(axis=0, dtype=np.int64)
-    n = len(dealt) - m
-    if min(n.min(), m.min()) < 2:
-        raise NotApplicable("fewer than two records are left on a side when whole clusters are dealt")
-    return n, m
+def _discrepancy(sums: Three, n: np.ndarray, m: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """MMD^2 of each labelling without and with self-pairs, whose kernel is 1."""
+    inside_x, inside_y, across = sums
+    unbiased = inside_x / (n * (n - 1)) + inside_y / (m * (m - 1)) - 2 * across / (n * m)
+    return unbiased, (inside_x + n) / n**2 + (inside_y + m) / m**2 - 2 * across / (n * m)
 
 
-def _permutation_null(
-    u: np.ndarray, v: np.ndarray, n: np.ndarray, m: np.ndarray, how: str
-) -> tuple[Band | None, float | None]:
-    """Band and p-value (+1 correction) from the dealt labels behind the first value.
-
-    Permuted labels give the fresh-sample law. In V form it is (1/n + 1/m) times a weighted sum of chi-squares, and
-    (1/m) times the same for correct synthesis; so the second follows from the first without drawing again.
-    """
-    fresh = u[1:]
-    if fresh.size < FEWEST:
-        return None, None
-    correct = v[1:] * (n / (n + m))[1:] - (v[1:] - u[1:])
-    return band(fresh, correct, f"{fresh.size} {how}"), float((1 + (fresh >= u[0] - 1e-15).sum()) / (1 + fresh.size))
-
-
-def _feature_sums(
-    points: np.ndarray, labels: np.ndarray, sigma: float, features: int, rng: np.random.Generator
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def _feature_sums(points: np.ndarray, labels: np.ndarray, features: int, rng: np.random.Generator) -> Three:
     """Kernel sums from phi(x) = sqrt(2/D) cos(Wx + b), a block of records at a time; self pairs are taken out, so the
     result is unbiased.
     """
-    directions = rng.normal(0, 1 / sigma, (points.shape[1], features))
+    directions = rng.normal(0, 1, (points.shape[1], features))
     shifts = rng.uniform(0, 2 * np.pi, features)
-    p = labels.shape[1]
-    totals = np.zeros((2, p, features))
-    selves = np.zeros((2, p))
-    for i in range(0, len(points), TILE):
-        block = slice(i, i + TILE)
-        phi = np.sqrt(2 / features) * np.cos(points[block] @ directions + shifts)
-        ones = labels[block].astype(float)
-        own = (phi**2).sum(axis=1)
-        totals[1] += ones.T @ phi
-        totals[0] += (1 - ones).T @ phi
-        selves[1] += own @ ones
-        selves[0] += own @ (1 - ones)
-    inside = [(totals[k] ** 2).sum(axis=1) - selves[k] for k in range(2)]
-    return inside[0], inside[1], (totals[0] * totals[1]).sum(axis=1)
 
+    def summed(part: slice) -> tuple[np.ndarray, np.ndarray, float, np.ndarray]:
+        whole, ones = np.zeros(features), np.zeros((labels.shape[1], features))
+        selves, own_ones, room = 0.0, np.zeros(labels.shape[1]), np.empty((BLOCK, features))
+        for i in range(part.start, part.stop, BLOCK):
+            block = slice(i, min(i + BLOCK, part.stop))
+            phi = np.matmul(points[block], directions, out=room[: block.stop - i])
+            phi += shifts
+            np.cos(phi, out=phi)
+            label, own = labels[block].T.astype(float), np.einsum("ij,ij->i", phi, phi)
+            whole += phi.sum(axis=0)
+            ones += label @ phi
+            selves += float(own.sum())
+            own_ones += label @ own
+        return whole, ones, selves, own_ones
 
-def _notes(pair: Pair, name: str, n: int, m: int) -> list[str]:
-    notes = ignored_weights(pair, name)
-    if m and n + m > LARGE:
-        notes.append(
-            f"{n + m:,} records: all pairs were visited" + ("; features=500 is linear in time" if name == "mmd" else "")
-        )
-    return notes
+    n = len(points)
+    size = BLOCK * max(1, -(-n // (64 * BLOCK)))  # few parts: each has sums of its own
+    parts = in_threads(summed, [slice(i, min(i + size, n)) for i in range(0, n, size)])
+    whole, ones, selves, own_ones = (np.sum(column, axis=0) for column in zip(*parts, strict=True))
+    share = 2 / features
+    zeros = whole - ones
+    inside = (np.einsum("ij,ij->i", part, part) for part in (zeros, ones))
+    inside_x, inside_y = (share * (sums - own) for sums, own in zip(inside, (selves - own_ones, own_ones), strict=True))
+    return inside_x, inside_y, share * np.einsum("ij,ij->i", zeros, ones)
