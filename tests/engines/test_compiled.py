@@ -17,8 +17,7 @@ from numba.extending import overload
 
 from glasshouse.core import compiling
 from glasshouse.engines import compiled
-from glasshouse.engines.neighbours.threads import threads
-from glasshouse.engines.workers import share_out
+from glasshouse.engines.workers import share_out, threads
 
 SEEN: list[tuple[bool, bool]] = []
 

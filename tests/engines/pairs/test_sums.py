@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from scipy.spatial.distance import cdist, pdist
 
-from glasshouse.engines.neighbours.threads import threads
 from glasshouse.engines.pairs import sums
+from glasshouse.engines.workers import threads
 
 
 @pytest.mark.parametrize("columns", [1, 2, 5, 6, 13])

@@ -28,7 +28,7 @@ from glasshouse.core.errors import InputError, NotApplicable, listed
 from glasshouse.data.arrays import Floats, Ints
 from glasshouse.engines.neighbours.answers import Nearest, Tied
 from glasshouse.engines.neighbours.encoding import RULES, Encoded, Rows, encode_pair
-from glasshouse.engines.neighbours.threads import threads
+from glasshouse.engines.workers import threads
 
 if TYPE_CHECKING:
     from glasshouse.data.pair import Pair

@@ -9,7 +9,7 @@ import numpy as np
 
 from glasshouse.data.arrays import Floats, Ints
 from glasshouse.data.pair import Pair
-from glasshouse.engines.neighbours.threads import in_threads
+from glasshouse.engines.workers import in_threads
 
 PART = 256  # people who are asked about in one go
 FINE = 20  # a number with more values than this is compared by rank, else value by value

@@ -14,7 +14,7 @@ from typing import Protocol, TypeVar
 import numpy as np
 
 from glasshouse.data.arrays import Bools, Floats, Ints
-from glasshouse.engines.neighbours.threads import in_threads, threads
+from glasshouse.engines.workers import in_threads, threads
 
 BLOCK = 4_000_000
 PART = 16  # queries that share a block of records

@@ -9,7 +9,7 @@ from typing import TypeVar
 import numpy as np
 
 from glasshouse.data.arrays import Floats, Ints
-from glasshouse.engines.neighbours.threads import in_threads
+from glasshouse.engines.workers import in_threads
 
 ROOM = 4096  # numbers of a block: with its sums they fit the first cache
 SEEN = 1_000_000  # random pairs that say about where the median is

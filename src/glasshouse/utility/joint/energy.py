@@ -12,7 +12,7 @@ from glasshouse.core.measure import measure
 from glasshouse.core.result import Result
 from glasshouse.core.streams import RandomState, generator
 from glasshouse.data.pair import Pair
-from glasshouse.engines.neighbours.threads import in_threads
+from glasshouse.engines.workers import in_threads
 from glasshouse.utility.deals import POOL, pooled
 from glasshouse.utility.figures import Columns, chosen, ignored_weights, of_columns, require_numeric, small
 from glasshouse.utility.joint.copula import numbers

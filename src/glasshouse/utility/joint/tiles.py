@@ -12,8 +12,8 @@ from typing import TypeAlias
 
 import numpy as np
 
-from glasshouse.engines.neighbours.threads import in_threads
 from glasshouse.engines.pairs import sums
+from glasshouse.engines.workers import in_threads
 
 TILE = 1024
 Three: TypeAlias = tuple[np.ndarray, np.ndarray, np.ndarray]  # inside label 0, inside label 1, between; per labelling
