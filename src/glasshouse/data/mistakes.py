@@ -168,7 +168,7 @@ def same_people(pair: Pair) -> Iterator[Finding]:
 def _same_people(pair: Pair) -> Iterator[Finding]:
     for said in pair.void_holdout:
         code, message = said.split(": ", 1)
-        yield Finding("warning", None, code, f"{message}. It is not used")
+        yield Finding("warning", None, code, f"{message}{'' if message.endswith('?') else '.'} It is not used")
     columns = list(pair.columns)
     tables = [t for t in pair.tables if pair.engine(t) == pair.engine("original")]
     if not columns or len(tables) < 2:
