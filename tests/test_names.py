@@ -169,6 +169,7 @@ def test_arguments_point_to_arguments(row: tuple[str, str, str, str, str]) -> No
         taken = {*known[of].options, *PAIR_ARGUMENTS}
     else:
         taken = {"original", *PAIR_ARGUMENTS, *(option for m in known.values() for option in m.options)}
+        taken |= {*inspect.signature(gh.synthesis.Sequential).parameters}
     assert here in taken or (here == "" and why)
     assert there not in taken or of == "", "a name that works needs no pointer"
     assert there not in PAIR_ARGUMENTS

@@ -37,6 +37,7 @@ def all_measures() -> dict[str, Measure]:
     return {**measures_of("glasshouse.disclosure"), **measures_of("glasshouse.utility"), **registered()}
 
 
+@door
 def measures() -> pl.DataFrame:
     """The measures there are, one row each.
 
@@ -216,7 +217,8 @@ def _functions() -> dict[str, Callable[..., object]]:
     return found
 
 
-def check(original: Frame, released: Frame, **roles: Argument) -> Findings:
+@door
+def check(original: Frame = None, released: Frame = None, **roles: Argument) -> Findings:
     """Findings about two tables before anything runs.
 
     Parameters

@@ -115,7 +115,7 @@ def test_a_measure_that_does_not_apply_says_why(pair: gh.Pair) -> None:
     ("arguments", "sentence"),
     [
         ({"sed": 1}, "disco has no option 'sed'"),
-        ({"seed": 1}, "`seed` is called `random_state` here"),
+        ({"seed": 1}, "disco has no option 'seed'"),  # it draws nothing
         ({"control": 1}, "`control` is called `holdout` here"),
     ],
 )

@@ -275,3 +275,13 @@ def test_a_single_measure_refuses_a_file_without_a_header(tmp_path: Path) -> Non
     with pytest.raises(gh.InputError, match="header=True"):
         gh.utility.hellinger(gh.Pair(path, path))
     assert gh.disclosure.identical(path, path, header=True).status == "ok"
+
+
+def test_one_is_singular() -> None:
+    one = pl.DataFrame({"a": ["x", "y"] * 30, "b": ["u", "v", "w"] * 20})
+    other = one.select("a").with_columns(a=pl.when(pl.int_range(60) == 0).then(pl.lit("z")).otherwise("a"))
+    told = " ".join(str(finding) for finding in [*gh.check(one, other), *gh.check(other, one)])
+    assert "1 column of the original is not in the released table" in told
+    assert "1 column of the released table is not in the original" in told
+    assert "1 level of the released table does not occur in the original" in told
+    assert "1 shared column\n" in repr(gh.Pair(one, other))

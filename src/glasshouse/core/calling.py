@@ -6,14 +6,15 @@ import time
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
-from glasshouse.core.errors import InputError, NotApplicable, closest, listed
+from glasshouse.core.errors import InputError, NotApplicable
 from glasshouse.core.evidence import behind
 from glasshouse.core.forking import entering
 from glasshouse.core.interrupts import heeded
 from glasshouse.core.limits import deciding, status_of
+from glasshouse.core.misfits import WrongCall, unknown_arguments
 from glasshouse.core.options import check_types
 from glasshouse.core.plain import Content, plain
-from glasshouse.core.pointing import ALIASES, argument, translated
+from glasshouse.core.pointing import ALIASES, translated
 from glasshouse.core.result import RecordSource, Result
 from glasshouse.core.streams import check_random_state
 from glasshouse.core.threads import one_blas_thread
@@ -87,26 +88,38 @@ def lacks(measure: Measure[R], pair: PairLike) -> str | None:
     return None
 
 
-def bind(
-    measure: Measure[R], original: object, released: object, arguments: dict[str, Any]
-) -> tuple[PairLike, dict[str, Any]]:
+def bind(measure: Measure[R], tables: Sequence[object], arguments: dict[str, Any]) -> tuple[PairLike, dict[str, Any]]:
     """The pair and the options behind ``measure(original, released, keys=...)`` or ``measure(pair, ...)``."""
+    if len(tables) > 2:
+        raise WrongCall(
+            f"{measure.name} takes two tables by place, original and released, and {len(tables)} arguments were given; "
+            "name the others: keys=, target=, holdout="
+        )
+    for name, table in zip(("original", "released"), tables, strict=False):
+        if name in arguments:
+            raise WrongCall(f"{measure.name} is given {name!r} twice, by place and by name; give it once")
+        arguments[name] = table
     for alias, name in ALIASES.items():
         if alias in arguments and name in arguments:
             raise InputError(f"`{alias}` and `{name}` are the same argument; give one of them")
         if alias in arguments:
             arguments[name] = arguments.pop(alias)
+    original, released = arguments.pop("original", None), arguments.pop("released", None)
     options = {k: v for k, v in arguments.items() if k in measure.options}
     roles = {k: v for k, v in arguments.items() if k not in options}
     unknown = [k for k in roles if k not in PAIR_ARGUMENTS]
     if unknown:
-        raise InputError(_unknown(measure, unknown))
+        known = [*measure.options, "original", *PAIR_ARGUMENTS]
+        said = unknown_arguments(measure.name, unknown, known, called="option", measure=measure.name)
+        raise WrongCall(said)
+    if original is None:
+        raise WrongCall(f"{measure.name} has no table to look at: pass original and released, or a Pair")
     if released is not None:
         roles["released"] = released
     pair_class: Any = _pairs[0]
     if isinstance(original, pair_class):
-        given: PairLike = original
-        return (given.replace(**roles) if roles else given), options
+        pair: PairLike = original
+        return (pair.replace(**roles) if roles else pair), options
     if "released" not in roles:
         if measure.table != "single":
             raise InputError(f"{measure.name} compares two tables: pass original and released, or a Pair")
@@ -119,6 +132,10 @@ def run(measure: Measure[R], pair: PairLike, options: Mapping[str, Any]) -> Resu
     started = time.perf_counter()
     entering()
     pair.require_header()  # a result names columns, which may be the first person's values
+    unknown = [name for name in options if name not in measure.options]
+    if unknown:
+        said = unknown_arguments(measure.name, unknown, measure.options, called="option", measure=measure.name)
+        raise WrongCall(said)
     options = translated(measure.name, options)
     check_random_state(options.get("random_state"))
     check_types(measure.name, measure.function, options)
@@ -279,12 +296,3 @@ def _mean_details(results: Sequence[Result]) -> dict[str, float]:
         if len(known) == len(figures):
             means[key] = sum(known) / len(known)
     return means
-
-
-def _unknown(measure: Measure[R], given: Sequence[str]) -> str:
-    """All arguments that go by another package's name at once, else the first that nobody knows."""
-    pointers = [argument(name, measure.name) for name in given]
-    if any(pointers):
-        return "; ".join(pointer.correction for pointer in pointers if pointer is not None)
-    known = [*measure.options, *PAIR_ARGUMENTS]
-    return f"{measure.name} has no option {given[0]!r}{closest(given[0], known)}; it has: {listed(measure.options)}"

@@ -7,7 +7,8 @@ from collections.abc import Callable
 from importlib import import_module
 from typing import Any, Protocol
 
-from glasshouse.core.errors import InputError, listed
+from glasshouse.core.errors import InputError, closest, listed
+from glasshouse.core.misfits import WrongCall, unknown_arguments
 
 Chart = Callable[..., Any]
 _charts: dict[str, dict[str, Chart]] = {}
@@ -69,5 +70,13 @@ def draw(result: Drawn, kind: str | None = None, **options: Any) -> Any:
     else:
         key = result.name
     if kind is not None and kind not in known:
-        raise InputError(f"{result.name} has no chart {kind!r}; it has: {listed(known)}")
-    return _charts[key][kind or known[0]](result, **options)
+        raise InputError(f"{result.name} has no chart {kind!r}{closest(kind, known)}; it has: {listed(known)}")
+    chosen = kind or known[0]
+    drawing = _charts[key][chosen]
+    taken = list(inspect.signature(drawing).parameters.values())[1:]
+    if not any(p.kind is p.VAR_KEYWORD for p in taken):
+        names = [p.name for p in taken]
+        unknown = [name for name in options if name not in names]
+        if unknown:
+            raise WrongCall(unknown_arguments(f"the chart {chosen!r}", unknown, names, called="option"))
+    return drawing(result, **options)

@@ -190,9 +190,9 @@ class Measure(Generic[R]):
         need = calling.lacks(self, pair)
         return None if need is None else f"{self.name} {NEEDS[need]}"
 
-    def __call__(self, original: Any, released: Any = None, /, **arguments: Any) -> R:
+    def __call__(self, *tables: Any, **arguments: Any) -> R:
         """Run on a Pair, or on the frames themselves: ``disco(original, released, keys=[...], target=...)``."""
-        pair, options = calling.bind(self, original, released, arguments)
+        pair, options = calling.bind(self, tables, arguments)
         if any(need in ("keys", "target", "targets") and not getattr(pair, need) for need in self.needs):
             raise InputError(str(self.lacks(pair)))
         return self.run(pair, **options)

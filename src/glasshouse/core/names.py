@@ -183,6 +183,8 @@ ARGUMENTS: tuple[tuple[str, str, str, str, str], ...] = (
     ("riskutility", "emb_epochs", "epochs", "record_linkage", ""),
     ("riskutility", "compute_baseline", "self_baseline", "record_linkage", ""),
     ("synthpop", "cont.na", "special_codes", "", "a list per column"),
+    ("synthpop", "visit.sequence", "visit_sequence", "", ""),
+    ("synthpop", "predictor.matrix", "predictors", "", "names per column, no matrix of 0 and 1"),
     ("synthpop", "denom_lim", "denominator_limit", "attribution", ""),
     ("synthpop", "not.targetlev", "exclude_levels", "attribution", "one or several"),
     ("synthpop", "not.targetslev", "exclude_levels", "attribution_all", "a list per target"),

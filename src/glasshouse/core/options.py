@@ -16,6 +16,7 @@ import numpy as np
 
 from glasshouse.core.declared import LARGEST_COUNT, TRUTH, WHOLE, Taken, declared, is_nan
 from glasshouse.core.errors import InputError
+from glasshouse.core.misfits import misfit
 
 Door = TypeVar("Door", bound=Callable[..., Any])
 
@@ -32,11 +33,11 @@ def door(public: Door) -> Door:
     Returns
     -------
     function or class
-        The class itself; of a function one that checks and calls it. A call that leaves out an argument, or has one
-        too many, ends in Python's own TypeError.
+        The class itself; of a function one that checks and calls it. A call that leaves out an argument, has one too
+        many or one nobody knows is answered in a sentence too (:mod:`glasshouse.core.misfits`).
     """
     if not isinstance(public, type):
-        return _checked(public)  # type: ignore[return-value]  # the same signature
+        return _checked(public, _method(public))  # type: ignore[return-value]  # the same signature
     for name, member in list(vars(public).items()):
         if name.startswith("_") and name != "__init__":
             continue
@@ -45,23 +46,48 @@ def door(public: Door) -> Door:
         elif isinstance(member, classmethod):
             setattr(public, name, classmethod(_checked(member.__func__, f".{name}")))
         elif inspect.isfunction(member):
-            setattr(public, name, _checked(member, "" if name == "__init__" else f".{name}"))
+            setattr(public, name, _checked(member, _method(member)))
     return public
 
 
-def _checked(function: Callable[..., Any], method: str | None = None) -> Callable[..., Any]:
+def fitted(public: Door) -> Door:
+    """Decorate a public function that looks at the types of its arguments itself: only the form of the call is checked.
+
+    Parameters
+    ----------
+    public : function
+        Or a method.
+
+    Returns
+    -------
+    function
+    """
+    return _checked(public, _method(public), types=False)  # type: ignore[return-value]  # the same signature
+
+
+def _method(function: Callable[..., Any]) -> str | None:
+    """What follows the name of the object's class where the function is a method of one; None where it is none."""
+    if next(iter(inspect.signature(function).parameters), "") != "self":
+        return None
+    return "" if function.__name__ == "__init__" else f".{function.__name__}"
+
+
+def _checked(function: Callable[..., Any], method: str | None = None, types: bool = True) -> Callable[..., Any]:
     """The function behind a check; a method is spoken of as one of its object's own class."""
     signature = inspect.signature(function)
 
     @wraps(function)
     def checking(*args: Any, **kwargs: Any) -> Any:
+        of_object = method is not None and bool(args)
+        owner = (args[0] if isinstance(args[0], type) else type(args[0])) if of_object else None
+        name = function.__qualname__ if owner is None else f"{owner.__name__}{method}"
         try:
             call = signature.bind(*args, **kwargs)
         except TypeError:
-            return function(*args, **kwargs)  # Python says best what is missing or too many
-        owner = args[0] if args and isinstance(args[0], type) else type(args[0]) if args else None
-        name = function.__qualname__ if method is None or owner is None else f"{owner.__name__}{method}"
-        call.arguments.update(admitted(name, function, call.arguments))
+            taken = list(signature.parameters.values())[of_object:]
+            raise misfit(name, signature.replace(parameters=taken), args[of_object:], kwargs, owner) from None
+        if types:
+            call.arguments.update(admitted(name, function, call.arguments))
         return function(*call.args, **call.kwargs)
 
     return checking

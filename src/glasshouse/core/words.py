@@ -76,6 +76,11 @@ def plural(count: float, one: str, several: str | None = None) -> str:
     return one if count == 1 else several or f"{one}s"
 
 
+def counted(count: int, one: str, several: str | None = None) -> str:
+    """A count with what is counted: ``1 column``, ``1,200 columns``."""
+    return f"{count:,} {plural(count, one, several)}"
+
+
 def duration(seconds: float) -> str:
     """``40 s``, ``3 min``, ``1.5 h``."""
     if seconds < 90:

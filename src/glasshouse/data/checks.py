@@ -4,12 +4,13 @@ values."""
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 import narwhals as nw
 
 from glasshouse.core.errors import listed
+from glasshouse.core.words import counted, plural
 from glasshouse.data.conversion import GROUPED, collected, readable
 from glasshouse.data.findings import LEVELS, Finding, Findings, spoken
 from glasshouse.data.frames import Lazy
@@ -55,17 +56,21 @@ def _columns_differ(pair: Pair) -> Iterator[Finding]:
                 "warning",
                 lost[0],
                 "missing_column",
-                f"{len(lost)} columns of the original are not in the {spoken(table)} table and are not assessed: "
-                f"{listed(lost)}",
+                f"{counted(len(lost), 'column')} of the original {_are(lost)} not in the {spoken(table)} table and "
+                f"{_are(lost)} not assessed: {listed(lost)}",
             )
         if extra:
             yield Finding(
                 "note",
                 extra[0],
                 "extra_column",
-                f"{len(extra)} columns of the {spoken(table)} table are not in the original and are not assessed: "
-                f"{listed(extra)}",
+                f"{counted(len(extra), 'column')} of the {spoken(table)} table {_are(extra)} not in the original and "
+                f"{_are(extra)} not assessed: {listed(extra)}",
             )
+
+
+def _are(names: Sequence[str]) -> str:
+    return plural(len(names), "is", "are")
 
 
 def _types_differ(pair: Pair) -> Iterator[Finding]:
@@ -181,13 +186,17 @@ def _levels(pair: Pair) -> Iterator[Finding]:
             if new:
                 folded = {str(v).strip().casefold() for v in seen["original"]}
                 twins = sum(str(v).strip().casefold() in folded for v in new)
-                hint = f"; {twins} differ from an original level only by case or blanks" if twins else ""
+                hint = (
+                    f"; {twins} {plural(twins, 'differs', 'differ')} from an original level only by case or blanks"
+                    if twins
+                    else ""
+                )
                 yield Finding(
                     "warning",
                     column,
                     "unseen_level",
-                    f"column {column!r}: {len(new)} levels of the {spoken(table)} table do not occur in the "
-                    f"original{hint}",
+                    f"column {column!r}: {counted(len(new), 'level')} of the {spoken(table)} table "
+                    f"{plural(len(new), 'does', 'do')} not occur in the original{hint}",
                 )
             if lost and table != "holdout":
                 yield Finding(
@@ -229,15 +238,15 @@ def _infinite(pair: Pair) -> Iterator[Finding]:
         if not decimals:
             continue
         value = {c: nw.col(c).cast(nw.Float64) for c in decimals}
-        counted = [((v == math.inf) | (v == -math.inf)).cast(nw.Int64).sum().alias(c) for c, v in value.items()]
-        for column, count in _row(adopted.lazy.select(*counted)).items():
+        sums = [((v == math.inf) | (v == -math.inf)).cast(nw.Int64).sum().alias(c) for c, v in value.items()]
+        for column, count in _row(adopted.lazy.select(*sums)).items():
             if count:
                 yield Finding(
                     "warning",
                     column,
                     "infinite",
-                    f"column {column!r}: {count:,} values of the {spoken(table)} table are infinite; make them "
-                    "missing, or few measures can use the column",
+                    f"column {column!r}: {counted(count, 'value')} of the {spoken(table)} table "
+                    f"{plural(count, 'is', 'are')} infinite; make {plural(count, 'it', 'them')} missing, or few measures can use the column",
                 )
 
 

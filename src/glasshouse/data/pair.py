@@ -11,9 +11,9 @@ import polars as pl
 
 from glasshouse.core.errors import InputError, listed
 from glasshouse.core.measure import accept_pairs
-from glasshouse.core.options import admitted, door
+from glasshouse.core.options import admitted, door, fitted
 from glasshouse.core.printing import card
-from glasshouse.core.words import visible
+from glasshouse.core.words import counted, visible
 from glasshouse.data.arrays import Ints
 from glasshouse.data.checks import check
 from glasshouse.data.findings import Findings
@@ -112,6 +112,7 @@ class Pair(Reading):
     numeric_keys: tuple[str, ...] = ()
     void_holdout: tuple[str, ...] = ()
 
+    @fitted
     def __init__(
         self,
         original: Frame = None,
@@ -203,6 +204,7 @@ class Pair(Reading):
         """The target when there is exactly one."""
         return self.targets[0] if len(self.targets) == 1 else None
 
+    @fitted
     def require_target(self) -> str:
         """The one target.
 
@@ -256,6 +258,7 @@ class Pair(Reading):
 
     # -- other pairs -------------------------------------------------------------------------------------------------
 
+    @fitted
     def require_header(self) -> None:
         """Stop when the first line of a file looks like a record: its values would be shown as names of columns.
 
@@ -266,6 +269,7 @@ class Pair(Reading):
         """
         refuse_headerless(self._tables.headerless)
 
+    @fitted
     def replace(self, **changes: Argument) -> Pair:
         """A changed copy. Roles change for free, tables are read anew only when they change.
 
@@ -313,6 +317,7 @@ class Pair(Reading):
 
         return self.memo(("release", i), compute)
 
+    @fitted
     def stacked(self) -> Pair:
         """The pair with all releases as one: what an attacker holds who collected every one of them.
 
@@ -331,6 +336,7 @@ class Pair(Reading):
 
         return self if self.m == 1 else self.memo(("stacked",), compute)
 
+    @fitted
     def check(self) -> Findings:
         """Findings before anything runs: mismatched columns, new levels, odd types, probable identifiers, and more.
 
@@ -381,6 +387,7 @@ class Pair(Reading):
         """
         return give_back(columns, self._tables.adopted["original"], keep_index=False)
 
+    @fitted
     def describe(self) -> dict[str, object]:
         """Sizes, roles and versions, as they go into the settings of every result.
 
@@ -406,8 +413,8 @@ class Pair(Reading):
         released = ", ".join(f"{self.n(table):,}" for table in self.releases)
         holdout = f"\n  holdout   {self.n('holdout'):,} records" if self.has_holdout else ""
         return visible(
-            f"Pair\n  original  {self.n('original'):,} records, {len(self.columns)} shared columns\n  released  "
-            f"{released} records{holdout}"
+            f"Pair\n  original  {self.n('original'):,} records, {counted(len(self.columns), 'shared column')}"
+            f"\n  released  {released} records{holdout}"
             f"\n  keys      {', '.join(self.keys) or '-'}\n  target    {', '.join(self.targets) or '-'}"
         )
 

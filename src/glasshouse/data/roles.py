@@ -11,7 +11,8 @@ import narwhals as nw
 import numpy as np
 
 from glasshouse.core.errors import InputError, closest, listed, shortened
-from glasshouse.core.pointing import ALIASES, argument
+from glasshouse.core.misfits import WrongCall, unknown_arguments
+from glasshouse.core.pointing import ALIASES
 from glasshouse.data.conversion import collected
 from glasshouse.data.schema import family
 from glasshouse.data.tables import Tables
@@ -78,11 +79,8 @@ def take_aliases(given: dict[str, Argument], aliases: Mapping[str, Argument]) ->
         if name in ALIASES:
             given[ALIASES[name]] = value
     unknown = [name for name in aliases if name not in ALIASES]
-    pointers = [argument(name) for name in unknown]
-    if any(pointers):
-        raise InputError("; ".join(pointer.correction for pointer in pointers if pointer is not None))
     if unknown:
-        raise InputError(f"a Pair has no argument {unknown[0]!r}{closest(unknown[0], given)}")
+        raise WrongCall(unknown_arguments("a Pair", unknown, given))
 
 
 def require_column(tables: Tables, column: str, role: str = "column") -> None:

@@ -170,6 +170,8 @@ def known_options(chosen: Iterable[AnyMeasure], options: Options | None) -> Opti
     for name, given in (options or {}).items():
         if name not in by_name:
             there = closest(name, by_name) or closest(name, all_measures())
+            if name in all_measures():
+                there = "; add it to measures= or leave its options out"
             raise InputError(f"options names {name!r}, which is not among the measures of this run{there}")
         for option in given:
             if option not in by_name[name].options:

@@ -11,6 +11,7 @@ import numpy as np
 import polars as pl
 
 from glasshouse.core.errors import InputError
+from glasshouse.core.options import fitted
 from glasshouse.core.streams import RandomState, integer_seed
 from glasshouse.data.files import read
 from glasshouse.data.frames import Frame
@@ -27,6 +28,7 @@ class TabularModel(Protocol):
     def fit(self, data: Frame, /) -> object: ...
 
 
+@fitted
 def adapt(synthesiser: object) -> Synthesiser:
     """A synthesiser from whatever was passed.
 

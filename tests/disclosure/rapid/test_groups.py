@@ -123,8 +123,8 @@ def test_the_conditional_score_keeps_the_class_means_of_everybody(health: Any) -
     ("people", "sentence"),
     [
         ({"education": "none"}, "nobody"),
-        ({"education": ["low", "none"]}, "1 of the levels asked for are none of column 'education'"),
-        ({"education": "low", "income": -1.0}, "'income'; nobody"),
+        ({"education": ["low", "none"]}, "nobody has 1 level of the group in column 'education'"),
+        ({"education": "low", "income": -1.0}, "nobody has 1 level of the group in column 'income'"),
         ({"eduction": "low"}, "did you mean 'education'"),
         ({}, "names no column"),
         ([True, False], "one entry for each of the 1,000"),

@@ -12,6 +12,7 @@ from glasshouse.core.limits import Limit
 from glasshouse.core.measure import measure
 from glasshouse.core.plain import number, percent
 from glasshouse.core.result import Result
+from glasshouse.core.words import counted
 from glasshouse.data.pair import Pair
 from glasshouse.disclosure.identity.distances import class_distances
 from glasshouse.disclosure.identity.tables import STRUCTURE, spoken, structure_note
@@ -140,7 +141,7 @@ def t_closeness(
         return {"distance": found, "violating": found > t + TOLERANCE}
 
     missing = (
-        [f"{made.without:,} records have no value of {target!r}, which has no place in an order; they were left out"]
+        [f"{counted(made.without, 'record')} without a value of {target!r}, which has no place in an order, left out"]
         if made.without
         else []
     )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import narwhals as nw
 
 from glasshouse.core.errors import InputError
+from glasshouse.core.words import counted
 from glasshouse.data.pair import Pair
 from glasshouse.disclosure.roles import KeyGroups
 from glasshouse.engines.cells.classes import Sizes, class_sizes, has_weights, side
@@ -180,9 +181,11 @@ def missing_notes(sizes: Sizes) -> list[str]:
         One sentence, or none.
     """
     if sizes.dropped:
-        return [f"{sizes.dropped:,} records with a missing key were left out (missing='drop')"]
+        return [f"{counted(sizes.dropped, 'record')} with a missing key left out (missing='drop')"]
     if sizes.incomplete and sizes.rule == "wildcard":
-        return [f"{sizes.incomplete:,} records have a missing key, which fits every value (missing='wildcard')"]
+        return [
+            f"{counted(sizes.incomplete, 'record')} with a missing key, which fits every value (missing='wildcard')"
+        ]
     return []
 
 

@@ -18,7 +18,7 @@ from glasshouse.core.intervals import Interval
 from glasshouse.core.plain import percent
 from glasshouse.core.records import RecordSource
 from glasshouse.core.result import Frame, Result
-from glasshouse.core.words import plural
+from glasshouse.core.words import counted, plural
 from glasshouse.disclosure.rapid import inference, records
 from glasshouse.disclosure.rapid.answers import Answers, ClassAnswers, NumberAnswers
 from glasshouse.disclosure.rapid.attack import ScoredAttack, scored_attack
@@ -193,7 +193,7 @@ def _with_levels(pair: Pair, wanted: Mapping[str, Sequence[object]], table: str)
         labels, codes = pair.group_labels(name, table)
         unknown = [level for level in levels if level is not None and level not in labels]
         if unknown:
-            raise InputError(f"{len(unknown)} of the levels asked for are none of column {name!r}; nobody has them")
+            raise InputError(f"nobody has {counted(len(unknown), 'level')} of the group in column {name!r}")
         chosen = [i for i, label in enumerate(labels) if label in levels]
         inside &= np.isin(codes, chosen)
     return inside

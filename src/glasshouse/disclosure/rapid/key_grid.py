@@ -10,6 +10,7 @@ import numpy as np
 
 from glasshouse.core.errors import InputError
 from glasshouse.core.intervals import normal_quantile
+from glasshouse.core.words import counted
 from glasshouse.disclosure.rapid.key_tables import At, Factor, GridRow, Key, Marginal, Numbers
 from glasshouse.disclosure.rapid.scores import Array
 from glasshouse.engines.models.linear.firth import FirthFit, cells_of, firth_logistic
@@ -156,5 +157,5 @@ def _axis(key: Key, at: At) -> list[float]:
         return [float(i) for i in range(len(key.labels))]
     unknown = [v for v in chosen if str(v) not in key.labels]
     if unknown:
-        raise InputError(f"at= asks for {len(unknown)} levels that key {key.name!r} does not have")
+        raise InputError(f"at= asks for {counted(len(unknown), 'level')} that key {key.name!r} does not have")
     return [float(key.labels.index(str(v))) for v in chosen]

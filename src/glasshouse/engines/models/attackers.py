@@ -10,6 +10,7 @@ import numpy as np
 
 from glasshouse.core.errors import InputError, listed
 from glasshouse.core.streams import RandomState, integer_seed
+from glasshouse.core.words import counted
 from glasshouse.engines.models.design import MISSING, design
 from glasshouse.engines.models.estimator import as_attacker
 from glasshouse.engines.models.model import Model, fit, fit_and_predict
@@ -176,7 +177,7 @@ def _attack(
     unseen = {table: int(d.unseen_by(training).sum()) for table, d in zip(tables, asked, strict=True)}
     notes = list(model.notes)
     notes += [
-        f"{count:,} records of the {table} table hold a key level that the release does not have"
+        f"{counted(count, 'record')} of the {table} table with a key level that the release does not have"
         for table, count in unseen.items()
         if count
     ]

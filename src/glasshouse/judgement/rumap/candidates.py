@@ -8,10 +8,14 @@ from typing import Any
 from glasshouse.catalogue import all_measures
 from glasshouse.core.errors import InputError, closest
 from glasshouse.core.measure import PAIR_ARGUMENTS, AnyMeasure, Measure
+from glasshouse.core.misfits import WrongCall, unknown_arguments
+from glasshouse.core.pointing import ALIASES
 from glasshouse.data.pair import Pair
 from glasshouse.judgement.policy.policy import Policy
 from glasshouse.judgement.rumap.placement import checked_names
 from glasshouse.judgement.selection import SETS, meant, select
+
+_OWN = ("original", "releases", "policy", "measures", "risk", "utility", "options", "key_groups", "scale", "composite")
 
 
 def split_weights(
@@ -31,6 +35,16 @@ def candidate_pairs(
     original: Any, releases: Mapping[str, Any] | Sequence[Any] | None, roles: Mapping[str, Any], policy: Policy
 ) -> dict[str, Pair]:
     """One pair per candidate, with the roles given here, else those of the Pair, else those of the policy."""
+    roles = dict(roles)
+    unknown = [name for name in roles if name not in (*PAIR_ARGUMENTS, *ALIASES)]
+    if unknown:
+        raise WrongCall(unknown_arguments("compare", unknown, (*_OWN, *PAIR_ARGUMENTS)))
+    for name in [name for name in roles if ALIASES.get(name, name) == "released"]:
+        if releases is not None:
+            raise WrongCall(f"`{name}` and `releases` are the same argument; give one of them")
+        releases = roles.pop(name)
+    if original is None:
+        raise WrongCall("compare has no table to look at: pass the original and the releases, or a Pair")
     own = isinstance(original, Pair) and releases is None
     if own:
         held = original._given["released"]

@@ -39,7 +39,7 @@ Ghosts = dict[str, dict[str, Result]]
 @listening
 @heeded()
 def compare(
-    original: Any,
+    original: Any = None,
     releases: Mapping[str, Any] | Sequence[Any] | None = None,
     policy: Policy | str | Path | None = None,
     measures: str | Sequence[str | AnyMeasure] | None = None,

@@ -34,9 +34,8 @@ CASE = ("keys", "target", "key_groups")
 @listening
 @heeded()
 def scenarios(
-    original: Any,
+    original: Any = None,
     released: Any = None,
-    /,
     keys: Sequence[Any] | Mapping[str, Any] | None = None,
     target: str | Sequence[str] | None = None,
     policy: Policy | str | Path | None = None,

@@ -9,8 +9,10 @@ from typing import Any, Literal
 from glasshouse.core.errors import InputError
 from glasshouse.core.interrupts import heeded
 from glasshouse.core.measure import PAIR_ARGUMENTS, AnyMeasure
+from glasshouse.core.misfits import WrongCall, unknown_arguments
 from glasshouse.core.options import door
 from glasshouse.core.plain import plain
+from glasshouse.core.pointing import ALIASES
 from glasshouse.core.streams import RandomState
 from glasshouse.core.words import spoken
 from glasshouse.data.mistakes import without_void_holdout
@@ -36,6 +38,7 @@ from glasshouse.judgement.verdict.decision import decision
 from glasshouse.judgement.verdict.drivers import drivers, people
 
 __all__ = ["assess", "estimate"]
+_OWN = ("original", "policy", "measures", "random_state", "n_jobs", "progress", "options", "key_groups")
 _ROLES = ("keys", "target", "weights", "cluster", "row_paired", "missing", "exclude")
 
 
@@ -43,9 +46,8 @@ _ROLES = ("keys", "target", "weights", "cluster", "row_paired", "missing", "excl
 @listening
 @heeded()
 def assess(
-    original: Any,
+    original: Any = None,
     released: Any = None,
-    /,
     policy: Policy | str | Path | None = None,
     measures: str | Iterable[str | AnyMeasure] = "default",
     *,
@@ -187,12 +189,11 @@ def assess_pair(
 
 def pair_of(original: Any, released: Any, roles: dict[str, Any], policy: Policy) -> Pair:
     """The pair that somebody asks about, with the roles that the policy suggests where nothing else is said."""
-    unknown = [name for name in roles if name not in (*PAIR_ARGUMENTS, "synthetic", "key_vars", "target_var")]
+    unknown = [name for name in roles if name not in (*PAIR_ARGUMENTS, *ALIASES)]
     if unknown:
-        raise InputError(
-            f"there is no argument {unknown[0]!r}; there are policy, measures, random_state, n_jobs, progress, "
-            "options, key_groups and the arguments of a Pair"
-        )
+        raise WrongCall(unknown_arguments("this call", unknown, (*_OWN, *PAIR_ARGUMENTS)))
+    if original is None:
+        raise WrongCall("there is no table to look at: pass original and released, or a Pair")
     if isinstance(released, Policy) or (isinstance(released, str) and released in PRESETS):
         raise InputError("the second argument of assess is the release; pass the policy as policy=")
     wanted = {name: policy.run[name] for name in _ROLES if name in policy.run}
