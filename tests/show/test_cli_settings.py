@@ -232,3 +232,53 @@ def test_a_measure_is_not_text_in_a_file_called_otherwise(
     fake("shown", "copying")
     assert run("measure", "shown", "original.csv", "released.csv", "-o", file) == 2
     assert "text or json" in capsys.readouterr().err and not (here / file).exists()
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        ("[schema]\nregoin = 'categorical'", "glasshouse.toml: schema names column 'regoin'"),
+        ("special_codes = {agee = [-8]}", "glasshouse.toml: special_codes names 'agee'"),
+        ("format = 'pdff'", "glasshouse.toml: format 'pdff' is not known; did you mean 'pdf'?"),
+        ("audience = 'extern'", "glasshouse.toml: audience 'extern' is not known"),
+        ("mode = '999'", "glasshouse.toml: mode '999' is no set of permissions"),
+    ],
+)
+def test_a_fault_of_the_file_is_not_blamed_on_a_flag(
+    only_fakes: Any, here: Path, capsys: pytest.CaptureFixture[str], line: str, said: str
+) -> None:
+    four_threats()
+    (here / "glasshouse.toml").write_text(f"{FILES}{line}\n")
+    assert run("assess") == 2
+    told = capsys.readouterr().err
+    assert said in told and "--" not in told.partition("error:")[2]
+    (here / "glasshouse.toml").write_text(FILES)
+    assert run("assess", "--format", "pdff") == 2
+    assert "error: --format 'pdff'" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("name", ["x.docx", "x.xls", "report.htlm"])
+def test_a_suffix_of_no_format_is_refused(
+    only_fakes: Any, here: Path, capsys: pytest.CaptureFixture[str], name: str
+) -> None:
+    four_threats()
+    assert run("assess", "original.csv", "released.csv", "-o", name) == 2 and not (here / name).exists()
+    told = capsys.readouterr().err
+    assert f"{name} would be a {Path(name).suffix} file" in told and ".html" in told and ".pdf" in told
+    for fine in ("x.txt", "x"):
+        assert run("assess", "original.csv", "released.csv", "-q", "-o", fine) == 0 and (here / fine).is_file()
+    assert run("assess", "original.csv", "released.csv", "-q", "--format", "json", "-o", "x.log") == 0
+
+
+def test_options_of_a_measure_that_is_not_run_say_so(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    tables = ("original.csv", "released.csv")
+    assert run("assess", *tables, "--measures", "identical", "--option", "rapid.trees=200") == 2
+    told = capsys.readouterr().err
+    assert "'rapid', which is not among the measures of this run; add it to --measures" in told
+    assert "did you mean" not in told
+
+
+def test_the_other_spelling_of_a_key_is_named(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    pl.read_csv(here / "released.csv").rename({"region": "Region"}).write_csv(here / "other.csv")
+    assert run("assess", "original.csv", "other.csv", "--keys", "region", "--measures", "identical") == 2
+    assert "key 'region' is in the original but not in the release, which has 'Region'" in capsys.readouterr().err

@@ -246,7 +246,8 @@ def _infinite(pair: Pair) -> Iterator[Finding]:
                     column,
                     "infinite",
                     f"column {column!r}: {counted(count, 'value')} of the {spoken(table)} table "
-                    f"{plural(count, 'is', 'are')} infinite; make {plural(count, 'it', 'them')} missing, or few measures can use the column",
+                    f"{plural(count, 'is', 'are')} infinite; make {plural(count, 'it', 'them')} missing, "
+                    "or few measures can use the column",
                 )
 
 

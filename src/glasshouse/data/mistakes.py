@@ -78,8 +78,8 @@ def special_codes(pair: Pair) -> Iterator[Finding]:
                 column,
                 "special_code",
                 f"column {column!r}: {records:,} {plural(records, 'record holds', 'records hold')} a number that "
-                f"looks like a code for missing ({how}); if it is one, say special_codes={{{column!r}: [...]}}, or make "
-                "it missing: as a number it spoils means and distances",
+                f"looks like a code for missing ({how}); if it is one, say special_codes={{{column!r}: [...]}}, or "
+                "make it missing: as a number it spoils means and distances",
             )
 
 

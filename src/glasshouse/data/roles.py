@@ -12,7 +12,7 @@ import numpy as np
 
 from glasshouse.core.errors import InputError, closest, listed, shortened
 from glasshouse.core.misfits import WrongCall, unknown_arguments
-from glasshouse.core.pointing import ALIASES
+from glasshouse.core.pointing import ALIASES, plainly
 from glasshouse.data.conversion import collected
 from glasshouse.data.schema import family
 from glasshouse.data.tables import Tables
@@ -105,6 +105,13 @@ def require_column(tables: Tables, column: str, role: str = "column") -> None:
             if column not in tables.lazy_columns(table):
                 spoken = "release" if table.startswith("released") else table
                 way_out = f"; drop it from the {role}s or release it" if role == "key" else ""
+                twin = [
+                    name
+                    for name in tables.adopted[table].lazy.collect_schema().names()
+                    if plainly(name) == plainly(column)
+                ]
+                if twin:  # dots, underlines and capitals are what two people write differently
+                    way_out = f", which has {twin[0]!r}: give both tables the same name"
                 raise InputError(f"{role} {column!r} is in the original but not in the {spoken}{way_out}")
         return
     adopted = tables.adopted["original"].lazy.collect_schema().names()

@@ -490,3 +490,22 @@ def test_words() -> None:
     assert one.startswith("1 person attacked")
     with pytest.raises(InputError, match="column 'inc' has 1 infinite value;"):
         inference(_folk(30, 1), _folk(30, 2).with_columns(inc=pl.Series([float("inf"), *range(29)])), target="inc")
+
+
+def test_inference_says_what_the_attacker_would_say() -> None:
+    """By hand: a person's nearest released records decide; of tied ones what most of them hold."""
+    original = pl.DataFrame({"k": ["a", "b", "c"], "t": ["ill", "well", "well"]})
+    released = pl.DataFrame({"k": ["a", "b", "b", "b", "c"], "t": ["ill", "well", "ill", "ill", "well"]})
+    found = gh.disclosure.inference(original, released, keys=["k"], target="t")
+    assert found.records["predicted"].to_list() == ["ill", "ill", "well"]
+    top = found.top(3)
+    assert {"k", "t", "predicted"} <= set(top.columns)
+    assert gh.disclosure.inference(original, released[::-1], keys=["k"], target="t").records.equals(found.records)
+    numbers = (
+        original.with_columns(t=pl.Series([1.0, 2.5, None])),
+        released.with_columns(t=pl.Series([4.0, 9, 7, 7, 1])),
+    )
+    assert gh.disclosure.inference(*numbers, keys=["k"], target="t").records["predicted"].to_list() == [4.0, 7.0, 1.0]
+    for attacker in ("cart", "nearest"):
+        made = gh.disclosure.inference(gh.data.load("health").pair(), attacker=attacker, n_attacks=50)
+        assert made.records["predicted"].drop_nulls().len() == 50

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -101,8 +102,9 @@ def inference(
         ``holdout``: the share of people never in the data guessed right; ``difference``: the share of members minus
         that of strangers, with interval and p value; ``excess``: (value - holdout) / (1 - holdout). ``details``:
         numbers of guesses and successes, the same under the tie rules and tolerances of other packages, and
-        anonymeter's figures. ``records``: per person the chance of a right guess (``inferred``), that of a naive one,
-        their difference (``gain``) and the number of tied records.
+        anonymeter's figures. ``records``: per person what the attacker would say (``predicted``: of tied records
+        what most of them hold), the chance of a right guess (``inferred``), that of a naive one, their difference
+        (``gain``) and the number of tied records.
 
     Notes
     -----
@@ -172,6 +174,7 @@ def inference(
 
     def records() -> dict[str, np.ndarray]:
         columns = {
+            "predicted": members.said(),
             "inferred": members.success,
             "naive": members.naive,
             "gain": members.success - members.naive,
@@ -241,6 +244,15 @@ class _Rule:
         codes = np.where(codes < 0, self.size - 1, codes)
         return codes if part is None else codes[part]
 
+    def spoken(self, said: np.ndarray) -> np.ndarray:
+        """Codes of the target as the user knows them; missing is masked for numbers and None for labels."""
+        if self.numeric and len(self.levels):
+            gone = said == self.size - 1
+            return np.ma.MaskedArray(self.levels[np.where(gone, 0, said)], gone)
+        labels = np.empty(self.size, object)
+        labels[:] = [*self.codes.levels, None]
+        return np.asarray(labels[said])
+
     def window(self, truth: np.ndarray, by: str = "rule") -> tuple[np.ndarray, np.ndarray]:
         """Lowest and highest right code for each truth; ``by`` "guess" or "secret" are purely relative tolerances."""
         if not self.numeric or not len(self.levels):
@@ -272,6 +284,7 @@ class _Guessed:
     ties: np.ndarray
     part: np.ndarray | None
     others: dict[str, float]
+    said: Callable[[], np.ndarray]  # what the attacker would say, worked out when somebody asks
     naive_by_guess: np.ndarray | None = None
 
     def counts(self) -> dict[str, float]:
@@ -325,6 +338,7 @@ def _nearest(space: Space, rule: _Rule, table: str, part: np.ndarray | None, n_j
         ties[back].astype(np.int64),
         part,
         others,
+        lambda: rule.spoken(tied.most_common(released, rule.size)[query.inverse]),
         _naive(rule, truth, "guess"),
     )
 
@@ -368,7 +382,13 @@ def _predicted(
     else:
         known = asked.truth[table] if part is None else asked.truth[table][part]
         right = predicted == known
-    return _Guessed(right.astype(float), _naive(rule, truth), np.ones(len(right), np.int64), part, {})
+
+    def said() -> np.ndarray:
+        labels = np.empty(len(asked.classes or ()), object)
+        labels[:] = asked.classes or ()
+        return predicted if rule.numeric else np.asarray(labels[predicted])
+
+    return _Guessed(right.astype(float), _naive(rule, truth), np.ones(len(right), np.int64), part, {}, said)
 
 
 def _inside(code: np.ndarray, low: np.ndarray, high: np.ndarray) -> np.ndarray:

@@ -57,9 +57,10 @@ def _told(problem: BaseException) -> str:
     """What went wrong, for a person; what another library says may quote a value, so only its kind is told."""
     from glasshouse.core.errors import GlasshouseError, foreign
     from glasshouse.show.cli.flags import flagged
+    from glasshouse.show.cli.settings import blamed
 
     if isinstance(problem, GlasshouseError):
-        return flagged(str(problem))
+        return blamed(flagged(str(problem)))
     if isinstance(problem, MemoryError):
         return "not enough memory for this run; use --measures fast, fewer columns, or a larger machine"
     if isinstance(problem, OSError) and problem.errno in _NO_ROOM:
@@ -76,7 +77,9 @@ def _run(arguments: list[str]) -> int:
     import typer
 
     from glasshouse.show.cli.app import app
+    from glasshouse.show.cli.settings import remember
 
+    remember(None, ())
     # newer typer carries its own copy of click, so the base class is taken from typer's own errors
     usage_error: Any = next(c for c in typer.BadParameter.__mro__ if c.__name__ == "ClickException")
     try:

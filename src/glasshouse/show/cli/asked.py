@@ -249,6 +249,7 @@ def settle(
         k: {**said[k], **flags[k]} for k in ("schema", "special_codes") if k in said and k in flags
     }
     merged: dict[str, Any] = {**said, **flags, **tables}
+    settings.remember(path, [name for name in said if name not in flags])
     if "options" in said and "options" in flags:
         every = {**said["options"], **flags["options"]}
         merged["options"] = {m: {**said["options"].get(m, {}), **flags["options"].get(m, {})} for m in every}

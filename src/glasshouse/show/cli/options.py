@@ -239,7 +239,7 @@ def permissions(mode: str | None) -> int | None:
     if mode is None:
         return None
     if not mode.isascii() or not mode.isdigit() or not set(mode) <= set("01234567") or int(mode, 8) > 0o777:
-        raise InputError(f"--mode {mode!r} is no set of permissions; write three octal digits, e.g. --mode 640")
+        raise InputError(f"--mode {mode!r} is no set of permissions; write three octal digits, e.g. 640")
     return int(mode, 8)
 
 

@@ -6,7 +6,7 @@ is silently not taken is worse than none.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -79,6 +79,7 @@ KNOWN: Mapping[str, tuple[str, Callable[[object], bool]]] = {
     "audience": ('internal or external, audience = "external"', _text),
     "mode": ('permissions, mode = "640"', _text),
 }
+_blamed: dict[str, Path] = {}  # what the run at hand takes from a file, and the file
 _FILES = ("original", "released", "holdout", "output")
 
 
@@ -121,6 +122,30 @@ def read(path: Path) -> dict[str, Any]:
     if (policy := found.get("policy")) is not None and (folder / policy).is_file():
         found["policy"] = str(folder / policy)
     return found
+
+
+def remember(path: Path | None, names: Iterable[str]) -> None:
+    """Note which file says what in the run at hand, so that its faults are not looked for on the command line.
+
+    Parameters
+    ----------
+    path : Path, optional
+        The settings file; None where there is none.
+    names : iterable of str
+        What is taken from it, and not from a flag.
+    """
+    _blamed.clear()
+    if path is not None:
+        _blamed.update(dict.fromkeys(names, path))
+
+
+def blamed(text: str) -> str:
+    """An error that begins with a flag nobody gave, told of the settings file that said it."""
+    for name, path in _blamed.items():
+        flag = f"--{name.replace('_', '-')} "
+        if text.startswith(flag):
+            return f"{path}: {name} {text.removeprefix(flag)}"
+    return text
 
 
 def _check_case(case: Mapping[str, Any], where: str) -> None:

@@ -64,10 +64,16 @@ def err(text: str, quiet: bool = False) -> None:
 
 
 def check_format(form: str | None, outputs: Sequence[Path] | None = None, prints: bool = False) -> None:
-    """Refuse, before anything is computed, a format that is not known, and a PDF where it cannot be made: the command
-    has no page to print (``prints``), there is no browser, or nobody named a file."""
+    """Refuse, before anything is computed, a format that is not known, a suffix that belongs to none unless the format
+    is named, and a PDF where it cannot be made: the command has no page to print (``prints``), there is no browser, or
+    nobody named a file."""
     if form is not None and form not in FORMATS:
         raise InputError(f"--format {form!r} is not known{closest(form, FORMATS)}; choose one of {', '.join(FORMATS)}")
+    for path in files_among(outputs) if form is None else ():
+        suffix = path.suffix.lower()
+        if suffix and suffix not in SUFFIXES:  # text in a file called .docx is taken for a damaged one
+            known = ", ".join(SUFFIXES)
+            raise InputError(f"{path} would be a {suffix} file, which is not written here; the suffixes are {known}")
     files = [path for path in files_among(outputs) if format_of(path, form) == "pdf"]
     if form != "pdf" and not files:
         return
