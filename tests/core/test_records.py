@@ -195,3 +195,27 @@ def test_tables_come_back_in_the_users_own_library(library: str, health: Any, re
 def test_nothing_of_it_leaves_the_house(rapid: Any) -> None:
     told = str(rapid.to_dict("external"))
     assert "predicted" not in told and "records" not in told
+
+
+def test_releases_keep_their_names() -> None:
+    example = gh.data.load("case_study")
+    three = {name: example.releases[name] for name in list(example.releases)[:3]}
+    roles: dict[str, Any] = {"keys": example.pair().keys, "target": example.pair().targets[0]}
+    calls: dict[str, Any] = {"attribution": {}, "cap": {}, "rapid": {"attackers": "cart"}}
+    for name, options in calls.items():
+        found = getattr(gh.disclosure, name)(example.original, three, **roles, **options)
+        assert list(pl.DataFrame(found.to_frame())["release"]) == list(three), name
+        assert [one.release for one in found.replicates] == list(three), name
+        assert f"\n  {list(three)[1]} " in repr(found), name
+        places = getattr(gh.disclosure, name)(example.original, list(three.values()), **roles, **options)
+        assert list(pl.DataFrame(places.to_frame())["release"]) == [0, 1, 2], name
+    every = gh.disclosure.attribution_all(example.original, three, keys=roles["keys"])
+    assert set(pl.DataFrame(every.to_frame())["worst_release"]) <= set(three)
+
+
+def test_top_takes_a_number_of_people() -> None:
+    found = gh.disclosure.disco(gh.data.load("health").pair())
+    assert len(found.top(0)) == 0 and len(found.top(3)) == 3
+    for wrong in (-5, -1):
+        with pytest.raises(gh.InputError, match="top takes a number of people"):
+            found.top(wrong)

@@ -57,6 +57,8 @@ class PairLike(RecordSource, Protocol):
     def categorical(self) -> tuple[str, ...]: ...
     @property
     def has_holdout(self) -> bool: ...
+    @property
+    def release_names(self) -> tuple[str | int, ...]: ...
     def release(self, i: int) -> PairLike: ...
     def stacked(self) -> PairLike: ...
     def replace(self, **changes: Any) -> PairLike: ...
@@ -144,7 +146,9 @@ def run(measure: Measure[R], pair: PairLike, options: Mapping[str, Any]) -> Resu
     reads_release = measure.table == "pair" or table == "released"
     with heeded():
         if measure.replicates == "each" and pair.m > 1 and reads_release:
-            found = combine_releases([_one(measure, pair.release(i), options) for i in range(pair.m)], measure)
+            found = combine_releases(
+                [_one(measure, pair.release(i), options) for i in range(pair.m)], measure, pair.release_names
+            )
             if measure.joins:
                 found = worse(found, _one(measure, pair.stacked(), options))
         else:
@@ -201,9 +205,10 @@ def _behind(result: Result, measure: Measure[R], pair: PairLike, options: Mappin
     return worth * min(known, default=min(pair.n(t) for t in tables))
 
 
-def combine_releases(results: Sequence[T], measure: Measure[R]) -> T:
+def combine_releases(each: Sequence[T], measure: Measure[R], names: Sequence[str | int]) -> T:
     """Several releases: the worst case for a risk, the mean for utility; every single result stays in
     ``replicates``, and has a row of the table where the measure has none of its own."""
+    results = [one._copy(release=name) for one, name in zip(each, names, strict=True)]
     usable = [(float(r.value), r) for r in results if r.value is not None]
     if not usable:
         return results[0]._copy(replicates=list(results))
@@ -246,13 +251,13 @@ def combine_releases(results: Sequence[T], measure: Measure[R]) -> T:
 
 
 def _by_release(results: Sequence[Result], worst: Result) -> list[Content]:
-    """One row per release, in their order, counted from 0: its figures, and whether it is the worst."""
+    """One row per release, in their order: its name or its place, its figures, and whether it is the worst."""
     rows = []
-    for i, one in enumerate(results):
+    for one in results:
         figures = {k: getattr(one, k) for k in ("value", "baseline", "excess", "holdout")}
         low, high = one.interval or (None, None)
         numbers = {k: v for k, v in one.details.items() if isinstance(v, (int, float)) or v is None}
-        rows.append({"release": i, "worst": one is worst, **figures, "low": low, "high": high, **numbers})
+        rows.append({"release": one.release, "worst": one is worst, **figures, "low": low, "high": high, **numbers})
     return rows
 
 

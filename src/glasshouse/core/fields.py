@@ -106,6 +106,7 @@ class Fields:
             settings=plain(dict(settings or {})),
             replicates=list(replicates),
             over=over,
+            release=None,
             plot_data=dict(plot_data or {}),
             measure=None,
             elapsed=None,
@@ -124,6 +125,7 @@ class Fields:
         )
 
     name: str
+    release: str | int | None
     status: Status
     reason: str | None
     needs: str | None

@@ -54,7 +54,7 @@ def _by_release(result: Result) -> list[str]:
     worst = result.worst
     rows = [
         {
-            "release": i,
+            "release": i if one.release is None else one.release,
             **{name: getattr(one, name) for name in RELEASE_FIGURES},
             "mark": "worst" if one.value == worst else "",
         }

@@ -170,6 +170,8 @@ class Recorded(Fields):
         """
         if self._records is None or self._rank is None or self._source is None:
             raise InputError(f"{self.name} has no figure per record to sort by")
+        if n < 0:
+            raise InputError(f"top takes a number of people, not {n}")
         where, _ = self._of_table(table)
         arrays = self.record_arrays(table)
         ranked = np.asarray(np.ma.filled(np.ma.asarray(arrays[self._rank]).astype(float), -np.inf), float)

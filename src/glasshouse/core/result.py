@@ -60,6 +60,8 @@ class Result(Recorded):
     replicates, over
         One result per release where there are several, and what the value is of them: "worst", "mean", or "together"
         (an attacker who holds them all). ``mean`` and ``worst`` are the two others.
+    release
+        Of one of ``replicates``, which release it is about: its name, or its place counted from 0.
     needs
         The input that was missing where the measure does not apply: "holdout", "keys", "target".
     """

@@ -228,6 +228,12 @@ class Pair(Reading):
         return tuple("released" if i == 0 else f"released{i}" for i in range(self.m))
 
     @property
+    def release_names(self) -> tuple[str | int, ...]:
+        """What the releases are called where they came as ``{name: table}``; else their places, counted from 0."""
+        given = self._given["released"]
+        return tuple(str(name) for name in given) if isinstance(given, Mapping) else tuple(range(self.m))
+
+    @property
     def columns(self) -> tuple[str, ...]:
         """Columns measures look at: in every table, neither weight nor cluster, and no identifier unless it has a
         role."""

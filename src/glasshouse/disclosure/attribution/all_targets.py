@@ -230,7 +230,7 @@ def _row(pair: Pair, target: str, looked: Sequence[Looked]) -> dict[str, object]
             "over": f"mean of {len(looked)} releases",
             "DiSCO_worst": max(found),
             "DCAP_worst": max(one.shares["DCAP"] for one in looked),
-            "worst_release": found.index(max(found)),
+            "worst_release": pair.release_names[found.index(max(found))],
         }
     if pair.has_holdout:
         held = {

@@ -193,7 +193,7 @@ def over_releases(pair: Pair, looked: Sequence[Looked]) -> AttributionResult:
     made = [bound(one.result, attribution, pair.release(i), {}) for i, one in enumerate(looked)]
     if len(made) == 1:
         return made[0]
-    worst = combine_releases(made, attribution)
+    worst = combine_releases(made, attribution, pair.release_names)
     checks = Checks.of_releases([one.checks for one in made])
     unsaid = [f"checks of other releases: {POINTED}"] if checks and not worst.checks else []
     return worst._copy(

@@ -311,10 +311,12 @@ class Report:
             flag="at_risk",
             rank="at_risk",
             table=[
-                {"release": i, "worst": v == max(values), "rapid": v, "chance": a.chance()[0]}
-                for i, (v, a) in enumerate(zip(values, answers, strict=True))
+                {"release": name, "worst": v == max(values), "rapid": v, "chance": a.chance()[0]}
+                for name, v, a in zip(self.pair.release_names, values, answers, strict=True)
             ],
-            replicates=list(singles),
+            replicates=[
+                one._copy(release=name) for name, one in zip(self.pair.release_names, singles, strict=True)
+            ],
             over="mean",
         )
         return self._bound(result._with(attacks, pairs, headline), self.pair, answers[0])
