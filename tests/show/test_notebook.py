@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import sys
 import types
+from pathlib import Path
 from typing import Any
 
+import numpy as np
 import polars as pl
 import pytest
 
@@ -71,6 +73,60 @@ def test_a_map_shows_the_picture_and_the_recommendation() -> None:
     page = check_card(ru._repr_html_())
     assert "svg" in page.tags and "2 releases" in page.said and "first" in page.said
     assert ru.text().splitlines()[0] in page.said
+
+
+def test_scenarios_show_the_verdict_and_a_row_each(only_fakes: Any) -> None:
+    four_threats(copying="fail")
+    found = gh.scenarios(*tables(), keys=[["sex"], ["sex", "region"]])
+    page = check_card(found._repr_html_())
+    for said in ("FAIL", "Do not release", "sex, region", "identity", "copying", "Internal", "audience='external'"):
+        assert said in page.said
+    assert found.headline in page.said and "table" in page.tags
+
+
+def test_a_pair_draws_numbers_in_order_and_says_what_it_leaves_out() -> None:
+    n, levels = 240, ["low", "middle", "high", "top"]
+    rng = np.random.default_rng(1)
+    pay = rng.normal(2000, 300, n).round()
+    pay[:30] = -9
+    table = pl.DataFrame(
+        {
+            "school": pl.Series(rng.choice(levels, n, p=[0.1, 0.2, 0.3, 0.4]), dtype=pl.Enum(levels)),
+            "pay": pay,
+            **{f"c{i}": rng.choice(["x", "y"], n) for i in range(6)},
+        }
+    )
+    pair = gh.Pair(table, table[::-1], special_codes={"pay": [-9]}, schema={"school": levels})
+    drawn = {one["column"]: one for one in notebook.distributions(pair, pair.columns[:2])}
+    assert drawn["school"]["labels"] == levels, "in their order, not by frequency"
+    assert min(drawn["pay"]["original"]) >= 0 and drawn["pay"]["original"][0] < 0.05, "-9 is no income"
+    assert "2 more columns not drawn" in check_card(pair._repr_html_()).said
+
+
+def test_a_written_report_is_shown_as_its_file(only_fakes: Any, tmp_path: Path) -> None:
+    four_threats()
+    found = gh.assess(*tables())
+    several = gh.scenarios(*tables(), keys=[["sex"], ["region"]])
+    for one in (found, several):
+        page = one.to_html(tmp_path / "report.html")
+        assert repr(page) == f"wrote {tmp_path / 'report.html'}"
+        assert isinstance(page, str) and page == (tmp_path / "report.html").read_text() and page.startswith("<!")
+    assert repr(found.to_json(tmp_path / "a.json")) == f"wrote {tmp_path / 'a.json'}"
+    assert repr(found.to_json()).startswith("'{")
+
+
+def test_what_is_found_comes_as_a_frame(pair: gh.Pair, tmp_path: Path) -> None:
+    found = gh.assess(pair, measures=["disco", "cap", "total_variation"])
+    frame = pl.DataFrame(found.to_frame())
+    assert frame["measure"].to_list() == list(found.results) and frame.height == 3
+    assert frame.filter(pl.col("measure") == "disco")["value"].item() == found.results["disco"].value
+    ru = gh.RUMap.from_scores(risk={"a": [0.1, 0.5]}, utility={"b": [0.4, 0.9]}, releases=["first", "second"])
+    assert pl.DataFrame(ru.to_frame())["release"].to_list() == ["first", "second"]
+    assert ru.to_html(tmp_path / "map.html") == (tmp_path / "map.html").read_text() and "<svg" in ru.to_html()
+    rapid = gh.disclosure.rapid(pair, attackers="cart")
+    assert "p value" in list(pl.DataFrame(rapid.test().to_frame())["figure"])
+    assert "threshold" in pl.DataFrame(rapid.thresholds().to_frame()).columns
+    assert "estimate" in pl.DataFrame(rapid.attribution().to_frame()).columns
 
 
 def test_a_pair_shows_sizes_roles_findings_and_columns(pair: gh.Pair) -> None:

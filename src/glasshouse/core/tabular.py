@@ -7,6 +7,7 @@ from html import escape
 from typing import Any, ClassVar
 
 from glasshouse.core.plain import number
+from glasshouse.core.records import Frame
 from glasshouse.core.words import visible
 
 
@@ -86,6 +87,16 @@ class Tabled:
     def _rest(self) -> list[str]:
         """Lines below the table."""
         return []
+
+    def to_frame(self) -> Frame:
+        """The whole table.
+
+        Returns
+        -------
+        frame
+            In the user's own library.
+        """
+        raise NotImplementedError
 
     def plot(self, kind: str | None = None, **options: Any) -> Any:
         """Draw the outcome.

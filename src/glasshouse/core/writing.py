@@ -91,11 +91,48 @@ def delivered(content: Content, path: str | Path | None, mode: int | None = None
     Returns
     -------
     str or bytes
-        The content.
+        The content; where it was written, one that a notebook shows as the name of the file.
     """
-    if path is not None:
-        write_atomically(path, content, mode)
-    return content
+    if path is None:
+        return content
+    write_atomically(path, content, mode)
+    return kept(content, path)
+
+
+class _Kept:
+    """Content that lies in a file: all of it, and shown as where it is."""
+
+    where: Path
+
+    def __repr__(self) -> str:
+        return f"wrote {self.where}"
+
+
+class _KeptText(_Kept, str):
+    pass
+
+
+class _KeptBytes(_Kept, bytes):
+    pass
+
+
+def kept(content: Content, path: str | Path) -> Content:
+    """The same content, shown as the file it was written to instead of page after page.
+
+    Parameters
+    ----------
+    content : str or bytes
+        What was written.
+    path : str or Path
+        Where to.
+
+    Returns
+    -------
+    str or bytes
+    """
+    made = _KeptText(content) if isinstance(content, str) else _KeptBytes(content)
+    made.where = Path(path)
+    return made
 
 
 def check_writable(path: str | Path) -> None:

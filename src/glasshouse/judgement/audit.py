@@ -84,8 +84,8 @@ def audit(
     skipped = {m.name: reason for m in chosen if (reason := _unable(m, pair)) is not None}
     able = [m for m in chosen if m.name not in skipped]
     found: list[AttackCounts] = []
-    for i, name in enumerate(pair.release_names):
-        said = name if isinstance(name, str) else f"release {i + 1}"
+    for i, release in enumerate(pair.release_names):
+        said = release if isinstance(release, str) else f"release {i + 1}"
         label = said if pair.m > 1 else ""
         made = run(able, pair.release(i), seed=printable_seed(random_state), options=options, n_jobs=n_jobs)
         placed, without = _placed(made.results.values(), label)

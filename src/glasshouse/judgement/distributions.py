@@ -37,7 +37,7 @@ def distributions(pair: Pair, columns: Sequence[str] | None = None) -> list[Dist
 
 
 def _bins(pair: Pair, column: str) -> Distribution | None:
-    original, released = (v[np.isfinite(v)] for v in (pair.values(column, "original"), pair.values(column, "released")))
+    original, released = (_numbers(pair, column, table) for table in ("original", "released"))
     if not len(original) or not len(released):
         return None
     low, high = (float(q) for q in np.quantile(np.concatenate([original, released]), (0.005, 0.995)))
@@ -50,21 +50,31 @@ def _bins(pair: Pair, column: str) -> Distribution | None:
     )
 
 
+def _numbers(pair: Pair, column: str, table: str) -> np.ndarray:
+    """What is a number there: no missing value, and no code that stands for a reason why there is none."""
+    values = pair.values(column, table)
+    return np.asarray(values[np.isfinite(values) & ~pair.special_mask(column, table)])
+
+
 def _levels(pair: Pair, column: str) -> Distribution | None:
     codes = pair.codes(column)
     if not codes.n_levels:
         return None
-    counts = [
-        np.bincount(codes.of(t)[codes.of(t) >= 0], minlength=codes.n_levels).astype(float)
-        for t in ("original", "released")
-    ]
+    numeric = pair.is_numeric(column)
+    counts = []
+    for table in ("original", "released"):
+        held = codes.of(table) if not numeric else codes.of(table)[~pair.special_mask(column, table)]
+        counts.append(np.bincount(held[held >= 0], minlength=codes.n_levels).astype(float))
     shares = [c / max(c.sum(), 1) for c in counts]
-    order = np.argsort(-shares[0], kind="stable")[:MOST_LEVELS]
+    levels = np.flatnonzero(shares[0] + shares[1])
+    order = levels[np.argsort(-shares[0][levels], kind="stable")][:MOST_LEVELS]
+    if codes.ordered or numeric:
+        order = np.sort(order)
     return Distribution(
         column=column,
         kind="levels",
         labels=[str(codes.levels[i]) for i in order.tolist()],
         original=shares[0][order].tolist(),
         released=shares[1][order].tolist(),
-        more=codes.n_levels - len(order),
+        more=len(levels) - len(order),
     )

@@ -156,3 +156,7 @@ class RapidAttribution(KeyEffects):
     effects: Frame = None
     grid: Frame = None
     marginal: Frame = None
+
+    def to_frame(self) -> Frame:
+        """The effects: one row per key level and per combination, in the caller's frame library."""
+        return self.effects

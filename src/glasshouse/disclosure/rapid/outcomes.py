@@ -33,6 +33,8 @@ class RapidTest(Tabled):
         Exact moments over all relabellings, and the p value of a normal tail with them.
     values
         The permuted shares.
+    table
+        The figures with their names, in the caller's frame library.
     """
 
     name: ClassVar[str] = "rapid_test"
@@ -49,6 +51,7 @@ class RapidTest(Tabled):
     p_normal: float
     alpha: float = 0.05
     values: Array = field(default_factory=lambda: np.zeros(0), repr=False, compare=False)
+    table: Frame = field(default=None, repr=False, compare=False)
 
     @property
     def significant(self) -> bool:
@@ -80,9 +83,19 @@ class RapidTest(Tabled):
         }
         return [{"figure": k, "value": v} for k, v in figures.items()], {"figure": "figure", "value": "value"}
 
+    def figures(self) -> dict[str, list[object]]:
+        """The figures as two columns, for a table of numbers."""
+        rows, _ = self._table()
+        known = [row["value"] for row in rows]
+        return {"figure": [row["figure"] for row in rows], "value": [None if v is None else float(v) for v in known]}  # type: ignore[arg-type]
+
+    def to_frame(self) -> Frame:
+        """One row per figure, in the caller's frame library."""
+        return self.table
+
     def to_dict(self) -> dict[str, object]:
         """The outcome as plain data, without the permuted values."""
-        told = {f.name: getattr(self, f.name) for f in fields(self) if f.name != "values"}
+        told = {f.name: getattr(self, f.name) for f in fields(self) if f.name not in ("values", "table")}
         return told | {"significant": self.significant}
 
 
@@ -122,6 +135,10 @@ class RapidThresholds(Tabled):
             else "not corrected for looking at the whole grid"
         )
         return f"Rule {self.rule!r} recommends the threshold {self.recommended:g} (level {self.alpha:g}, {how})."
+
+    def to_frame(self) -> Frame:
+        """One row per threshold of the grid, in the caller's frame library."""
+        return self.table
 
     @property
     def decides(self) -> str:

@@ -314,9 +314,7 @@ class Report:
                 {"release": name, "worst": v == max(values), "rapid": v, "chance": a.chance()[0]}
                 for name, v, a in zip(self.pair.release_names, values, answers, strict=True)
             ],
-            replicates=[
-                one._copy(release=name) for name, one in zip(self.pair.release_names, singles, strict=True)
-            ],
+            replicates=[one._copy(release=name) for name, one in zip(self.pair.release_names, singles, strict=True)],
             over="mean",
         )
         return self._bound(result._with(attacks, pairs, headline), self.pair, answers[0])

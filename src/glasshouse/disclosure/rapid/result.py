@@ -4,6 +4,7 @@ causes."""
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
@@ -112,7 +113,8 @@ class RapidResult(Result):
         """
         answers = self.answers(attacker)
         if null == "labels":
-            return inference.relabelling_test(answers, n_permutations or 199, alpha, random_state)
+            made = inference.relabelling_test(answers, n_permutations or 199, alpha, random_state)
+            return replace(made, table=self._frame(made.figures()))
         if null != "refit":
             raise InputError(f"null={null!r} is unknown; choose 'labels' or 'refit'")
         name = attacker or self.headline
@@ -120,7 +122,8 @@ class RapidResult(Result):
         def refit(rng: np.random.Generator) -> list[Answers]:
             return [shuffled_attack(p, a.target, a, name, rng) for p, a in zip(self.pairs, self.attacks, strict=True)]
 
-        return inference.refitting_test(answers, refit, n_permutations or 19, alpha, random_state)
+        made = inference.refitting_test(answers, refit, n_permutations or 19, alpha, random_state)
+        return replace(made, table=self._frame(made.figures()))
 
     def thresholds(
         self,

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from importlib import import_module
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
@@ -15,6 +17,7 @@ from glasshouse.core.printing import card
 from glasshouse.core.result import Frame, Result
 from glasshouse.core.streams import RandomState
 from glasshouse.core.words import visible
+from glasshouse.core.writing import delivered
 from glasshouse.data.pair import Pair
 from glasshouse.judgement.rumap import consistency as rumap_consistency
 from glasshouse.judgement.rumap import order as rumap_order
@@ -373,6 +376,38 @@ class RUMap(Placement):
             JSON.
         """
         return to_json(self.content(audience))
+
+    def to_frame(self) -> Frame:
+        """The map as a table: :attr:`scores`.
+
+        Returns
+        -------
+        frame
+            One row per release, in the user's own library.
+        """
+        return self.scores
+
+    def to_html(self, path: str | Path | None = None, *, audience: str = "internal", mode: int | None = None) -> str:
+        """One self-contained page with the map, and the figures behind it.
+
+        Parameters
+        ----------
+        path : str or Path, optional
+            Where to write it. A symbolic link is followed.
+        audience : {"internal", "external"}
+            For whom; an external report holds no original value, no record and no small count.
+        mode : int, optional
+            Permissions of the file, such as 0o640. Default: an existing file keeps its own, a new one is for its owner
+            alone (600).
+
+        Returns
+        -------
+        str
+            The page.
+        """
+        # the room of pages lies to the right of this one
+        page: str = import_module("glasshouse.show.report.comparison").render(self, audience)
+        return delivered(page, path, mode)
 
     def __repr__(self) -> str:
         return visible(rumap_words.block(self))

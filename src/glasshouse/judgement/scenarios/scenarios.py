@@ -13,8 +13,9 @@ import polars as pl
 from glasshouse.core.errors import InputError
 from glasshouse.core.options import door
 from glasshouse.core.plain import Content, plain, to_json
+from glasshouse.core.printing import card
 from glasshouse.core.words import MARKS, THREATS, plural, visible, worst
-from glasshouse.core.writing import delivered, together, write_atomically
+from glasshouse.core.writing import delivered, kept, together, write_atomically
 from glasshouse.judgement.verdict.assessment import Assessment
 
 SCHEMA = "glasshouse.scenarios"
@@ -164,7 +165,7 @@ class Scenarios(Mapping[str, Assessment]):
         if path is None:
             page: str = _drawn().page(self, audience, {})
             return page
-        return str(self._written(self.pages(path, audience=audience), mode))
+        return kept(self._written(self.pages(path, audience=audience), mode), path)
 
     def to_pdf(self, path: str | Path | None = None, *, audience: str = "internal", mode: int | None = None) -> bytes:
         """The same as PDF, a file each, printed by the Chromium (or Chrome, or Edge) of this machine.
@@ -187,7 +188,7 @@ class Scenarios(Mapping[str, Assessment]):
         if path is None:
             made: bytes = _printed(_drawn().page(self, audience, {}))
             return made
-        return bytes(self._written(self.pages(path, audience=audience, form="pdf"), mode))
+        return kept(self._written(self.pages(path, audience=audience, form="pdf"), mode), path)
 
     def pages(self, path: str | Path, *, audience: str = "internal", form: str = "html") -> dict[Path, Any]:
         """The files that ``to_html`` and ``to_pdf`` write, the one with the table first.
@@ -269,8 +270,7 @@ class Scenarios(Mapping[str, Assessment]):
         return visible("\n".join([*lines, _drawn().table(self.content())]))
 
     def _repr_html_(self) -> str:
-        text: str = _drawn().notebook(self.content())
-        return text
+        return card(self)
 
 
 def _row(name: str, shown: Content) -> Content:

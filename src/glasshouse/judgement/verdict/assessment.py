@@ -17,7 +17,7 @@ from glasshouse.core.errors import InputError, Named
 from glasshouse.core.options import door
 from glasshouse.core.plain import Content, plain, to_json
 from glasshouse.core.printing import card
-from glasshouse.core.result import Result
+from glasshouse.core.result import Frame, Result
 from glasshouse.core.words import MARKS, THREATS, plural, visible, worst
 from glasshouse.core.writing import delivered
 from glasshouse.judgement.content import content
@@ -265,6 +265,29 @@ class Assessment:
                 "total": round(sum(self.timing.values()), 3),
             }
         return shown
+
+    def to_frame(self) -> Frame:
+        """The results as a table.
+
+        Returns
+        -------
+        frame
+            One row per measure, in the user's own library: what it is, its status and figures, the verdict on it, and
+            the sentence or the reason why there is none.
+        """
+        rows = list(self.results.values())
+        figures = ("value", "baseline", "excess", "holdout", "difference", "p_value")
+        columns: Content = {
+            "measure": [one.name for one in rows],
+            **{k: [getattr(one.measure, k, None) for one in rows] for k in ("side", "family", "threat")},
+            "status": [one.status for one in rows],
+            **{k: [getattr(one, k) for one in rows] for k in figures},
+            "low": [None if one.interval is None else one.interval[0] for one in rows],
+            "high": [None if one.interval is None else one.interval[1] for one in rows],
+            "verdict": [one.verdict for one in rows],
+            "sentence": [one.sentence if one.status == "ok" else one.reason for one in rows],
+        }
+        return self.pair.plain_frame(columns)
 
     # -- reports -------------------------------------------------------------------------------------------------------
 

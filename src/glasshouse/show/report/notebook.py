@@ -7,7 +7,7 @@ a saved notebook keeps it. Nothing is computed again for it, and a picture is dr
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable
-from typing import Any
+from typing import Any, TypeAlias
 from weakref import WeakKeyDictionary
 
 from glasshouse.core import printing
@@ -18,10 +18,12 @@ from glasshouse.data.pair import Pair
 from glasshouse.judgement.distributions import distributions
 from glasshouse.judgement.rumap.map import RUMap
 from glasshouse.judgement.run import safely
+from glasshouse.judgement.scenarios.scenarios import Scenarios
 from glasshouse.judgement.verdict.assessment import Assessment
 from glasshouse.show.charts.generic import figures
 from glasshouse.show.report import sections
 from glasshouse.show.report.drawing import MOST_BYTES, map_of, svg_of
+from glasshouse.show.report.scenarios import LEVELS, TITLES, first_of, table_rows
 from glasshouse.show.report.sheet import to_do
 from glasshouse.show.report.templating import environment
 from glasshouse.show.report.view import VERDICT_WORDS, ThreatView, clip, cut, first_findings, views_of
@@ -30,30 +32,39 @@ MOST_COLUMNS = 6
 MOST_ADVICE = 3
 INSIDE = "Internal: exact figures about the people in the original, small groups included. A saved notebook keeps them."
 FOR_OTHERS = "For others: .to_html(path, audience='external')."
+Shown: TypeAlias = Pair | Result | Assessment | Scenarios | RUMap
 _cards: WeakKeyDictionary[Any, str] = WeakKeyDictionary()
 
 
-def render(shown: Pair | Result | Assessment | RUMap) -> str:
+def render(shown: Shown) -> str:
     """The card of an object, made at the first look and kept as long as the object lives.
 
     Parameters
     ----------
     shown
-        A pair, a result, an assessment or a map; none of them changes.
+        A pair, a result, an assessment, scenarios or a map; none of them changes.
 
     Returns
     -------
     str
         HTML that can stand in any page.
     """
+    if isinstance(shown, Scenarios):  # a mapping, which no dictionary takes as a key, and quick to draw
+        return _drawn(shown)
     if shown not in _cards:
-        kind, parts = _parts(shown)
-        card: str = environment().get_template("card.html.j2").render(kind=kind, **parts)
-        _cards[shown] = card
+        _cards[shown] = _drawn(shown)
     return _cards[shown]
 
 
-def _parts(shown: Pair | Result | Assessment | RUMap) -> tuple[str, Content]:
+def _drawn(shown: Shown) -> str:
+    kind, parts = _parts(shown)
+    card: str = environment().get_template("card.html.j2").render(kind=kind, **parts)
+    return card
+
+
+def _parts(shown: Shown) -> tuple[str, Content]:
+    if isinstance(shown, Scenarios):
+        return "scenarios", _scenarios(shown)
     if isinstance(shown, Pair):
         return "pair", _pair(shown)
     if isinstance(shown, Assessment):
@@ -113,6 +124,21 @@ def _assessment(assessment: Assessment) -> Content:
     }
 
 
+def _scenarios(found: Scenarios) -> Content:
+    content = found.content()
+    return {
+        "verdict": content["verdict"],
+        "mark": MARKS[content["verdict"]],
+        "word": VERDICT_WORDS[content["verdict"]],
+        "headline": clip(found.headline, 700),
+        "first": first_of(content),
+        "rows": table_rows(content),
+        "titles": TITLES,
+        "levels": LEVELS,
+        "foot": f"{INSIDE} {FOR_OTHERS}",
+    }
+
+
 def _map(ru_map: RUMap) -> Content:
     found = map_of(ru_map)
     return {"ru": found, "lead": clip(found["words"][0], 700), "foot": INSIDE}
@@ -135,6 +161,7 @@ def _pair(pair: Pair) -> Content:
         "others": sum(not found.first for found in findings or ()),
         "checked": findings is not None,
         "pictures": sections.drawn(drawn or []),
+        "left": len(pair.columns) - len(drawn or ()),
         "foot": "Internal: labels and shares of the confidential table. A saved notebook keeps them." if drawn else "",
     }
 

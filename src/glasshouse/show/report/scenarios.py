@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from glasshouse.core.plain import Content
-from glasshouse.core.tabular import html_table, text_table
+from glasshouse.core.tabular import text_table
 from glasshouse.core.words import MARKS, SEVERITY, THREATS, plural, spoken, visible
 from glasshouse.show.report import junit as suites
 from glasshouse.show.report.markdown import plain_text
@@ -31,17 +31,12 @@ LEVELS = (
 
 def table(content: Content) -> str:
     """The table over scenarios as aligned text."""
-    return "\n".join(text_table(_rows(content), TITLES))
-
-
-def notebook(content: Content) -> str:
-    """The table over scenarios as a small HTML table."""
-    return html_table(_rows(content), TITLES)
+    return "\n".join(text_table(table_rows(content), TITLES))
 
 
 def text(content: Content) -> list[str]:
     """The table, then what every scenario that is not within limits is about."""
-    lines = [*(f"before you read on: {found}" for found in _first(content)), table(content), ""]
+    lines = [*(f"before you read on: {found}" for found in first_of(content)), table(content), ""]
     reasons = _reasons(content)
     for name, shown in content["scenarios"].items():
         lines.append(f"{MARKS[shown['verdict']]} {name}: {shown['headline']}")
@@ -58,7 +53,7 @@ def markdown(content: Content) -> str:
         "",
     ]
     lines += [f"| {' | '.join(TITLES.values())} |", "|---" * len(TITLES) + "|"]
-    lines += ["| " + " | ".join(plain_text(row[name]) for name in TITLES) + " |" for row in _rows(content)]
+    lines += ["| " + " | ".join(plain_text(row[name]) for name in TITLES) + " |" for row in table_rows(content)]
     for name, shown in content["scenarios"].items():
         # every heading of a summary lies one level deeper here
         body = re.sub(r"^(#+ )", r"##\1", summary(shown), flags=re.MULTILINE)
@@ -97,7 +92,7 @@ def page(found: Scenarios, audience: str, links: Mapping[str, str]) -> str:
             title=f"{source}, {_counted(rows)}" if source else _counted(rows),
             rows=rows,
             threats=THREAT_TITLES,
-            first=[clip(one) for one in _first(content)],
+            first=[clip(one) for one in first_of(content)],
             policy=first["policy"],
             external=audience == "external",
             covers=first["covers"],
@@ -107,7 +102,7 @@ def page(found: Scenarios, audience: str, links: Mapping[str, str]) -> str:
     return made
 
 
-def _rows(content: Content) -> list[Content]:
+def table_rows(content: Content) -> list[Content]:
     """The table with a mark before every word, so that it reads without colour."""
     told = [{**row, "target": spoken(row["target"])} for row in content["table"]]
     return [
@@ -136,7 +131,7 @@ def _counted(rows: list[Content]) -> str:
     return f"{len(rows)} {plural(len(rows), 'scenario')}"
 
 
-def _first(content: Content) -> list[str]:
+def first_of(content: Content) -> list[str]:
     """Findings that stand before every verdict, each once."""
     return list(dict.fromkeys(found for shown in content["scenarios"].values() for found in first_findings(shown)))
 
