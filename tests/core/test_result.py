@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 
@@ -193,3 +194,12 @@ def test_import_is_quick_and_light() -> None:
     assert (
         subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.strip() == "[]"
     )
+
+
+@pytest.mark.parametrize("p", [0.1567, 0.0499, 0.0299, 0.00199, 0.996, 1.0, 0.105])
+def test_a_p_value_is_told_as_one_figure(p: float) -> None:
+    """As a share of cases and as a number: both cut off after two digits, so that they never differ."""
+    from glasshouse.disclosure.wording import against
+
+    share, number = re.search(r"in ([\d.]+) % of cases \(p = ([\d.]+)\)", against(p)).groups()  # type: ignore[union-attr]
+    assert float(share) / 100 == pytest.approx(float(number)) and float(number) <= p

@@ -229,7 +229,7 @@ def test_two_numbers_in_a_tuple_are_bounds() -> None:
 
 def test_a_tuple_of_labels_and_a_list_stay_categories() -> None:
     assert Domain({"sex": ("F", "M")}).sizes == {"sex": 2}
-    assert Domain({"code": (1, 2, 3)}).sizes == {"code": 3}
+    assert Domain({"code": [1, 2, 3]}).sizes == {"code": 3}
     assert Domain({"flag": (False, True)})["flag"].to_dict()["type"] == "category"
     assert cells([1, 2], [2, 1]) == [1, 0]
     with pytest.raises(DomainError, match='two numbers are bounds, declare "lower" and "upper"'):

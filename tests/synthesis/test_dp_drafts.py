@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import datetime as dt
+import tomllib
 from pathlib import Path
 
 import polars as pl
@@ -10,6 +12,7 @@ import pytest
 from glasshouse.formal import Risk
 from glasshouse.show.cli import main
 from glasshouse.synthesis.dp import Domain, DomainError, Mst
+from glasshouse.synthesis.dp.drafts import draft, draft_from_data
 
 
 def run(*arguments: str) -> int:
@@ -100,3 +103,40 @@ def test_what_is_in_a_code_book_cannot_break_the_file(here: Path) -> None:
 
     (here / "d.toml").write_text(draft("codes.csv"))
     assert list(Domain.from_codebook("d.toml")) == ['a "b".c\n[x]']
+
+
+def test_a_draft_from_the_data_goes_by_the_kinds_that_check_tells(tmp_path: Path) -> None:
+    """Dates written as text are bounds of dates and no list of them; 0 and 1 are categories, as everywhere here."""
+    n = 200
+    table = pl.DataFrame(
+        {
+            "born": [f"19{50 + i % 40}-0{1 + i % 9}-1{i % 9}" for i in range(n)],
+            "ill": [i % 2 for i in range(n)],
+            "pay": [1000.5 + 7 * i for i in range(n)],
+        }
+    )
+    table.write_csv(tmp_path / "original.csv")
+    said = tomllib.loads(draft_from_data(tmp_path / "original.csv"))["columns"]
+    assert said["born"]["type"] == "date" and "categories" not in said["born"]
+    assert said["born"]["lower"] == dt.date(1950, 1, 10)
+    assert said["ill"] == {"type": "category", "categories": [0, 1], "nullable": False}
+    assert said["pay"]["type"] == "float"
+
+
+@pytest.mark.parametrize("cell", ["0,1", "a;b", "a, b, c"])
+def test_categories_separated_by_commas_are_not_one_category(tmp_path: Path, cell: str) -> None:
+    book = tmp_path / "book.csv"
+    book.write_text(f'name,type,categories\nsex,category,"{cell}"\n')
+    for read in (draft, Domain.from_codebook):
+        with pytest.raises(DomainError, match=r"'sex': categories are separated by \|"):
+            read(book)
+    book.write_text("name,type,categories\nsex,category,0|1\n")
+    assert Domain.from_codebook(book).sizes["sex"] == 2
+
+
+def test_a_tuple_of_three_numbers_is_no_list_of_categories() -> None:
+    for three in ((18, 50, 85), (dt.date(2020, 1, 1), dt.date(2021, 1, 1), dt.date(2022, 1, 1))):
+        with pytest.raises(DomainError, match=r"'age': a tuple is two bounds.* list for categories.*'edges'"):
+            Domain({"age": three})
+    assert Domain({"age": [18, 50, 85]}).sizes["age"] == 3
+    assert Domain({"sex": ("m", "f", "d")}).sizes["sex"] == 3

@@ -72,10 +72,15 @@ def p_value(p: float) -> str:
 
     Two digits, cut off: rounded up, a p value just below a level would be printed as the level.
     """
-    if p < 1e-4:
-        return "p < 0.0001"
+    return "p < 0.0001" if p < 1e-4 else f"p = {cut_off(p):.2g}"
+
+
+def cut_off(p: float) -> float:
+    """A p value to two digits, cut off: whoever tells it twice, as a number and as a share of cases, tells one."""
+    if p <= 0:
+        return 0.0
     unit = 10.0 ** (math.floor(math.log10(p)) - 1)
-    return f"p = {math.floor(p / unit + 1e-9) * unit:.2g}"
+    return math.floor(p / unit + 1e-9) * unit
 
 
 def number(value: float | int | None, digits: int = 4) -> str:

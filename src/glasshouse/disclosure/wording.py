@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from glasshouse.core.plain import p_value, percent
+from glasshouse.core.plain import cut_off, p_value, percent
 
 POPULATION = "what anybody can infer about anybody"
 
@@ -24,7 +24,9 @@ def against(p: float, members: float | None = None, strangers: float | None = No
         "chance gives as much in 0.2 % of cases (p = 0.002)". No level is named: whether that is rare enough is said by
         the policy, and the same sentence stands under every policy.
     """
-    often = f"{'fewer than 0.01 %' if p < 1e-4 else percent(p, 0 if p >= 0.1 else 1 if p >= 0.01 else 2)} of cases"
+    often = (
+        f"{'fewer than 0.01 %' if p < 1e-4 else percent(cut_off(p), 0 if p >= 0.1 else 1 if p >= 0.01 else 2)} of cases"
+    )
     weighed = p < 0.5 and members is not None and strangers is not None and members <= strangers
     told = "not more of them, but nearer or rarer ones, as chance gives" if weighed else "chance gives as much"
     return f"{told} in {often} ({p_value(p)})"

@@ -251,3 +251,13 @@ def test_checks_stay_in_the_house(pair: gh.Pair) -> None:
     told = gh.disclosure.attribution(pair.release(4), exclude_pairs=found.checks, **OPEN).to_dict("external")
     assert told["settings"]["options"]["exclude_pairs"] == "given, not shown"
     assert "target_level" not in json.dumps(told)
+
+
+def test_one_level_may_be_excluded_without_a_list() -> None:
+    pair = gh.data.load("appendix_b").pair()
+    one = gh.disclosure.attribution(pair, exclude_levels="healthy")
+    assert one.value == gh.disclosure.attribution(pair, exclude_levels=["healthy"]).value
+    every = gh.disclosure.attribution_all(pair, targets=[pair.target], exclude_levels={pair.target: "healthy"})
+    assert every.value == one.value
+    with pytest.raises(gh.InputError, match="exclude_levels"):
+        gh.disclosure.attribution(pair, exclude_levels=None)

@@ -50,7 +50,7 @@ def attribution_all(
     pair: Pair,
     *,
     targets: Sequence[str] | None = None,
-    exclude_levels: Mapping[str, Sequence[Level]] | None = None,
+    exclude_levels: Mapping[str, str | float | Sequence[Level]] | None = None,
     missing_target: bool | Mapping[str, bool] = True,
     missing_keys: MissingKeys = True,
     exclude_pairs: Mapping[str, Sequence[Excluded]] | None = None,
@@ -68,7 +68,7 @@ def attribution_all(
         The tables with keys; with several releases the table shows their mean, and the headline is the worst.
     targets : sequence of str or None, default None
         The targets; None takes every column that is no key.
-    exclude_levels : mapping of str to sequence, or None, default None
+    exclude_levels : mapping of str to level or sequence, or None, default None
         {target: levels} that everybody knows, which are left out.
     missing_target : bool or mapping of str to bool, default True
         False leaves out people whose target is missing in the original, who have nothing to be given away.

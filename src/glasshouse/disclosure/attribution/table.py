@@ -72,7 +72,7 @@ class Looked(NamedTuple):
 def attribution(
     pair: Pair,
     *,
-    exclude_levels: Sequence[Level] = (),
+    exclude_levels: str | float | Sequence[Level] = (),
     missing_target: bool = True,
     missing_keys: MissingKeys = True,
     exclude_pairs: Sequence[Excluded] = (),
@@ -92,7 +92,7 @@ def attribution(
     ----------
     pair : Pair
         The tables with keys and one target; with several releases each is looked up.
-    exclude_levels : sequence, default ()
+    exclude_levels : level or sequence of levels, default ()
         Target levels that everybody knows, which are left out.
     missing_target : bool, default True
         False leaves out people whose target is missing in the original, who have nothing to be given away.

@@ -85,7 +85,7 @@ def per_key(wish: T | Mapping[str, T], name: str, default: T) -> T:
 def table_options(
     pair: Pair,
     *,
-    exclude_levels: Sequence[Level],
+    exclude_levels: str | float | Sequence[Level],
     missing_target: bool,
     missing_keys: MissingKeys,
     exclude_pairs: Sequence[Excluded],
@@ -114,7 +114,7 @@ def table_options(
     """
     _check_options(pair, missing_keys, denominator_limit, one_way, two_way)
     pairs = [_three(given) for given in exclude_pairs]
-    named = [exclude_levels] if isinstance(exclude_levels, str) else exclude_levels
+    named = [exclude_levels] if isinstance(exclude_levels, (str, int, float)) else exclude_levels
     options = TableOptions(
         # a finding without a key is about the target level as such
         (*named, *(level for key, _, level in pairs if key is None)),

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple, TypedDict
 
 from glasshouse.core.intervals import Interval
-from glasshouse.core.plain import percent
+from glasshouse.core.plain import p_value, percent
 from glasshouse.core.words import spoken as as_list
 from glasshouse.disclosure.rapid.answers import ClassAnswers
 from glasshouse.disclosure.rapid.attack import ScoredAttack
@@ -80,9 +80,8 @@ def beyond_luck(excess: float | None, p: float) -> str:
     """The excess over luck in words; None where luck alone flags everybody."""
     if excess is None:
         return " Luck alone flags everybody, so the figure says nothing; choose a stricter threshold."
-    shown = "p < 0.001" if p < 0.001 else f"p = {p:.2g}"
     beyond = "beyond chance" if p < SIGNIFICANCE else "not beyond chance"
-    return f" Excess over chance {100 * excess:.1f} % ({shown}, {beyond})."
+    return f" Excess over chance {100 * excess:.1f} % ({p_value(p)}, {beyond})."
 
 
 def _and(names: Sequence[str]) -> str:

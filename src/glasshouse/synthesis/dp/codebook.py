@@ -164,7 +164,13 @@ def _described(name: str, row: Mapping[str, str]) -> Entry:
     filled = {key: value for key, value in row.items() if value}
     entry: Entry = {"type": filled.get("type", "category" if "categories" in filled else "")}
     if "categories" in filled:
-        entry["categories"] = _coded([c.strip() for c in filled["categories"].split("|")])
+        listed = [c.strip() for c in filled["categories"].split("|")]
+        if len(listed) == 1 and (found := re.search(r"[,;]", listed[0])):
+            raise DomainError(
+                f"{name!r}: categories are separated by | and this cell has none, but a {found[0]!r}; write a|b|c (one "
+                "category alone needs no column)"
+            )
+        entry["categories"] = _coded(listed)
     if "other" in filled:
         entry["other"] = filled["other"]
     date = entry["type"] == "date"

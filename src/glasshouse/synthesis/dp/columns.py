@@ -193,6 +193,15 @@ def parse_column(name: str, declared: Declared) -> DomainColumn:
         return declared
     if isinstance(declared, tuple) and (kind_of_bounds := _bounded(declared)) is not None:
         declared = {"type": kind_of_bounds, "lower": declared[0], "upper": declared[1]}
+    if (
+        isinstance(declared, tuple)
+        and len(declared) > 2
+        and any(all(map(one, declared)) for one in (_is_number, _is_date))
+    ):
+        raise DomainError(
+            f"{name!r}: a tuple is two bounds, (lower, upper), and this one has {len(declared)} values; write a list for "
+            "categories, or a dictionary with 'type' and 'edges' for the cells of a number"
+        )
     if isinstance(declared, Sequence) and not isinstance(declared, (str, bytes)):
         declared = {"type": "category", "categories": list(declared)}
     if not isinstance(declared, Mapping):
@@ -315,7 +324,11 @@ def _needs_text(values: pl.Series) -> bool:
 
 
 def _two_numbers(values: Sequence[Label]) -> bool:
-    return len(values) == 2 and all(isinstance(v, Real) and not isinstance(v, (bool, np.bool_)) for v in values)
+    return len(values) == 2 and all(map(_is_number, values))
+
+
+def _is_number(value: Label) -> bool:
+    return isinstance(value, Real) and not isinstance(value, (bool, np.bool_))
 
 
 def _bounded(pair: tuple[Label, ...]) -> str | None:

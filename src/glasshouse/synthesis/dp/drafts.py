@@ -77,8 +77,13 @@ def draft_from_data(source: str | Path) -> str:
         TOML with ``provenance = "read from the data"``. Identifiers and free text are named and not quoted.
     """
     frame = collected(adopt(str(source), "original"))
-    kinds = Pair(frame, frame).schema
+    pair = Pair(frame, frame)
+    kinds, frame = pair.schema, pair.local("original").select(frame.columns)  # dates written as text are dates there
     kept = declared_by(frame.select(c for c in frame.columns if kinds[c].kind not in ("identifier", "text")))
+    for name in kept:
+        if kinds[name].kind in ("categorical", "ordinal", "boolean") and frame[name].dtype.is_numeric():
+            codes = frame[name].drop_nulls().unique().sort().to_list()
+            kept[name] = {"type": "category", "categories": codes, "nullable": kept[name]["nullable"]}
     parts = [HEAD + WARNING.format(source=_comment(Path(source).name))]
     parts += [_section(name, kept.get(name), {}) for name in frame.columns]
     return "\n".join(parts)
