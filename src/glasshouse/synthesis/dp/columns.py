@@ -199,8 +199,8 @@ def parse_column(name: str, declared: Declared) -> DomainColumn:
         and any(all(map(one, declared)) for one in (_is_number, _is_date))
     ):
         raise DomainError(
-            f"{name!r}: a tuple is two bounds, (lower, upper), and this one has {len(declared)} values; write a list for "
-            "categories, or a dictionary with 'type' and 'edges' for the cells of a number"
+            f"{name!r}: a tuple is two bounds, (lower, upper), and this one has {len(declared)} values; write a list "
+            "for categories, or a dictionary with 'type' and 'edges' for the cells of a number"
         )
     if isinstance(declared, Sequence) and not isinstance(declared, (str, bytes)):
         declared = {"type": "category", "categories": list(declared)}
