@@ -285,3 +285,20 @@ def test_one_is_singular() -> None:
     assert "1 column of the released table is not in the original" in told
     assert "1 level of the released table does not occur in the original" in told
     assert "1 shared column\n" in repr(gh.Pair(one, other))
+
+
+@pytest.mark.parametrize("written", ["31.12.2020", "12/31/2020"])
+def test_dates_written_in_two_ways_are_an_error_unless_told(written: str) -> None:
+    mark = written[2]
+    iso = pl.DataFrame({"day": [f"20{10 + i % 9}-0{1 + i % 9}-1{i % 9}" for i in range(60)], "a": ["x", "y"] * 30})
+    parts = iso["day"].str.split("-")
+    order = (2, 1, 0) if mark == "." else (1, 2, 0)
+    other = iso.with_columns(day=pl.Series([mark.join(one[i] for i in order) for one in parts]))
+    for tables in ((iso, other), (other, iso)):
+        with pytest.raises(
+            gh.InputError, match=r"'day' is dates in the .* and text in the .*day\.month\.year"
+        ):
+            gh.Pair(*tables)
+        assert gh.Pair(*tables, schema={"day": "categorical"}).schema["day"].storage == "text"
+    assert gh.Pair(iso, iso).schema["day"].kind == "datetime"
+    assert gh.Pair(other, other).schema["day"].storage == "text", "which way round is not guessed"

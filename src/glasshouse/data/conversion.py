@@ -17,6 +17,7 @@ _LARGEST = 2**63 - 1
 _DATES = tuple(f"%Y-%m-%d{rest}" for rest in ("", "T%H:%M:%S", " %H:%M:%S", "T%H:%M", " %H:%M"))
 _ISO = r"^\d{4}-\d{2}-\d{2}([T ]\d{2}:\d{2}(:\d{2})?)?$"  # strptime also takes 2020-1-2, which is no ISO date
 _WITH_POINT = r"^\s*[-+]?\d*\.\d+\s*$"
+OTHER_DATES = r"^\d{1,2}[./]\d{1,2}[./]\d{4}\b"  # 31.12.2020, 12/31/2020: dates, and not said which way round
 _WITH_COMMA = r"^\s*[-+]?(\d+|\d{1,3}(\.\d{3})+),\d+\s*$"
 _THOUSANDS = r"^\s*[-+]?\d{1,3}(\.\d{3})+(,\d+)?\s*$"  # points as marks of thousands
 GROUPED = r"^\s*[-+]?\d{1,3}([.,' ]\d{3})+([.,]\d+)?\s*$"  # a number with some mark of thousands

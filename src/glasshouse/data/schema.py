@@ -132,6 +132,8 @@ def common_storage(
     readable = {text_parses.get(table, "text") for table, f in families.items() if f == "text"} - {"nothing"}
     if kinds == {"text"} and readable == {"time"}:
         return "time", None
+    if kinds == {"text"} and "time" in readable and not told:
+        raise InputError(_unlike(name, {t: "time" if text_parses.get(t) == "time" else f for t, f in families.items()}))
     if kinds == {"text"} and "comma" in readable and readable <= {"comma", "number"}:
         return "float", None  # said where they are read
     if len(kinds) == 1:
@@ -158,6 +160,9 @@ def common_storage(
 _SPOKEN = {"int": "whole numbers", "float": "numbers", "bool": "true or false", "time": "dates", "duration": "spans"}
 
 
+_WHY = ("a unit, a decimal comma, a word for missing?", "day.month.year instead of year-month-day, a word for missing?")
+
+
 def _unlike(name: str, families: Mapping[str, str]) -> str:
     """What is wrong with a column that is text in one table and something else in another, and what to do."""
     texts = [t for t, f in families.items() if f == "text"]
@@ -167,7 +172,7 @@ def _unlike(name: str, families: Mapping[str, str]) -> str:
     unlike = "numbers" if what == "numeric" else _SPOKEN[kind]
     return (
         f"column {name!r} is {_SPOKEN.get(kind, kind)} in the {_table(table)} table and text in the {_table(texts[0])} "
-        f"table, and not every text there can be read as {unlike} (a unit, a decimal comma, a word for missing?); mend "
+        f"table, and not every text there can be read as {unlike} ({_WHY[unlike == 'dates']}); mend "
         f"the file, or say what the column is: schema={{{name!r}: {what!r}}} reads what can be read and counts the "
         f"rest as missing, schema={{{name!r}: 'categorical'}} compares labels"
     )

@@ -16,6 +16,7 @@ from glasshouse.data.arrays import Ints
 from glasshouse.data.code_books import settle
 from glasshouse.data.conversion import (
     EXACT,
+    OTHER_DATES,
     WIDE,
     as_datetime,
     beyond,
@@ -206,14 +207,20 @@ class Tables:
 
     def _maybe_more(self, columns: Sequence[str], schemas: Schemas) -> set[str]:
         """Columns of text of which no record at the head of a table says that they are neither ISO dates nor numbers
-        with a decimal comma."""
+        with a decimal comma; one whose dates one table writes in another way is among them."""
+        foreign: set[str] = set()
+        maybe: set[str] = set()
         left = {c for c in columns if c not in self.wishes and c not in self.adopted["original"].category_order}
         for table, adopted in self.adopted.items():
             texts = [c for c in columns if c in left and c in schemas[table] and family(schemas[table][c]) == "text"]
             if texts:
                 head = collected(adopted.lazy.select(nw.col(*texts).cast(nw.String)).head(HEAD), _spoken(table))
-                left -= {c for c in texts if not _date_or_comma(head[c].drop_nulls())}
-        return left
+                values = {c: head[c].drop_nulls() for c in texts}
+                own = {c for c in texts if _date_or_comma(values[c])}
+                other = {c for c in texts if c not in own and values[c].str.contains(OTHER_DATES).all()}
+                maybe, foreign = maybe | own, foreign | other
+                left -= {c for c in texts if c not in own | other}
+        return left - (foreign - maybe)
 
     def _text_parses(self, column: str, families: Mapping[str, str], maybe_more: bool) -> dict[str, str]:
         """For tables that store text where another table does not, or where it may be dates: what all their values can
