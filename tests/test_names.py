@@ -201,3 +201,16 @@ def test_the_page_of_names_is_up_to_date() -> None:
 
     page = Path(__file__).resolve().parents[1] / "docs" / "names.md"
     assert page.read_text(encoding="utf-8") == listing(), "run `make docs`: docs/names.md is out of date"
+
+
+def test_a_far_off_word_is_met_with_no_silly_suggestion() -> None:
+    from glasshouse.core.errors import closest
+
+    for word, known in ((".weird", [".rds", ".sav"]), ("colour", ["holdout", "keys"]), ("dUtility", ["utility.tab"])):
+        assert closest(word, known) == ""
+    for word, meant in (("kyes", "keys"), ("tagret", "target"), ("figur5", "figure5"), ("rapdi", "rapid")):
+        assert closest(word, [meant]) == f"; did you mean {meant!r}?"
+    with pytest.raises(gh.InputError, match="no measure 'risk_utility_map'; see 'compare'"):
+        gh.explain("risk_utility_map")
+    with pytest.raises(gh.InputError, match=r"no measure 'dUtility'; gh\.measures"):
+        gh.explain("dUtility")

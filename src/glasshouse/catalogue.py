@@ -161,7 +161,8 @@ def explain(name: str) -> Explanation:
     foreign = [] if name in known or name in _functions() else [f"{p.sentence}." for p in elsewhere(name)]
     if meant is None and not foreign:
         spoken = [*known, *(pointer.name for pointer in table() if pointer.kind == "function")]
-        raise InputError(f"there is no measure {name!r}{closest(name, spoken)}; gh.measures() lists them")
+        there = closest(name, spoken) or _about(name)
+        raise InputError(f"there is no measure {name!r}{there}; gh.measures() lists them")
     if meant is None:
         return Explanation("\n".join(foreign))
     record = facts(meant)
@@ -171,6 +172,15 @@ def explain(name: str) -> Explanation:
     )
     told = prose({**record, "text": text})
     return Explanation("\n".join([*foreign, "", told]) if foreign else told)
+
+
+def _about(name: str) -> str:
+    """'; see ...' for the measure or function whose first paragraph speaks of a thing by this name; else nothing."""
+    words = [re.escape(word) for word in re.split(r"[\W_]+", name) if word]
+    said = re.compile(r"\b" + r"[\W_]+".join(words) + r"\b", re.IGNORECASE)
+    told = {n: m.__doc__ for n, m in all_measures().items()} | {n: inspect.getdoc(f) for n, f in _functions().items()}
+    found = [n for n, text in told.items() if len(words) > 1 and said.search(sections(text)[""])]
+    return f"; see {found[0]!r}" if found else ""
 
 
 def facts(name: str) -> dict[str, str | None]:

@@ -295,9 +295,7 @@ def test_dates_written_in_two_ways_are_an_error_unless_told(written: str) -> Non
     order = (2, 1, 0) if mark == "." else (1, 2, 0)
     other = iso.with_columns(day=pl.Series([mark.join(one[i] for i in order) for one in parts]))
     for tables in ((iso, other), (other, iso)):
-        with pytest.raises(
-            gh.InputError, match=r"'day' is dates in the .* and text in the .*day\.month\.year"
-        ):
+        with pytest.raises(gh.InputError, match=r"'day' is dates in the .* and text in the .*day\.month\.year"):
             gh.Pair(*tables)
         assert gh.Pair(*tables, schema={"day": "categorical"}).schema["day"].storage == "text"
     assert gh.Pair(iso, iso).schema["day"].kind == "datetime"

@@ -190,3 +190,11 @@ def test_split_says_what_a_csv_cannot(tmp_path: Path, capsys: pytest.CaptureFixt
     people.write_csv(tmp_path / "survey.csv")
     assert run("split", str(tmp_path / "survey.csv"), *parts) == 0
     assert "note" not in capsys.readouterr().err
+
+
+def test_an_advice_names_its_measure_and_not_name() -> None:
+    from glasshouse.show.cli.flags import flagged_content
+
+    advice = {"measure": "exact_copies", "text": "Remove the copies (result.records names them)."}
+    told = flagged_content({"recommendations": [advice]})["recommendations"][0]["text"]
+    assert told == "Remove the copies (glasshouse measure exact_copies --records FILE names them)."

@@ -13,6 +13,7 @@ from glasshouse.core.words import visible
 
 V = TypeVar("V")
 LONGEST_NAME = 60
+NEAR = 0.7  # how alike two names must be: no suggestion is better than a silly one
 
 
 class GlasshouseError(Exception):
@@ -83,5 +84,7 @@ def closest(name: str, names: Iterable[str]) -> str:
     for pointer in elsewhere(str(name)):
         if pointer.target in known:
             return f"; did you mean {pointer.target!r} ({pointer.package} calls it {pointer.name})?"
-    match = [n for n in known if n.casefold() == str(name).casefold()] or get_close_matches(str(name), known, n=1)
+    match = [n for n in known if n.casefold() == str(name).casefold()] or get_close_matches(
+        str(name), known, n=1, cutoff=NEAR
+    )
     return f"; did you mean {match[0]!r}?" if match else ""

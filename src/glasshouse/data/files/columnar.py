@@ -14,9 +14,9 @@ from glasshouse.data.files.guards import check_size, start_of
 def read_columnar(path: Path, encoding: str | None = None) -> Contents:
     """A table from a .parquet, .arrow or .feather file; its texts are UTF-8 whatever ``encoding`` says."""
     parquet = path.name.lower().endswith(".parquet")
-    kind, magic = ("Parquet", b"PAR1") if parquet else ("Arrow", b"ARROW1")
+    kind, magic = ("a Parquet", b"PAR1") if parquet else ("an Arrow", b"ARROW1")
     if start_of(path, len(magic)) != magic:
-        raise InputError(f"{path} is not a {kind} file, whatever its name says")
+        raise InputError(f"{path} is not {kind} file, whatever its name says")
     if parquet:
         _check_parquet(path)
     try:
@@ -24,7 +24,7 @@ def read_columnar(path: Path, encoding: str | None = None) -> Contents:
     except BaseException as problem:
         if not foreign(problem):
             raise
-        raise InputError(f"{path} cannot be read as {kind}: the file is cut off or damaged; write it again") from None
+        raise InputError(f"{path} cannot be read as {kind} file: it is cut off or damaged; write it again") from None
 
 
 def _check_parquet(path: Path) -> None:

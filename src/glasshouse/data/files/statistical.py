@@ -46,7 +46,7 @@ def read_statistical(path: Path, encoding: str | None = None) -> Contents:
         raise MissingExtra("files", f"reading {path.name}") from missing
     program, reader, starts, keeps = _KINDS[path.suffix.lower()]
     if not start_of(path, 16).startswith(starts):
-        raise InputError(f"{path} is not a {program} file, whatever its name says")
+        raise InputError(f"{path} is no file of {program}, whatever its name says")
     options: dict[str, Any] = {"encoding": known_encoding(encoding)} if encoding is not None else {}
     _check_rows(path, _parsed(pyreadstat, reader, path, program, metadataonly=True, **options)[1])
     if keeps:
@@ -80,7 +80,7 @@ def _parsed(library: Any, reader: str, path: Path, program: str, **options: Any)
         frame, meta, whole_file = None, None, False
     if not whole_file:
         raise InputError(
-            f"{path} cannot be read as a {program} file: it is cut off or damaged; write it again, or say encoding= "
+            f"{path} cannot be read as a file of {program}: it is cut off or damaged; write it again, or say encoding= "
             "if its texts are in an old one"
         )
     return frame, meta

@@ -42,7 +42,7 @@ PHRASES: Mapping[str, str] = {
     "gh.data.split_before_synthesis": "glasshouse split",
     "gh.measures()": "`glasshouse measures`",
     "gh.assess()": "`glasshouse assess`",
-    "result.records names": "`glasshouse measure NAME --records FILE` names",
+    "result.records names": "glasshouse measure NAME --records FILE names",
     "Risk.from_success_at_baseline": "--success with --baseline",
     "Risk.from_advantage": "--advantage without --baseline",
     "or None to compare values as they are": "or none to compare values as they are",
@@ -74,7 +74,7 @@ def flagged(text: str, measure: str | None = None, alone: bool = False) -> str:
     str
     """
     for phrase, said in PHRASES.items():
-        text = text.replace(phrase, said)
+        text = text.replace(phrase, said if measure is None else said.replace("NAME", measure))
     text = _NAMED.sub(lambda found: f"{ARGUMENTS[found[1]]} names", text)
     parts, at = [], 0
     for found in _ARGUMENT.finditer(text):
@@ -174,7 +174,8 @@ def flagged_content(content: Any, measure: str | None = None, hint: bool = False
     object
     """
     if isinstance(content, Mapping):
-        about = content.get("name", measure) if "judgement" in content else measure
+        named = "name" if "judgement" in content else "measure" if "text" in content else None  # a result, an advice
+        about = measure if named is None else content.get(named, measure)
         return {key: flagged_content(value, about, hint or key in _TEXTS) for key, value in content.items()}
     if isinstance(content, list):
         return [flagged_content(one, measure, hint) for one in content]

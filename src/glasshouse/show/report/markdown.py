@@ -6,7 +6,7 @@ import re
 
 from glasshouse.core.plain import Content
 from glasshouse.core.words import MARKS, plural, visible
-from glasshouse.show.report.view import VERDICT_WORDS, clip, first_findings, views_of
+from glasshouse.show.report.view import VERDICT_WORDS, after_word, clip, first_findings, views_of
 
 
 def render(content: Content) -> str:
@@ -16,7 +16,7 @@ def render(content: Content) -> str:
     lines = [
         f"# {MARKS[content['verdict']]} {VERDICT_WORDS[content['verdict']]}",
         "",
-        plain_text(content["headline"]),
+        plain_text(after_word(content)),
         "",
         f"Policy: {plain_text(spoken)}. {content['covers']}",
         "",
@@ -101,9 +101,10 @@ def _population(content: Content) -> list[str]:
     return lines
 
 
-# what Markdown would obey: marks anywhere; an underscore only at the edge of a word, a tag or an entity only where one
-# starts, and at the beginning of a line what makes it a heading, a quotation or a list
-_MARKS = re.compile(r"[\\`*~\[\]|]|<(?=[a-zA-Z/!?])|&(?=#?\w+;)|^(?:>|#(?=#{0,5} )|[+-](?= ))")
+# what Markdown would obey: marks anywhere (a bracket closes nothing where none is open); an underscore only at the edge
+# of a word, a tag or an entity only where one starts, and at the beginning of a line what makes it a heading, a
+# quotation or a list
+_MARKS = re.compile(r"[\\`*~\[|]|<(?=[a-zA-Z/!?])|&(?=#?\w+;)|^(?:>|#(?=#{0,5} )|[+-](?= ))")
 _EDGES = re.compile(r"(?<![^\W_])_|_(?![^\W_])")
 
 

@@ -26,7 +26,7 @@ from glasshouse.show.report.drawing import MOST_BYTES, map_of, svg_of
 from glasshouse.show.report.scenarios import LEVELS, TITLES, first_of, table_rows
 from glasshouse.show.report.sheet import to_do
 from glasshouse.show.report.templating import environment
-from glasshouse.show.report.view import VERDICT_WORDS, ThreatView, clip, cut, first_findings, views_of
+from glasshouse.show.report.view import VERDICT_WORDS, ThreatView, after_word, clip, cut, first_findings, views_of
 
 MOST_COLUMNS = 6
 MOST_ADVICE = 3
@@ -113,7 +113,7 @@ def _assessment(assessment: Assessment) -> Content:
         "verdict": content["verdict"],
         "mark": MARKS[content["verdict"]],
         "word": VERDICT_WORDS[content["verdict"]],
-        "headline": content["headline"],
+        "headline": after_word(content),
         "first": first_findings(content),
         "threats": [ThreatView(name, content["threats"][name], views) for name in THREATS],
         "marks": MARKS,

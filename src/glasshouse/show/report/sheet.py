@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from glasshouse.core.plain import Content
-from glasshouse.show.report.view import ThreatView, clip, cut, sentences
+from glasshouse.show.report.view import ThreatView, after_word, clip, cut, sentences
 
 # A sheet has room for this much: three pieces of advice, six keys and four tables in the length given here. What is
 # cut or counted stands in full in the long part.
@@ -35,7 +35,7 @@ def sheet(content: Content, threats: list[ThreatView], lead: ThreatView, first: 
     shown = {
         "first": [cut(found, FINDING) for found in first[:MOST_FINDINGS]],
         "more_first": max(len(first) - MOST_FINDINGS, 0),
-        "headline": cut(content["headline"], HEADLINE),
+        "headline": cut(after_word(content), HEADLINE),
         "lead": cut(_new(lead, content["headline"]), LEAD) if speaks else "",
         "decided": clip(f"{lead.limit}; found {lead.comparison}", DECIDED) if decided and not told else "",
         **_some(data["keys"], "keys"),

@@ -42,6 +42,13 @@ BASELINE_WORDS = {
 MOST_TEXT = 900
 
 
+def after_word(content: Content) -> str:
+    """The headline where the verdict's word stands right above it, so that nothing is said twice in a row."""
+    said = str(content["headline"])
+    rest = said.removeprefix(f"{VERDICT_WORDS[content['verdict']]}: ")
+    return rest[:1].upper() + rest[1:]
+
+
 def clip(text: object, most: int = MOST_TEXT) -> str:
     """Long text cut with an ellipsis, so that one label cannot fill the page."""
     said = "" if text is None else str(text)
