@@ -284,10 +284,10 @@ def spread(values: np.ndarray, targets: np.ndarray | None, n: int) -> np.ndarray
     """Attacked records' figures on all records, masked where a record was not attacked."""
     if targets is None:
         return values
-    full = np.zeros(n, values.dtype)
+    full = np.full(n, None if values.dtype == object else 0, values.dtype)
     full[targets] = values
     asked = np.zeros(n, bool)
-    asked[targets] = True
+    asked[targets] = ~np.ma.getmaskarray(values)
     return np.ma.MaskedArray(full, ~asked)
 
 
