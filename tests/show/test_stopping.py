@@ -21,6 +21,7 @@ from glasshouse.core import writing
 from glasshouse.core.interrupts import heeded
 from glasshouse.core.measure import measure
 from glasshouse.core.result import Result
+from glasshouse.show import cli
 from glasshouse.show.cli import main
 from tests.fakes import fake
 
@@ -136,6 +137,7 @@ def test_ctrl_c_between_files_that_belong_together_waits_for_the_last_one(
     try:
         assert run(*asked) == 130 and told
     finally:  # a command line that was interrupted hears no second one
+        cli._stopping.clear()
         for number, handler in before.items():
             signal.signal(number, handler)
     assert not any("of an earlier run" in path.read_text() for path in made)

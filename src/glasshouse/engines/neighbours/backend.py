@@ -31,13 +31,54 @@ class Searchable(Protocol):
     """
 
     def nearest(self, query: Rows, k: int, self_join: bool) -> Found:
-        """The k nearest distinct records of each distinct query; in a self-join one copy of itself is left out."""
+        """The k nearest distinct records of each distinct query; in a self-join one copy of itself is left out.
+
+        Parameters
+        ----------
+        query : Rows
+            Who asks.
+        k : int
+            How many.
+        self_join : bool
+            The two sides are the same rows.
+
+        Returns
+        -------
+        Found
+        """
         ...
 
     def within(self, query: Rows, radius: Floats, self_join: bool) -> Ints:
-        """Records within a radius of each distinct query, copies counted, tolerance included."""
+        """Records within a radius of each distinct query, copies counted, tolerance included.
+
+        Parameters
+        ----------
+        query : Rows
+            Who asks.
+        radius : array of float
+            One per distinct query.
+        self_join : bool
+            The two sides are the same rows; one copy of itself is left out.
+
+        Returns
+        -------
+        array of int
+        """
         ...
 
     def listed(self, query: Rows, radius: Floats) -> tuple[Ints, Ints]:
-        """Distinct rows ``row[offsets[q]:offsets[q + 1]]`` within a radius of each distinct query, ascending."""
+        """The distinct rows within a radius of each distinct query.
+
+        Parameters
+        ----------
+        query : Rows
+            Who asks.
+        radius : array of float
+            One per distinct query.
+
+        Returns
+        -------
+        (offsets, row) : tuple of array of int
+            ``row[offsets[q]:offsets[q + 1]]`` for query q, ascending.
+        """
         ...

@@ -20,7 +20,13 @@ BLOCK = 256  # records of a block: with all columns they fit the first cache
 
 
 def work_space() -> tuple[npt.NDArray[np.float32], npt.NDArray[np.float32]]:
-    """Room for one thread to scan in."""
+    """Room for one thread to scan in.
+
+    Returns
+    -------
+    tuple of arrays
+        Their content does not matter.
+    """
     return np.empty(BLOCK, np.float32), np.empty(BLOCK, np.float32)
 
 

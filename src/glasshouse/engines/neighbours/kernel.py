@@ -50,7 +50,13 @@ class Tree(NamedTuple):
 
 
 def work_space() -> Work:
-    """Room for one thread to search in."""
+    """Room for one thread to search in.
+
+    Returns
+    -------
+    tuple of arrays
+        Their content does not matter.
+    """
     return np.empty(CHUNK, np.float32), np.empty(CHUNK, np.float32), np.empty(DEPTH, np.int32), np.empty(DEPTH)
 
 
