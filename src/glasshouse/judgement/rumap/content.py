@@ -241,7 +241,7 @@ class Outside:
         """What differs from the content inside."""
         ru = self.ru
         told = self._as_told()
-        found = recommend(ru, write=self.write, inside=False)
+        found = self._recommended(told)
         said = text(told, write=self.write, inside=False, advice=found)
         # a share times the number of records would be a count of people
         columns = {**score_columns(told), "exposed": [None] * len(ru.releases)}
@@ -290,6 +290,15 @@ class Outside:
         ru._dominated = order.dominated_by(ru._composites["risk"], ru._composites["utility"], known)
         ru._ties = order.ties(ru._intervals, ru.front, known)
         return ru
+
+    def _recommended(self, told: RUMap) -> Content:
+        """The release that is recommended, and the reason as far as told figures give it."""
+        found = recommend(self.ru, inside=False)["release"]
+        shown = recommend(told, write=self.write, inside=False)
+        if shown["release"] == found:
+            return shown
+        name = "no release" if found is None else found
+        return {"release": found, "reason": f"{name} is to be taken; {SAID_INSIDE}"}
 
     def write(self, ru: RUMap, side: str, i: int) -> str:
         """Risk or utility of a release as text."""
