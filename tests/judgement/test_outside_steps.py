@@ -145,7 +145,7 @@ def report(original: pl.DataFrame, released: pl.DataFrame, holdout: pl.DataFrame
 
 @pytest.mark.parametrize("n", [250, 1000])
 def test_the_grid_of_one_person_less_is_the_same(n: int) -> None:
-    """Round numbers, where the exact threshold over n is a step itself: figures may move over an edge, bounds do not."""
+    """Round numbers, where the threshold over n is a step itself: figures may move over an edge, bounds do not."""
     original, released, holdout = (people(n, seed) for seed in (1, 3, 2))
     whole = report(original, released, holdout).content("external")
     worlds = [original[:-1], original[:-4]]
