@@ -337,7 +337,7 @@ class Reading:
             One over the largest share that one person can have of the records and, with weights, of the weight; so many
             records where there are neither clusters nor weights.
         """
-        records = self.n(table) if among is None else min(max(int(among), 0), self.n(table))
+        records = self.n(table) if among is None else int(min(max(0.0, among), self.n(table)))
         if self.cluster is None and self.weights is None:
             return float(records)
         standing = self.memo(

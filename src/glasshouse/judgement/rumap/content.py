@@ -292,13 +292,17 @@ class Outside:
         return ru
 
     def _recommended(self, told: RUMap) -> Content:
-        """The release that is recommended, and the reason as far as told figures give it."""
-        found = recommend(self.ru, inside=False)["release"]
+        """The release that is recommended, and the reason as far as told figures give it; of figures computed elsewhere
+        none is told, and the reason has none."""
+        found = recommend(self.ru, write=self.write, inside=False)
+        if not self.ru.assessments:
+            return found
         shown = recommend(told, write=self.write, inside=False)
-        if shown["release"] == found:
+        known = all(t is not NOTHING for side in SIDES for t in self.told[side])
+        if known and shown["release"] == found["release"]:
             return shown
-        name = "no release" if found is None else found
-        return {"release": found, "reason": f"{name} is to be taken; {SAID_INSIDE}"}
+        name = "no release" if found["release"] is None else found["release"]
+        return {"release": found["release"], "reason": f"{name} is to be taken; {SAID_INSIDE}"}
 
     def write(self, ru: RUMap, side: str, i: int) -> str:
         """Risk or utility of a release as text."""
