@@ -14,8 +14,10 @@ import pytest
 
 import glasshouse as gh
 from glasshouse.catalogue import all_measures
+from glasshouse.core.evidence import Exposure
 from glasshouse.core.outside import NOTHING, Gate, fewest, size
 from glasshouse.core.result import Result
+from glasshouse.core.told import leak, tell
 
 THRESHOLDS = [3, 5, 10, 30]
 SIZES = [*range(1, 1300), *range(1940, 2060), *range(4900, 5100), *range(9900, 10600), 10**5, 10**6]
@@ -254,3 +256,23 @@ def test_fewer_than_expected_are_not_more() -> None:
     content = found.content("external")
     assert (found.content()["people"]["beyond"] or 0) < -10 and content["people"]["beyond"] < 0
     assert "No more people than expected" in found.to_html(audience="external")
+
+
+# -- members minus strangers -------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", [n for n, m in all_measures().items() if m.influence == "root" and m.range == (0, 1)])
+def test_what_few_people_move_far_has_wider_steps_in_everything_made_of_it(name: str) -> None:
+    """Members exposed, strangers exposed and their difference have the step of the figure itself, here and on a map."""
+    gate, measure, n = Gate(5), all_measures()[name], 300
+    step = gate.step(n, "root") or 0.0
+    for share, strangers in itertools.product(np.linspace(-0.3, 0.6, 19), (0.0, 0.13, 0.31)):
+        seen = Exposure(float(share), (share - 0.05, share + 0.05), strangers, n, n)
+        given = {"holdout": strangers, "difference": float(share), "exposure": seen, "of": n, "of_holdout": n}
+        found = Result(float(np.clip(share + strangers, 0, 1)), **given)._copy(name=name, measure=measure)
+        told = tell(found, gate)
+        figures = [told.difference, leak(found, gate).near, gate.gap(share, n, "root")]
+        figures += [] if told.exposure is None else [told.exposure.share, told.exposure.strangers]
+        for figure in figures:
+            near = None if figure is None else figure / step
+            assert near is None or near == pytest.approx(round(near)) or measure.chance is not None

@@ -73,7 +73,7 @@ def test_names_are_repeated_where_they_help() -> None:
         gh.Pair(TABLE, RELEASED, keys=["agee", "incom"])
     with pytest.raises(gh.InputError, match="there is no measure 'discoo'; did you mean 'disco'"):
         gh.assess(PAIR, measures=["discoo", "cap"])
-    with pytest.raises(gh.InputError, match="file not found: nowhere.csv"):
+    with pytest.raises(gh.InputError, match=r"file not found: nowhere\.csv"):
         gh.Pair(TABLE, ["nowhere.csv", "elsewhere.csv"])
 
 

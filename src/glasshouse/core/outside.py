@@ -167,10 +167,10 @@ class Gate:
         rounded = digits(value)
         return Told(rounded, None, rounded)
 
-    def gap(self, difference: float, n: float | None) -> float | None:
+    def gap(self, difference: float, n: float | None, influence: Influence = "share") -> float | None:
         """A difference of two shares that are not told themselves, cut to the grid towards 0; within one step of 1 it
         is 1, so that everybody and all but a few look alike."""
-        step, told = self.step(n), self.bounded(abs(difference), n)
+        step, told = self.step(n, influence), self.bounded(abs(difference), n, influence=influence)
         if step is None or told is NOTHING:
             return None
         cut = step * int(abs(difference) / step * (1 + _FUZZ)) if told.edge is None else told.near or 0.0

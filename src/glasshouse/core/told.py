@@ -162,7 +162,7 @@ def tell(result: Result, gate: Gate) -> ToldResult:
     holdout = figure(result, result.holdout, beside, gate)
     low, high = (None, None) if result.measure is None else result.measure.range
     free = influence(result) == "free"
-    exposure = None if free else told_exposure(result.exposure, gate, n, beside)
+    exposure = None if free else told_exposure(result.exposure, gate, n, beside, influence(result))
     difference = _difference(result, value, holdout, exposure)
     return ToldResult(
         result,
@@ -228,13 +228,17 @@ def fewest_asked(seen: Exposure, people: float | None = None, controls: float | 
 
 
 def told_exposure(
-    seen: Exposure | None, gate: Gate, people: float | None = None, controls: float | None = None
+    seen: Exposure | None,
+    gate: Gate,
+    people: float | None = None,
+    controls: float | None = None,
+    moved: Influence = "share",
 ) -> Exposure | None:
     """Members exposed beyond strangers, of shares rounded to the coarser of their grids; None where few members are
-    exposed at all."""
+    exposed at all. ``moved``: how far one person moves the figure, and so these."""
     if seen is None:
         return None
-    members, strangers = _exposed(seen, gate, fewest_asked(seen, people, controls))
+    members, strangers = _exposed(seen, gate, fewest_asked(seen, people, controls), moved)
     if members.near is None or strangers.near is None or members.near == 0:
         return None
     share = digits(members.near - strangers.near, 6)
@@ -249,9 +253,10 @@ def told_exposure(
     )
 
 
-def _exposed(seen: Exposure, gate: Gate, n: float) -> tuple[Told, Told]:
+def _exposed(seen: Exposure, gate: Gate, n: float, moved: Influence) -> tuple[Told, Told]:
     """The shares of members and of strangers exposed."""
-    return gate.bounded(min(max(seen.share + seen.strangers, 0.0), 1.0), n), gate.bounded(seen.strangers, n)
+    members = min(max(seen.share + seen.strangers, 0.0), 1.0)
+    return gate.bounded(members, n, influence=moved), gate.bounded(seen.strangers, n, influence=moved)
 
 
 def leak(result: Result, gate: Gate) -> Told:
@@ -261,7 +266,7 @@ def leak(result: Result, gate: Gate) -> Told:
         return NOTHING
     if result.exposure is not None:
         n = fewest_asked(result.exposure, result.of, result.of_holdout)
-        members, strangers = _exposed(result.exposure, gate, n)
+        members, strangers = _exposed(result.exposure, gate, n, influence(result))
     else:
         n = min(n for n in (result.of, result.of_holdout) if n is not None)
         members, strangers = figure(result, result.value, result.of, gate), figure(result, result.holdout, n, gate)

@@ -16,7 +16,7 @@ from glasshouse.catalogue import all_measures
 from glasshouse.core.limits import Limit, Outcome
 from glasshouse.core.outside import NOTHING, Gate, size, told_options
 from glasshouse.core.plain import Content, percent
-from glasshouse.core.told import HIDDEN, SAID_INSIDE, ToldResult, fewest_asked, given_need, of_original, tell
+from glasshouse.core.told import HIDDEN, SAID_INSIDE, ToldResult, fewest_asked, given_need, influence, of_original, tell
 from glasshouse.core.words import QUESTIONS
 from glasshouse.judgement import declared
 from glasshouse.judgement.overview import call
@@ -37,6 +37,7 @@ from glasshouse.judgement.wide import narrowed, note
 
 if TYPE_CHECKING:
     from glasshouse.core.evidence import Exposure
+    from glasshouse.core.measure import Influence
     from glasshouse.core.result import Result
     from glasshouse.judgement.verdict.assessment import Assessment
     from glasshouse.judgement.verdict.judged import Judged
@@ -174,7 +175,8 @@ def _rounded(seen: Exposure | None, gate: Gate, result: Result) -> Exposure | No
     if seen is None:
         return None
     people = fewest_asked(seen, result.of, result.of_holdout)
-    near = [gate.bounded(share, people).near for share in (seen.strangers, seen.reach)]
+    moved: Influence = "root" if influence(result) == "root" else "share"
+    near = [gate.bounded(share, people, influence=moved).near for share in (seen.strangers, seen.reach)]
     members, controls = size(seen.members), size(seen.controls)
     if near[0] is None or near[1] is None or not (members and controls):
         return None
