@@ -67,7 +67,7 @@ class PairLike(RecordSource, Protocol):
     def require_header(self) -> None: ...
     def has(self, column: str, table: str) -> bool: ...
     def n_missing(self, column: str, table: str) -> int: ...
-    def people(self, table: str) -> float: ...
+    def people(self, table: str, among: float | None = None) -> float: ...
 
 
 R = TypeVar("R", bound=Result)
@@ -179,8 +179,7 @@ def bound(result: T, measure: Measure[R], pair: PairLike, options: Mapping[str, 
     seed = {"seed": chosen["random_state"]} if "random_state" in chosen else {}
     settings = plain({"options": chosen, **seed, **pair.describe()})
     of = _behind(result, measure, pair, chosen) if result.status == "ok" else None
-    held = pair.people("holdout") if pair.has_holdout else None
-    strangers = held if held is None else min(held, behind(result.of_holdout, held) or 0)
+    strangers = pair.people("holdout", result.of_holdout) if pair.has_holdout else None
     return result._copy(
         name=measure.name, measure=measure, settings=settings, of=of, of_holdout=strangers, _source=pair
     )
@@ -188,21 +187,22 @@ def bound(result: T, measure: Measure[R], pair: PairLike, options: Mapping[str, 
 
 def _behind(result: Result, measure: Measure[R], pair: PairLike, options: Mapping[str, Any]) -> float | None:
     """How many people stand behind a figure: never more than there are, and fewer where some have several records or
-    more weight. Where a measure does not say, the smaller table of a comparison, and of its columns the one with the
-    fewest values; the released file of a measure that looks at one table. Of the original alone nothing is known, for
-    such a figure may be about one person."""
+    more weight (one over the largest share that one of them can have). Where a measure does not say, the smaller table
+    of a comparison, and of its columns the one with the fewest values; the released file of a measure that looks at one
+    table. Of the original alone nothing is known, for such a figure may be about one person."""
     if measure.table == "single":
         return behind(result.of, pair.n("released")) if options.get("table", "") == "released" else None
-    worth = pair.people("original") / max(pair.n("original"), 1)
     if result.of is not None or measure.side == "disclosure":
         # one person may be behind many guesses or released records
-        return None if result.of is None else worth * min(result.of, pair.n("original"))
-    tables = ("original", "released")
+        return None if result.of is None else pair.people("original", result.of)
     asked = options.get("columns")
     # a number that is missing takes its record out of a figure about several columns; a missing label is a label
     looked = tuple(result.columns) or [c for c in pair.numeric if not asked or c in asked]
-    known = [pair.n(t) - pair.n_missing(c, t) for t in tables for c in looked if pair.has(c, t)]
-    return worth * min(known, default=min(pair.n(t) for t in tables))
+    known = {
+        t: min([pair.n(t) - pair.n_missing(c, t) for c in looked if pair.has(c, t)], default=pair.n(t))
+        for t in ("original", "released")
+    }
+    return min(pair.people("original", known["original"]), known["released"])
 
 
 def combine_releases(each: Sequence[T], measure: Measure[R], names: Sequence[str | int]) -> T:

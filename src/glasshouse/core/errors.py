@@ -3,8 +3,9 @@ person."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from difflib import get_close_matches
+from numbers import Number
 from typing import TypeVar
 
 from glasshouse.core.interrupts import interrupted
@@ -71,6 +72,45 @@ def listed(names: Iterable[str], most: int = 12) -> str:
     names = [str(name) for name in names]
     shown = ", ".join(repr(name) for name in names[:most])
     return shown if len(names) <= most else f"{shown} and {len(names) - most} more"
+
+
+def names_wanted(what: str, given: Sequence[object], known: Iterable[str]) -> None:
+    """Stop, without a quote, where values stand in the place of names: a list none of whose texts is a known name or
+    close to one, a list longer than there are names, a number that is no name. A single text, or one among names, is
+    left to the check of that name, which may repeat it.
+
+    Parameters
+    ----------
+    what
+        What the names are, in the plural: "keys", "measures".
+    given
+        One name or several; what is neither text nor number is left alone.
+    known
+        The names there are.
+
+    Raises
+    ------
+    InputError
+        Says how many there are and of which type, and lists the names there are.
+    """
+    names = [str(name) for name in known]
+    asked = [name for name in given if isinstance(name, (str, Number))]
+    strange = [name for name in asked if str(name) not in names and not closest(str(name), names)]
+    alone = len(strange) == len(asked) > 1
+    if strange and (alone or len(asked) > max(len(names), 1) or any(map(_is_number, strange))):
+        kinds = listed(dict.fromkeys(type(name).__name__ for name in strange))
+        raise InputError(
+            f"{what} takes names, and {len(strange):,} of {len(asked):,} given ({kinds}) cannot be one. What was given "
+            f"is not repeated, for it may hold values. There are: {listed(names)}"
+        )
+
+
+def _is_number(name: object) -> bool:
+    try:
+        float(str(name))
+    except ValueError:
+        return False
+    return True
 
 
 def shortened(name: str) -> str:

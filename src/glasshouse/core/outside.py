@@ -1,21 +1,22 @@
 """How a figure is shown outside the house: each kind of figure knows its own form, and nothing else leaves.
 
 One grid per figure. Its step is the smallest of 1, 2, 5 times a power of ten that is at least t / n and at least half a
-percent, where n is the number of people behind the figure and t the threshold of the policy. A figure within one step
-of an end of its range is told as a bound, so that nobody, one person and t - 1 people look alike, and so do everybody
+percent, where n is the number of people behind the figure, rounded as a report tells it (a step of the exact number
+would tell that number), and t the threshold of the policy. A figure within one step of an end of its range is told as a
+bound, so that nobody, one person and t - 1 people look alike, and so do everybody
 and all but a few: whatever is divided or subtracted, no count below t comes out, however many figures there are.
 A figure that a few people can move further than their share has steps of at least the root of t / n. Figures without a
 range are told with two significant digits. What one person's value can move as far as the value goes, or as far as
 released records resemble that person, is not told (:attr:`Measure.influence`). Counts are told in multiples of t, p
-values of threats as the level of the policy they lie below, those of single measures not at all. With fewer than 2 t
-people, or where nobody knows how many there are, nothing is told.
+values of threats as the level of the policy they lie below, those of single measures not at all. Where there may be
+fewer than 2 t people, or nobody knows how many there are, nothing is told.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from math import floor, isfinite, log10, sqrt
+from math import ceil, copysign, floor, isfinite, log10, sqrt
 from typing import TYPE_CHECKING, Any
 
 from glasshouse.core.errors import InputError
@@ -52,11 +53,14 @@ class Told:
     near
         The number other figures may be made of: the rounded one, or the end of the range a bound speaks of. None where
         nothing is told.
+    edge
+        The number a bound names; None where the figure itself is told, or nothing.
     """
 
     value: float | int | None = None
     shown: str | None = UNTOLD
     near: float | None = None
+    edge: float | None = None
 
     def text(self, write: Callable[[float], str]) -> str:
         """The figure as a reader sees it."""
@@ -82,8 +86,16 @@ def digits(value: float, significant: int = 2) -> float:
 
 
 def size(count: float) -> int:
-    """The number of records of a confidential table: two significant digits, and tens below a hundred."""
+    """The number of records of a confidential table: two significant digits, and tens below a hundred. A number of
+    people more than expected may be negative, and stays so."""
+    if count < 0:
+        return -size(-count)
     return int(digits(count)) if count >= 100 or not count else max(10, 10 * round(count / 10))
+
+
+def fewest(told: int) -> float:
+    """The smallest number that :func:`size` tells as ``told``."""
+    return told - max(5.0, 10 ** floor(log10(told - 1)) / 20) if told > 10 else min(told, 1)
 
 
 @dataclass(frozen=True)
@@ -104,11 +116,13 @@ class Gate:
         """The step of the grid for a figure with ``n`` people behind it; None where nothing may be told.
 
         A figure that is not linear in the people (a distance of square roots, an interval that shrinks with the root of
-        n) moves by up to the root of k / n with k of them, and so has a wider grid.
+        n) moves by up to the root of k / n with k of them, and so has a wider grid. The step follows the number as it
+        is told, and in the smallest table that is told so, one person less than the threshold is less than a step.
         """
-        if n is None or not isfinite(n) or n < 2 * self.threshold or influence == "free":
+        if n is None or not isfinite(n) or influence == "free" or fewest(size(n)) < 2 * self.threshold:
             return None
-        part = self.threshold / n
+        few = (self.threshold - 1) / fewest(size(n)) * (1 + 1e-6)  # a step is more than that
+        part = max(self.threshold / size(n), few)
         return raised(max(part if influence == "share" else sqrt(part), FINEST))
 
     def bounded(
@@ -119,16 +133,22 @@ class Gate:
         high: float = 1.0,
         write: Callable[[float], str] = percent,
         influence: Influence = "share",
+        centre: float | None = None,
     ) -> Told:
-        """A share, or another figure between two known ends, with ``n`` people behind it."""
+        """A share, or another figure between two known ends, with ``n`` people behind it. ``centre``: a value that the
+        grid holds whatever its step, where one stands for chance."""
         step = self.step(n, influence)
         if value is None or step is None or 2 * step >= high - low:
             return NOTHING
         if value < low + step * (1 - _FUZZ):
-            return Told(None, f"< {write(digits(low + step, 6))}", low)
+            edge = digits(low + step, 6)
+            return Told(None, f"< {write(edge)}", low, edge)
         if value > high - step * (1 - _FUZZ):
-            return Told(None, f"> {write(digits(high - step, 6))}", high)
-        rounded = digits(low + step * round((value - low) / step), 6)
+            edge = digits(high - step, 6)
+            return Told(None, f"> {write(edge)}", high, edge)
+        origin = low if centre is None else centre
+        first, last = ceil((low - origin) / step + 1 - _FUZZ), floor((high - origin) / step - 1 + _FUZZ)
+        rounded = digits(origin + step * min(max(round((value - origin) / step), first), last), 6)
         return Told(rounded, None, rounded)
 
     def count(self, count: float | None) -> Told:
@@ -136,7 +156,7 @@ class Gate:
         if count is None:
             return NOTHING
         if count < self.threshold:
-            return Told(None, f"<{self.threshold}", 0.0)
+            return Told(None, f"<{self.threshold}", 0.0, float(self.threshold))
         rounded = self.threshold * round(count / self.threshold)
         return Told(rounded, f"about {rounded:,}", float(rounded))
 
@@ -147,10 +167,18 @@ class Gate:
         rounded = digits(value)
         return Told(rounded, None, rounded)
 
-    def gap(self, difference: float, n: float | None) -> float | None:
-        """A difference of two shares that are not told themselves, cut to the grid towards 0."""
-        step = self.step(n)
-        return None if step is None else digits(step * int(difference / step * (1 + _FUZZ)), 6)
+    def gap(self, difference: float, n: float | None, influence: Influence = "share") -> float | None:
+        """A difference of two shares that are not told themselves, cut to the grid towards 0; within one step of 1 it
+        is 1, so that everybody and all but a few look alike."""
+        step, told = self.step(n, influence), self.bounded(abs(difference), n, influence=influence)
+        if step is None or told is NOTHING:
+            return None
+        cut = step * int(abs(difference) / step * (1 + _FUZZ)) if told.edge is None else told.near or 0.0
+        return digits(copysign(cut, difference), 6) if cut else 0.0
+
+    def tells(self, n: float | None) -> bool:
+        """Whether a share of so many people could be told at all."""
+        return self.bounded(0.5, n) is not NOTHING
 
     # -- figures beside them -------------------------------------------------------------------------------------------
 

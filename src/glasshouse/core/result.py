@@ -206,9 +206,7 @@ class Result(Recorded):
             from glasshouse.core.told import tell
 
             told = tell(self, Gate(self._threshold))
-            # a few people decide whether there was a figure to judge, and a test's own verdict is a count of them
-            quiet = self.p_value is not None or (told.nothing and self.verdict == "pass")
-            named = {"name": self.name, "status": told.status, "verdict": None if quiet else self.verdict}
+            named = {"name": self.name, "status": told.status, "verdict": told.judgement}
             return {**named, **told.to_dict(), "settings": {"options": told.options}}
         content: Content = {
             "name": self.name,

@@ -15,7 +15,7 @@ from glasshouse.core.evidence import Exposure
 from glasshouse.core.intervals import Interval
 from glasshouse.core.outside import NOTHING, Gate, Told, digits, size, told_options
 from glasshouse.core.plain import Content, number, percent
-from glasshouse.core.words import NEEDS
+from glasshouse.core.words import NEEDS, Verdict
 
 if TYPE_CHECKING:
     from glasshouse.core.measure import Influence
@@ -72,6 +72,15 @@ class ToldResult:
     def nothing(self) -> bool:
         """Whether no figure is told."""
         return self.result.status != "ok" or self.value is NOTHING
+
+    @property
+    def judgement(self) -> Verdict | None:
+        """What the limits say, where that may be told. Of the original alone it may not: the limits of a smallest class
+        are counts of people, and so is which of them is broken. Neither may that of a single test be, nor whether there
+        was a figure to judge."""
+        result = self.result
+        untold = self.nothing and result.verdict == "pass"
+        return None if of_original(result) or untold or result.p_value is not None else result.verdict
 
     @property
     def sentence(self) -> str:
@@ -153,7 +162,7 @@ def tell(result: Result, gate: Gate) -> ToldResult:
     holdout = figure(result, result.holdout, beside, gate)
     low, high = (None, None) if result.measure is None else result.measure.range
     free = influence(result) == "free"
-    exposure = None if free else told_exposure(result.exposure, gate, n, beside)
+    exposure = None if free else told_exposure(result.exposure, gate, n, beside, influence(result))
     difference = _difference(result, value, holdout, exposure)
     return ToldResult(
         result,
@@ -179,7 +188,7 @@ def figure(result: Result, value: float | None, n: float | None, gate: Gate) -> 
     low, high = measure.range
     if low is None or high is None:
         return gate.unbounded(value, n, measure.influence)
-    return gate.bounded(value, n, low, high, writer(result), measure.influence)
+    return gate.bounded(value, n, low, high, writer(result), measure.influence, measure.chance)
 
 
 def _baseline(result: Result, value: Told, n: float | None, gate: Gate) -> Told:
@@ -188,6 +197,12 @@ def _baseline(result: Result, value: Told, n: float | None, gate: Gate) -> Told:
     if constant is None:
         return figure(result, result.baseline, n, gate)
     return NOTHING if value is NOTHING or result.baseline is None else Told(constant, None, constant)
+
+
+def of_original(result: Result) -> bool:
+    """Whether a result is about a confidential table alone, so that a single person in it may be all it speaks of."""
+    single = result.measure is not None and result.measure.table == "single"
+    return single and result.settings.get("options", {}).get("table", "") != "released"
 
 
 def given_need(result: Result) -> str | None:
@@ -206,16 +221,24 @@ def _without_end(result: Result) -> bool:
     return result.measure is not None and None in result.measure.range and result.measure.influence != "share"
 
 
+def fewest_asked(seen: Exposure, people: float | None = None, controls: float | None = None) -> float:
+    """The fewest people behind members and strangers exposed. ``people`` and ``controls``: how many the figure is
+    worth, where some count for more than others."""
+    return min(float(n) for n in (seen.members, seen.controls, people, controls) if n is not None)
+
+
 def told_exposure(
-    seen: Exposure | None, gate: Gate, people: float | None = None, controls: float | None = None
+    seen: Exposure | None,
+    gate: Gate,
+    people: float | None = None,
+    controls: float | None = None,
+    moved: Influence = "share",
 ) -> Exposure | None:
     """Members exposed beyond strangers, of shares rounded to the coarser of their grids; None where few members are
-    exposed at all. ``people`` and ``controls``: how many the figure is worth, where some count for more than others."""
+    exposed at all. ``moved``: how far one person moves the figure, and so these."""
     if seen is None:
         return None
-    known = [float(n) for n in (seen.members, seen.controls, people, controls) if n is not None]
-    members = gate.bounded(min(max(seen.share + seen.strangers, 0.0), 1.0), min(known))
-    strangers = gate.bounded(seen.strangers, min(known))
+    members, strangers = _exposed(seen, gate, fewest_asked(seen, people, controls), moved)
     if members.near is None or strangers.near is None or members.near == 0:
         return None
     share = digits(members.near - strangers.near, 6)
@@ -228,6 +251,31 @@ def told_exposure(
         members=size(seen.members),
         controls=size(seen.controls),
     )
+
+
+def _exposed(seen: Exposure, gate: Gate, n: float, moved: Influence) -> tuple[Told, Told]:
+    """The shares of members and of strangers exposed."""
+    members = min(max(seen.share + seen.strangers, 0.0), 1.0)
+    return gate.bounded(members, n, influence=moved), gate.bounded(seen.strangers, n, influence=moved)
+
+
+def leak(result: Result, gate: Gate) -> Told:
+    """Members minus strangers as a place on a map needs it: where few members are exposed, that it is less than a
+    step, and what it is near to."""
+    if result.status != "ok" or result.of is None or influence(result) == "free":
+        return NOTHING
+    if result.exposure is not None:
+        n = fewest_asked(result.exposure, result.of, result.of_holdout)
+        members, strangers = _exposed(result.exposure, gate, n, influence(result))
+    else:
+        n = min(n for n in (result.of, result.of_holdout) if n is not None)
+        members, strangers = figure(result, result.value, result.of, gate), figure(result, result.holdout, n, gate)
+    if members.near is None or strangers.near is None:
+        return NOTHING
+    told = digits(members.near - strangers.near, 6)
+    if members.edge is None:
+        return Told(told, None, told)
+    return Told(None, members.shown, told, digits(members.edge - strangers.near, 6))
 
 
 def _difference(result: Result, value: Told, holdout: Told, exposure: Exposure | None) -> float | None:

@@ -16,6 +16,7 @@ from glasshouse.core.printing import card
 from glasshouse.core.words import counted, visible
 from glasshouse.data.arrays import Ints
 from glasshouse.data.checks import check
+from glasshouse.data.files import files_wanted
 from glasshouse.data.findings import Findings
 from glasshouse.data.frames import Frame, Values, give_back
 from glasshouse.data.headers import refuse_headerless
@@ -161,6 +162,7 @@ class Pair(Reading):
         releases = _as_list(given["released"])
         if not releases:
             raise InputError("released is an empty list; pass at least one release")
+        files_wanted("released", releases)
         self.m = len(releases)
         named = [("original", given["original"])]
         named += [("released", releases[0])] + [(f"released{i}", r) for i, r in enumerate(releases) if i]

@@ -16,6 +16,7 @@ from glasshouse.data.arrays import Bools, Floats, Ints
 from glasshouse.data.frames import Lazy
 from glasshouse.data.roles import require_column
 from glasshouse.data.schema import Column, family
+from glasshouse.data.standing import Standing
 from glasshouse.data.tables import Codes, Label, Tables, plain_values
 
 T = TypeVar("T")
@@ -320,28 +321,30 @@ class Reading:
             return None
         return self._tables.codes(self.cluster).of(table)
 
-    def people(self, table: str = "original") -> float:
-        """How many people of equal standing a table is worth.
+    def people(self, table: str = "original", among: float | None = None) -> float:
+        """How many people a table is worth, if everybody had as large a part of it as the one who has most.
 
         Parameters
         ----------
         table : str, default "original"
             One of ``tables``.
+        among : float, optional
+            Of so many of its records, whichever they are; all of them by default.
 
         Returns
         -------
         float
-            The number of records; with clusters or weights Kish's (sum w)^2 / sum w^2 over people, w the records or the
-            weight of each, so that somebody who has many of either counts for the share of the table that is theirs.
+            One over the largest share that one person can have of the records and, with weights, of the weight; so many
+            records where there are neither clusters nor weights.
         """
+        records = self.n(table) if among is None else int(min(max(0.0, among), self.n(table)))
         if self.cluster is None and self.weights is None:
-            return float(self.n(table))
-        weights, own = self.weight_values(table), self.cluster_codes(table)
-        each = np.ones(self.n(table)) if weights is None else np.nan_to_num(weights)
-        if own is not None:
-            each = np.concatenate([np.bincount(own[own >= 0], weights=each[own >= 0]), each[own < 0]])
-        total = float((each**2).sum())
-        return float(each.sum()) ** 2 / total if total > 0 else 0.0
+            return float(records)
+        standing = self.memo(
+            ("standing", table),
+            lambda: Standing.of(self.n(table), self.weight_values(table), self.cluster_codes(table)),
+        )
+        return standing.people(records)
 
     def group_labels(self, column: str, table: str = "original") -> tuple[list[Label], Ints]:
         """Levels of a column and the position of every record's level.

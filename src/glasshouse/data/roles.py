@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import narwhals as nw
 import numpy as np
 
-from glasshouse.core.errors import InputError, closest, listed, shortened
+from glasshouse.core.errors import InputError, closest, listed, names_wanted, shortened
 from glasshouse.core.misfits import WrongCall, unknown_arguments
 from glasshouse.core.pointing import ALIASES, plainly
 from glasshouse.data.conversion import collected
@@ -160,7 +160,9 @@ def check_roles(pair: Pair) -> None:
     tables = pair._tables
     if pair.missing not in MISSING_RULES:
         raise InputError(f"missing={pair.missing!r} is no rule; choose one of {listed(MISSING_RULES)}")
+    adopted = tables.adopted["original"].lazy.collect_schema().names()
     for role, names in (("key", pair.keys), ("target", pair.targets)):
+        names_wanted(f"{role}s" if role == "key" else role, names, adopted)
         twice = sorted({c for c in names if names.count(c) > 1})
         if twice:
             raise InputError(f"{role} {twice[0]!r} is named twice")

@@ -11,7 +11,7 @@ import numpy as np
 import polars as pl
 from narwhals.dtypes import DType
 
-from glasshouse.core.errors import InputError, Named, closest, shortened
+from glasshouse.core.errors import InputError, Named, closest, names_wanted, shortened
 from glasshouse.data.arrays import Ints
 from glasshouse.data.code_books import settle
 from glasshouse.data.conversion import (
@@ -135,6 +135,7 @@ class Tables:
                     f"schema names column {wish!r}, which the original does not have{closest(wish, original)}"
                 )
         everywhere = [c for schema in schemas.values() for c in schema]
+        names_wanted("exclude", self.exclude, dict.fromkeys(everywhere))
         for name in self.exclude:
             if name not in everywhere:
                 raise InputError(

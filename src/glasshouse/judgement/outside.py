@@ -16,7 +16,7 @@ from glasshouse.catalogue import all_measures
 from glasshouse.core.limits import Limit, Outcome
 from glasshouse.core.outside import NOTHING, Gate, size, told_options
 from glasshouse.core.plain import Content, percent
-from glasshouse.core.told import HIDDEN, SAID_INSIDE, ToldResult, given_need, tell
+from glasshouse.core.told import HIDDEN, SAID_INSIDE, ToldResult, fewest_asked, given_need, influence, of_original, tell
 from glasshouse.core.words import QUESTIONS
 from glasshouse.judgement import declared
 from glasshouse.judgement.overview import call
@@ -37,6 +37,8 @@ from glasshouse.judgement.wide import narrowed, note
 
 if TYPE_CHECKING:
     from glasshouse.core.evidence import Exposure
+    from glasshouse.core.measure import Influence
+    from glasshouse.core.result import Result
     from glasshouse.judgement.verdict.assessment import Assessment
     from glasshouse.judgement.verdict.judged import Judged
     from glasshouse.judgement.verdict.threats import Threat
@@ -153,7 +155,7 @@ def told_leak(leak: ThreatLeak, gate: Gate, assessment: Assessment, told: Mappin
         test = next((ran[name] for name, one in told.items() if name in ran and one.exposure is not None), None)
     seen = None if test is None else told[test.name].exposure
     tolerated = leak.tolerated if leak.tolerated is None or seen is None else 1000 * seen.interval[1]
-    rounded = [replace(t, exposure=_rounded(t.exposure, gate)) for t in leak.tests]
+    rounded = [replace(t, exposure=_rounded(t.exposure, gate, told[t.name].result)) for t in leak.tests]
     rounded += declared.silent(leak.threat, assessment, leak.tests)
     level = levels.fail if leak.status == "fail" else levels.warn
     rule = f"the tests of members against strangers lie {'not ' if leak.status == 'pass' else ''}below {level:g}"
@@ -168,11 +170,13 @@ def told_leak(leak: ThreatLeak, gate: Gate, assessment: Assessment, told: Mappin
     )
 
 
-def _rounded(seen: Exposure | None, gate: Gate) -> Exposure | None:
+def _rounded(seen: Exposure | None, gate: Gate, result: Result) -> Exposure | None:
     """Sizes and shares that a detection limit follows from, on the grid; a few people count as nobody."""
     if seen is None:
         return None
-    near = [gate.bounded(share, min(seen.members, seen.controls)).near for share in (seen.strangers, seen.reach)]
+    people = fewest_asked(seen, result.of, result.of_holdout)
+    moved: Influence = "root" if influence(result) == "root" else "share"
+    near = [gate.bounded(share, people, influence=moved).near for share in (seen.strangers, seen.reach)]
     members, controls = size(seen.members), size(seen.controls)
     if near[0] is None or near[1] is None or not (members and controls):
         return None
@@ -310,9 +314,12 @@ def policy(chosen: Policy) -> Content:
 
 def _result(judged: Judged, assessment: Assessment, told: ToldResult, gate: Gate) -> Content:
     # whether a figure that is not told was there at all, a few people may decide; and what single tests say is a
-    # ladder of counts, so that only the threat's alarm is told
-    measure = judged.measure
-    alone = declared.tests(measure, assessment) and not assessment.policy.rules_for(measure.name)
+    # ladder of counts, so that only the threat's alarm is told; so is which limit a class of the original breaks. One
+    # of few people decides alone whether utility is lost
+    measure, result = judged.measure, judged.result
+    ruled = bool(assessment.policy.rules_for(measure.name))
+    few = measure.side == "utility" and not gate.tells(result.of)
+    alone = (declared.tests(measure, assessment) or of_original(result) or few) and not ruled
     untold = told.status == HIDDEN and judged.status not in ("warn", "fail")
     quiet = told.status in ("ok", HIDDEN) and (alone or untold)
     return {
@@ -352,7 +359,9 @@ def _advice(assessment: Assessment, told: Mapping[str, ToldResult]) -> list[Cont
         return _spoken(told[judged.name])
 
     alarms = {name for threat in assessment.threats.values() for name in _speaks(threat)}
-    quiet = [j for j in assessment.judged if j.name in alarms or j.test is None or j.ruled]
+    quiet = [
+        j for j in assessment.judged if j.name in alarms or j.ruled or (j.test is None and not of_original(j.result))
+    ]
     lacking = declared.lacking(assessment.judged, assessment)
     found = recommend(assessment.pair, quiet, None, broken, figures, lacking)
     return [{**r.to_dict(), "text": f"{r.text[:1].upper()}{r.text[1:]}"} for r in found]

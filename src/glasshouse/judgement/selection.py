@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from glasshouse.catalogue import all_measures
-from glasshouse.core.errors import InputError, closest, listed, shortened
+from glasshouse.core.errors import InputError, closest, listed, names_wanted, shortened
 from glasshouse.core.measure import AnyMeasure, Tier
 from glasshouse.core.words import duration, plural
 from glasshouse.data.pair import Pair
@@ -26,6 +26,7 @@ def select(measures: str | Iterable[str | AnyMeasure], policy: Policy, row_paire
     words = [measures] if isinstance(measures, str) else list(measures)
     if not words and not policy.measures:
         raise InputError("measures is an empty list; name at least one measure")
+    names_wanted("measures", words, spoken_of())
     chosen = {*policy.measures, *(name for word in words for name in meant(word, row_paired))}
     return sorted((m for m in known.values() if m.name in chosen), key=lambda m: (m.side, m.family, m.name))
 
@@ -73,12 +74,18 @@ def meant(word: str | AnyMeasure, row_paired: bool = False) -> list[str]:
         return [m.name for m in known.values() if SETS.index(m.tier) <= most or (row_paired and m.paired)]
     found = [m.name for m in known.values() if word in (m.family, m.threat, m.side)]
     if not found:
-        groups = dict.fromkeys(g for m in known.values() for g in (m.side, m.threat, m.family) if g is not None)
         raise InputError(
-            f"there is no measure {shortened(word)!r}{closest(word, [*SETS, *known, *groups])}; gh.measures() lists "
+            f"there is no measure {shortened(word)!r}{closest(word, spoken_of())}; gh.measures() lists "
             f"them with their families and threats, and the sets are {listed(SETS)}"
         )
     return found
+
+
+def spoken_of() -> list[str]:
+    """Every word that means measures: sets, names, sides, threats, families."""
+    known = all_measures()
+    groups = dict.fromkeys(g for m in known.values() for g in (m.side, m.threat, m.family) if g is not None)
+    return [*dict.fromkeys((*SETS, *known, *groups))]
 
 
 @dataclass(frozen=True)

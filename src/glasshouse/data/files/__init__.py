@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import polars as pl
@@ -59,6 +59,30 @@ def read(path: str | Path, encoding: str | None = None) -> pl.DataFrame:
 
     frame: pl.DataFrame = adopt(Path(path), "data", encoding).native
     return frame
+
+
+def files_wanted(what: str, given: Sequence[object]) -> None:
+    """Stop, without a quote, where several texts stand in the place of tables and none of them looks like a file.
+
+    Parameters
+    ----------
+    what : str
+        The argument they were given as.
+    given : sequence
+        Tables and paths.
+
+    Raises
+    ------
+    InputError
+        Says how many texts there are.
+    """
+    texts = [Path(text) for text in given if isinstance(text, str)]
+    like = [p for p in texts if p.name.lower().endswith(SUFFIXES) or len(p.parts) > 1 or p.exists()]
+    if len(texts) > 1 and not like:
+        raise InputError(
+            f"{what} takes tables or the paths of files, and none of the {len(texts):,} texts given is one. They are "
+            "not repeated, for they may be values"
+        )
 
 
 def contents_of(path: str | Path, encoding: str | None = None) -> Contents:

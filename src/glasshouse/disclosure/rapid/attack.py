@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING, TypeAlias, get_args
 
 import numpy as np
 
-from glasshouse.core.errors import InputError, NotApplicable
+from glasshouse.core.errors import InputError, NotApplicable, names_wanted
 from glasshouse.disclosure.rapid.answers import Answers, ClassAnswers, NumberAnswers
 from glasshouse.disclosure.rapid.scores import USUAL_TAU, Array, ErrorMetric, Score, automatic_delta, class_shares
 from glasshouse.engines.models.estimator import as_attacker
 from glasshouse.engines.models.registry import Estimator
+from glasshouse.engines.models.registry import attackers as registered
 
 if TYPE_CHECKING:
     from glasshouse.data.pair import Pair
@@ -79,9 +80,11 @@ def attack_settings(
 ) -> AttackSettings:
     """Checked settings; ``tau`` None takes the usual value of the score."""
     # some estimators can be iterated over, too: an ensemble gives its members
-    chosen = (attackers,) if isinstance(attackers, (str, Estimator)) else tuple(attackers or ())
+    several = () if attackers is None else attackers
+    chosen = (several,) if isinstance(several, (str, Estimator)) else tuple(several)
     if not chosen:
         raise InputError("attackers is empty; name at least one, e.g. attackers=('rf',)")
+    names_wanted("attackers", chosen, registered())
     names = [as_attacker(attacker).name for attacker in chosen]
     twice = sorted({n for n in names if names.count(n) > 1})
     if twice:

@@ -6,14 +6,15 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from glasshouse.catalogue import all_measures
-from glasshouse.core.errors import InputError, closest
+from glasshouse.core.errors import InputError, closest, names_wanted
 from glasshouse.core.measure import PAIR_ARGUMENTS, AnyMeasure, Measure
 from glasshouse.core.misfits import WrongCall, unknown_arguments
 from glasshouse.core.pointing import ALIASES
+from glasshouse.data.files import files_wanted
 from glasshouse.data.pair import Pair
 from glasshouse.judgement.policy.policy import Policy
 from glasshouse.judgement.rumap.placement import checked_names
-from glasshouse.judgement.selection import SETS, meant, select
+from glasshouse.judgement.selection import SETS, meant, select, spoken_of
 
 _OWN = ("original", "releases", "policy", "measures", "risk", "utility", "options", "key_groups", "scale", "composite")
 
@@ -54,6 +55,7 @@ def candidate_pairs(
     named = dict(releases) if isinstance(releases, Mapping) else {f"release {i + 1}": r for i, r in enumerate(releases)}
     tables = {str(k): list(v) if isinstance(v, (list, tuple)) else [v] for k, v in named.items()}
     checked_names([str(k) for k in named])
+    files_wanted("releases", [frame for frames in tables.values() for frame in frames])
     suggested = {k: v for k, v in policy.run.items() if k in PAIR_ARGUMENTS}
     if not isinstance(original, Pair):
         return {name: Pair(original, frames, **{**suggested, **roles}) for name, frames in tables.items()}
@@ -71,6 +73,8 @@ def axes(
     """The measures of both axes, by name."""
     known = all_measures()
     given = {"disclosure": risk, "utility": utility}
+    for what, words in (("risk", risk), ("utility", utility), ("measures", _words(measures))):
+        names_wanted(what, list(words or ()), spoken_of())
     wanted: list[str | AnyMeasure] = [*(risk or ()), *(utility or ())]
     for word in _words(measures) or SETS[-1:]:
         if word in SETS:

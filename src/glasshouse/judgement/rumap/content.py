@@ -1,7 +1,7 @@
 """The gate of the risk-utility map: everything a reader may see, as plain data with a versioned schema.
 
-Outside, figures are those of :mod:`glasshouse.core.outside`: a composite is made of the measures that are told, on the
-grid of the fewest people behind any of them, and the words of the map are said with it.
+Outside, figures are those of :mod:`glasshouse.core.outside`: a composite is made of told figures between told ends of
+their scales, and the words of the map are said with it.
 """
 
 from __future__ import annotations
@@ -17,24 +17,22 @@ from glasshouse.core.errors import InputError
 from glasshouse.core.forking import entering
 from glasshouse.core.outside import AUDIENCES, NOTHING, Gate, Told
 from glasshouse.core.plain import Content, number, plain
-from glasshouse.core.told import SAID_INSIDE, figure, given_need, influence, tell
+from glasshouse.core.told import SAID_INSIDE, figure, given_need, influence, leak, tell
 from glasshouse.core.words import NEEDS
 from glasshouse.judgement.outside import gate_of
 from glasshouse.judgement.rumap import order
 from glasshouse.judgement.rumap.recommendation import recommend, written
+from glasshouse.judgement.rumap.scales import Anchor, moved_to_end, placed
 from glasshouse.judgement.rumap.words import findings, score_columns, text
 
 if TYPE_CHECKING:
-    from glasshouse.core.measure import Influence
     from glasshouse.core.result import Result
     from glasshouse.judgement.rumap.map import RUMap
 
 SCHEMA = "glasshouse.map"
 SCHEMA_VERSION = 3
 SIDES = ("risk", "utility")
-INFLUENCES = ("share", "root", "free")
-ORDERED = ("pareto", "dominated_by", "tied_with", "best_on", "worst_on", "incomplete")
-FINEST = 0.01  # composites are written with two decimals
+DECIMALS = 2  # of places on the map
 
 
 def content(ru: RUMap, audience: str) -> Content:
@@ -97,7 +95,7 @@ def _inside(ru: RUMap) -> Content:
         "measures": {
             n: {
                 **_declared(ru, s, n),
-                "anchor": _anchor(ru, n),
+                "anchor": _ends_of(ru.anchors.get(n)),
                 "raw": list(ru._raw[s][:, k]),
                 "scaled": list(ru._scaled[s][:, k]),
             }
@@ -113,35 +111,66 @@ def _inside(ru: RUMap) -> Content:
     }
 
 
-def _anchor(ru: RUMap, name: str) -> Content | None:
-    anchor = ru.anchors.get(name)
+def _ends_of(anchor: Anchor | None) -> Content | None:
     return None if anchor is None else {"zero": anchor.zero, "one": anchor.one, "source": anchor.source}
 
 
 class Outside:
-    """A map as it is told outside."""
+    """A map as it is told outside: the arithmetic of the map on told figures and told ends of scales, and on nothing
+    else, so that no place on it says more than its parts do."""
 
     def __init__(self, ru: RUMap) -> None:
         self.ru = ru
         self.gate = next((gate_of(found.policy) for found in ru.assessments.values()), Gate())
+        self.results = {n: self._of_each(n) for side in SIDES for n in ru._sides[side]}
+        self.figures = {n: [self._figure(n, r) for r in found] for n, found in self.results.items()}
+        self.anchors = {n: self._anchors(n) for n in self.results if n in ru.anchors}
         self.names = {side: [n for n in ru._sides[side] if self._tells(n)] for side in SIDES}
         self.weights = {side: self._weights(side) for side in SIDES}
-        self.people = {side: [self._behind(side, release) for release in ru.releases] for side in SIDES}
-        self.told = {
-            side: [self._told(side, float(v), n) for v, n in zip(self._composite(side), self.people[side], strict=True)]
-            for side in SIDES
+        self.scaled = {
+            side: self._scaled(side, [[t.near for t in self.figures[n]] for n in self.names[side]]) for side in SIDES
         }
+        self.told = {side: self._told(side) for side in SIDES}
 
-    def _influence(self, name: str) -> Influence:
-        """How far one person moves a measure; a map of scores has none that says it."""
-        found = (self._result(release, name) for release in self.ru.releases)
-        return next((influence(r) for r in found if r is not None), "free")
+    # -- parts ---------------------------------------------------------------------------------------------------------
+
+    def _of_each(self, name: str) -> list[Result | None]:
+        """The results of a measure by release; a map of scores has none."""
+        return [self.ru.results.get(release, {}).get(name) for release in self.ru.releases]
+
+    def _kind(self, name: str) -> str:
+        return self.ru.kinds.get(name, "value")
+
+    def _figure(self, name: str, result: Result | None) -> Told:
+        if result is None:
+            return NOTHING
+        value = tell(result, self.gate).value
+        return value if value is NOTHING or self._kind(name) != "leak" else leak(result, self.gate)
+
+    def _anchors(self, name: str) -> list[Anchor]:
+        """The ends of a measure's scale by release, on its grid."""
+        first = next((r for r in self.results[name] if r is not None and r.of is not None), None)
+        made = []
+        for own, anchor in zip(self.results[name], self.ru._anchors[name], strict=True):
+            result = first if own is None or own.of is None else own
+            zero, one = (self._end(name, result, end) for end in (anchor.zero, anchor.one))
+            made.append(Anchor(zero, one, anchor.source))
+        return made
+
+    def _end(self, name: str, result: Result | None, value: float | None, part: float = 1.0) -> float | None:
+        """A figure of a ghost, which ``part`` of the people may stand behind."""
+        if result is None or result.of is None or value is None:
+            return None
+        n = part * min(n for n in (result.of, result.of_holdout) if n is not None)
+        if self._kind(name) == "leak":
+            return self.gate.gap(value, n, influence(result))
+        return figure(result, value, n, self.gate).near
 
     def _tells(self, name: str) -> bool:
-        """Whether a measure tells a figure for any release. The others are left out, whether they have one or not: that
-        nobody can be asked about, or one person, would tell them apart."""
-        found = (self._result(release, name) for release in self.ru.releases)
-        return any(r is not None and tell(r, self.gate).status == "ok" for r in found)
+        """Whether a measure tells a figure for any release, on a scale with two ends. The others are left out, whether
+        they have one or not: that nobody can be asked about, or one person, would tell them apart."""
+        scaled = all(a.zero is not None and a.one is not None and a.zero != a.one for a in self.anchors.get(name, ()))
+        return scaled and any(told is not NOTHING for told in self.figures[name])
 
     def _weights(self, side: str) -> np.ndarray:
         """What each told measure counts, as if there were no others; nothing where all of them were given no weight."""
@@ -150,44 +179,88 @@ class Outside:
             return np.zeros(len(names))
         return order.measure_weights(names, ru.families, ru.composite, ru.weights)
 
-    def _composite(self, side: str) -> np.ndarray:
-        """Risk or utility made of the measures that are told, as if there were no others."""
-        ru, names = self.ru, self.names[side]
+    # -- places --------------------------------------------------------------------------------------------------------
+
+    def _scaled(self, side: str, columns: Sequence[Sequence[float | None]]) -> np.ndarray:
+        """[releases, told measures] on [0, 1]."""
+        named = dict(zip(self.names[side], columns, strict=True))
+        if not named:
+            return np.empty((len(self.ru.releases), 0))
+        return placed(named, side, self.ru.scale, self.anchors, self.ru.better)
+
+    def _combined(self, side: str, scaled: np.ndarray) -> np.ndarray:
+        names, end = self.names[side], "high" if side == "risk" else "low"
         if not names:
-            return np.full(len(ru.releases), np.nan)
-        told = [name in names for name in ru._sides[side]]
-        end = "high" if side == "risk" else "low"
-        return order.composite_of(ru._scaled[side][:, told], names, ru.families, ru.composite, self.weights[side], end)
+            return np.full(len(scaled), np.nan)
+        found = order.composite_of(scaled, names, self.ru.families, self.ru.composite, self.weights[side], end)
+        return np.round(found, DECIMALS)
 
-    def _complete(self) -> np.ndarray:
-        """Whether every measure of risk that is told tells a figure of a release."""
-        found = [[self._result(release, name) for name in self.names["risk"]] for release in self.ru.releases]
-        return np.array([all(r is not None and tell(r, self.gate).status == "ok" for r in row) for row in found])
+    def _told(self, side: str) -> list[Told]:
+        """Risk or utility by release. At an end of the scale, where parts are bounds, it is a bound itself."""
+        edges = [[t.near if t.edge is None else t.edge for t in self.figures[n]] for n in self.names[side]]
+        near, far = (self._combined(side, s) for s in (self.scaled[side], self._scaled(side, edges)))
+        return [_composite(float(a), float(b)) for a, b in zip(near, far, strict=True)]
 
-    def _whole(self, side: str) -> bool:
-        """Whether every measure of a side that could run is told."""
-        asked = {**dict.fromkeys(self.ru._sides[side]), **dict.fromkeys(self.ru.left_out)}
-        results = {name: [self._result(release, name) for release in self.ru.releases] for name in asked}
-        own = [name for name, found in results.items() if _side(found) in (side, None)]
-        return all(self._tells(name) or _lacks(results[name]) is not None for name in own)
+    def _ends(self, side: str) -> list[np.ndarray]:
+        """Lower and upper ends of the composites: every measure at that end of its told interval."""
+        spreads = {
+            name: [
+                self.gate.interval(told.value, exact)
+                for told, exact in zip(self.figures[name], self.ru._spreads[name], strict=True)
+            ]
+            for name in self.names[side]
+            if name in self.ru._spreads
+        }
+        return [
+            self._combined(side, moved_to_end(self.scaled[side], self.names[side], spreads, self.anchors, end))
+            for end in (0, 1)
+        ]
+
+    def _ghosts(self) -> dict[str, dict[str, float]]:
+        """Where the ghosts stand that have a told place on both sides, on the scales of the first release."""
+        made = {}
+        for ghost, found in self.ru._ghost_values.items():
+            at = {
+                side: float(
+                    self._combined(side, np.array([[self._ghost(n, found.get(n)) for n in self.names[side]]]))[0]
+                )
+                for side in SIDES
+            }
+            if all(isfinite(v) for v in at.values()):
+                made[ghost] = at
+        return made
+
+    def _ghost(self, name: str, value: float | None) -> float:
+        """The told place of a ghost, which may be made of half the strangers."""
+        if name not in self.anchors:
+            return float("nan")
+        at = self.anchors[name][0].place(self._end(name, self.results[name][0], value, part=0.5))
+        return float("nan") if at is None else at
+
+    # -- content -------------------------------------------------------------------------------------------------------
 
     def content(self) -> Content:
         """What differs from the content inside."""
         ru = self.ru
-        measures = {n: self._measure(s, n) for s in SIDES for n in self.names[s]}
-        columns = self._columns()
-        told = self._placed_as_told(columns, measures)
-        # who is ahead of whom is read off told figures only: an order of exact ones tells nobody from one person
-        placed = {k: v for k, v in score_columns(told).items() if k in ORDERED}
-        found = recommend(ru, write=self.write, inside=False)
+        told = self._as_told()
+        found = self._recommended(told)
         said = text(told, write=self.write, inside=False, advice=found)
+        # a share times the number of records would be a count of people
+        columns = {**score_columns(told), "exposed": [None] * len(ru.releases)}
+        for side in SIDES:
+            sides = list(zip(self.told[side], ru._composites[side], strict=True))
+            columns[f"{side}_shown"] = [t.shown if isfinite(exact) else None for t, exact in sides]
+            for end in (f"{side}_low", f"{side}_high"):  # a bound has no interval
+                columns[end] = [
+                    None if t.value is None else v for t, v in zip(self.told[side], columns[end], strict=True)
+                ]
         return {
             "recommended": found["release"],
             "recommendation": found["reason"],
             "pareto": told.pareto,
             "pareto_all_measures": told.pareto_all_measures,
-            "releases": _rows({**columns, **placed}, len(ru.releases)),
-            "measures": measures,
+            "releases": _rows(columns, len(ru.releases)),
+            "measures": {n: self._measure(s, n) for s in SIDES for n in self.names[s]},
             "ghosts": self._ghosts(),
             "alpha": dict.fromkeys(ru.alpha),
             "omega": dict.fromkeys(ru.omega),
@@ -197,28 +270,22 @@ class Outside:
             "text": said.splitlines(),
         }
 
-    def _placed_as_told(self, columns: Content, measures: Content) -> RUMap:
-        """The same map with every figure as it is told, so that its order and its words follow from those."""
+    def _as_told(self) -> RUMap:
+        """The same map with every figure as it is told, so that its order and its words follow from those: an order of
+        exact ones tells nobody from one person."""
         ru = copy(self.ru)
-        ru._composites = {side: _numbers(columns[side]) for side in SIDES}
-        ru._intervals = {
-            end: np.where(np.isnan(given := _numbers(columns[end])), ru._composites[side], given)
-            for side in SIDES
-            for end in (f"{side}_low", f"{side}_high")
-        }
-        ru._scaled = {
-            side: np.array([_numbers(measures[name]["scaled"]) for name in names]).reshape(len(names), -1).T
-            if names
-            else np.empty((len(ru.releases), 0))
-            for side, names in self.names.items()
-        }
-        untold = sorted(
-            {name for side in SIDES for name in ru._sides[side]} - {n for s in SIDES for n in self.names[s]}
-        )
-        ru.left_out = {name: self._why(name) for name in sorted({*ru.left_out, *untold})}
+        ru._composites = {side: _numbers([t.near for t in self.told[side]]) for side in SIDES}
+        ru._intervals = {}
+        for side in SIDES:
+            sure = np.array([t.value is not None for t in self.told[side]])
+            for end, values in zip(("low", "high"), self._ends(side), strict=True):
+                ru._intervals[f"{side}_{end}"] = np.where(sure, values, ru._composites[side])
+        ru._scaled = self.scaled
+        told = {n for side in SIDES for n in self.names[side]}
+        ru.left_out = {name: self._why(name) for name in sorted({*ru.left_out, *self.results} - told)}
         ru._sides = {side: {n: ru._sides[side][n] for n in self.names[side]} for side in SIDES}
         ru.measure_weights = {s: dict(zip(self.names[s], self.weights[s].tolist(), strict=True)) for s in SIDES}
-        ru._complete = self._complete()
+        ru._complete = np.isfinite(self.scaled["risk"]).all(axis=1)
         ru.incomplete = [r for r, whole in zip(ru.releases, ru._complete, strict=True) if not whole]
         known = ru._complete & np.isfinite(ru._composites["risk"]) & np.isfinite(ru._composites["utility"])
         ru.front = order.front(ru._composites["risk"], ru._composites["utility"], known)
@@ -226,94 +293,50 @@ class Outside:
         ru._ties = order.ties(ru._intervals, ru.front, known)
         return ru
 
+    def _recommended(self, told: RUMap) -> Content:
+        """The release that is recommended, and the reason as far as told figures give it; of figures computed elsewhere
+        none is told, and the reason has none."""
+        found = recommend(self.ru, write=self.write, inside=False)
+        if not self.ru.assessments:
+            return found
+        shown = recommend(told, write=self.write, inside=False)
+        known = all(t is not NOTHING for side in SIDES for t in self.told[side])
+        if known and shown["release"] == found["release"]:
+            return shown
+        name = "no release" if found["release"] is None else found["release"]
+        return {"release": found["release"], "reason": f"{name} is to be taken; {SAID_INSIDE}"}
+
     def write(self, ru: RUMap, side: str, i: int) -> str:
         """Risk or utility of a release as text."""
         return "–" if written(ru, side, i) == "–" else self.told[side][i].text(number)
 
-    def _result(self, release: str, name: str) -> Result | None:
-        return self.ru.results.get(release, {}).get(name)
-
-    def _behind(self, side: str, release: str) -> float | None:
-        """The fewest people behind any measure of a side; None as soon as one does not say.
-
-        A measure that is alone on its side is spread from one end of its scale to the other, and one person moves it
-        the further the shorter the scale is. Among several, what the others are is not told any finer.
-        """
-        names = self.names[side]
-        found = [self._result(release, name) for name in names]
-        numbers = [n for r in found if r is not None for n in (r.of, *([] if r.of_holdout is None else [r.of_holdout]))]
-        known = [n for n in numbers if n is not None]
-        if not known or len(known) < len(numbers):
-            return None
-        least = min(*known, self.gate.threshold / FINEST)
-        zero, one = _ends(self.ru.anchors.get(names[0]))
-        if len(names) > 1 or zero is None or one is None:
-            return least
-        return min(least, min(known) * abs(one - zero))
-
-    def _told(self, side: str, value: float, n: float | None) -> Told:
-        worst: Influence = max((self._influence(n) for n in self.names[side]), key=INFLUENCES.index, default="free")
-        return self.gate.bounded(value, n, write=number, influence=worst) if isfinite(value) else NOTHING
-
-    def _columns(self) -> Content:
-        ru, n = self.ru, len(self.ru.releases)
-        columns = score_columns(ru)
-        for side in SIDES:
-            told = self.told[side]
-            low, high = columns[f"{side}_low"], columns[f"{side}_high"]
-            whole = self._whole(side)
-            ends = [
-                self.gate.interval(t.value, (low[i], high[i]), 0.0, 1.0) if whole else None for i, t in enumerate(told)
-            ]
-            columns |= {
-                side: [t.near for t in told],
-                f"{side}_low": [None if e is None else e[0] for e in ends],
-                f"{side}_high": [None if e is None else e[1] for e in ends],
-                f"{side}_shown": [None if columns[side][i] is None else t.shown for i, t in enumerate(told)],
-            }
-        # a share times the number of records would be a count of people
-        return {**columns, "exposed": [None] * n}
-
     def _measure(self, side: str, name: str) -> Content:
-        """The told figures of one measure by release, placed on a scale whose ends are told in the same way."""
-        kind = self.ru.kinds.get(name, "value")
-        results = [self._result(release, name) for release in self.ru.releases]
-        raw = [None if r is None else self._figure(r, kind) for r in results]
-        known = next((r for r in results if r is not None and r.of is not None), None)
-        anchor = self.ru.anchors.get(name)
-        ends = [None if anchor is None else self._end(known, kind, end) for end in _ends(anchor)]
+        """The told figures of one measure by release, and their place on its scale."""
+        figures, at = self.figures[name], self.scaled[side][:, self.names[side].index(name)]
+        anchor = self.anchors[name][0] if name in self.anchors else None
         return {
             **_declared(self.ru, side, name),
-            "anchor": None if anchor is None else {"zero": ends[0], "one": ends[1], "source": anchor.source},
-            "raw": raw,
-            "scaled": [_placed(value, ends[0], ends[1]) for value in raw],
+            "anchor": _ends_of(anchor),
+            "raw": [t.value for t in figures],
+            "scaled": [
+                None if t.value is None or not isfinite(v) else round(float(v), DECIMALS)
+                for t, v in zip(figures, at, strict=True)
+            ],
         }
-
-    def _figure(self, result: Result, kind: str) -> float | None:
-        told = tell(result, self.gate)
-        if kind != "leak":
-            return told.value.value
-        return told.difference if told.exposure is None else told.exposure.share
-
-    def _end(self, result: Result | None, kind: str, value: float | None) -> float | None:
-        if result is None or value is None:
-            return None
-        n = min(n for n in (result.of, result.of_holdout) if n is not None)
-        return self.gate.gap(value, n) if kind == "leak" else figure(result, value, n, self.gate).near
-
-    def _ghosts(self) -> dict[str, dict[str, float | None]]:
-        if not all(self._whole(side) for side in SIDES):
-            return {}
-        told = {
-            ghost: {side: self._told(side, value, self.people[side][0]).near for side, value in at.items()}
-            for ghost, at in self.ru.ghosts.items()
-        }
-        return {ghost: at for ghost, at in told.items() if None not in at.values()}
 
     def _why(self, name: str) -> str:
         """Why a measure is left out: the input that was missing, or that the internal report says it."""
-        need = _lacks([self._result(release, name) for release in self.ru.releases])
+        need = _lacks(self._of_each(name))
         return f"says nothing on these data, or is not told; {SAID_INSIDE}" if need is None else NEEDS[need]
+
+
+def _composite(near: float, far: float) -> Told:
+    """A composite made of told figures; ``far`` is the same with bounds at the number they name."""
+    if not isfinite(near):
+        return NOTHING
+    if near == far or 0 < near < 1:
+        return Told(near, None, near)
+    return Told(None, f"{'<' if near == 0 else '>'} {number(far)}", near, far)
 
 
 def _lacks(found: Sequence[Result | None]) -> str | None:
@@ -321,21 +344,5 @@ def _lacks(found: Sequence[Result | None]) -> str | None:
     return next((need for r in found if r is not None and (need := given_need(r)) is not None), None)
 
 
-def _side(found: Sequence[Result | None]) -> str | None:
-    """The side of the map that results belong to."""
-    side = next((r.measure.side for r in found if r is not None and r.measure is not None), None)
-    return "risk" if side == "disclosure" else side
-
-
 def _numbers(values: Sequence[float | None]) -> np.ndarray:
     return np.array([np.nan if v is None else v for v in values], float)
-
-
-def _ends(anchor: object) -> tuple[float | None, float | None]:
-    return getattr(anchor, "zero", None), getattr(anchor, "one", None)
-
-
-def _placed(value: float | None, zero: float | None, one: float | None) -> float | None:
-    if value is None or zero is None or one is None or one == zero:
-        return None
-    return round(min(max((value - zero) / (one - zero), 0.0), 1.0), 2)

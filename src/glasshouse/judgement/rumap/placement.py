@@ -63,8 +63,10 @@ class Placement:
             )
             for s in self._sides
         }
+        self._spreads = {name: list(of_each) for name, of_each in (spreads or {}).items()}
+        self._ghost_values = {ghost: dict(found) for ghost, found in (ghost_values or {}).items()}
         self._composites = {s: self._combine(s, self._scaled[s]) for s in self._sides}
-        self._intervals = self._spread(spreads or {})
+        self._intervals = self._spread(self._spreads)
         complete = np.isfinite(self._scaled["risk"]).all(axis=1) & np.isfinite(self._composites["utility"])
         self.incomplete = [r for r, ok in zip(self.releases, complete, strict=True) if not ok]
         self.unmeasured = {r: self._without_figure(i) for i, r in enumerate(self.releases) if not complete[i]}
@@ -72,7 +74,7 @@ class Placement:
         self._dominated = rumap_order.dominated_by(self._composites["risk"], self._composites["utility"], complete)
         self._ties = rumap_order.ties(self._intervals, self.front, complete)
         self._complete = complete
-        self.ghosts = self._ghosts(ghost_values or {})
+        self.ghosts = self._ghosts(self._ghost_values)
 
     def _without_figure(self, i: int) -> list[str]:
         """The measures that gave release ``i`` no figure and so keep it off the front: any of risk, or all of

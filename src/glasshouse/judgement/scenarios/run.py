@@ -11,7 +11,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Literal
 
-from glasshouse.core.errors import InputError, closest
+from glasshouse.core.errors import InputError, closest, names_wanted
 from glasshouse.core.interrupts import heeded
 from glasshouse.core.measure import AnyMeasure
 from glasshouse.core.options import door
@@ -126,6 +126,7 @@ def scenario_pairs(
     targets: list[Any] = [target] if target is None or isinstance(target, str) else list(target)
     if not targets:
         raise InputError("target is an empty list; name at least one target, or leave it out")
+    names_wanted("target", targets, list(pair.schema))
     cases = [case for one in _cases(pair, keys) for case in _for_each(one, targets)]
     pairs: dict[str, Pair] = {}
     groups: dict[str, Any] = {}
@@ -151,6 +152,8 @@ def _cases(pair: Pair, keys: Any) -> list[Content]:
         found = cases
     else:
         flat = keys is None or isinstance(keys, str) or (len(keys) > 0 and all(isinstance(k, str) for k in keys))
+        if not flat:
+            names_wanted("keys", list(keys), list(pair.schema))
         found = [{"keys": one, "target": None, "name": None, "own": False} for one in ([keys] if flat else keys)]
     if not found:
         raise InputError("keys is empty; name at least one set of keys, e.g. keys=[['age', 'sex'], ['age', 'region']]")

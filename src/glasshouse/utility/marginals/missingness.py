@@ -130,7 +130,9 @@ def missingness(pair: Pair, *, columns: Columns = None, replicates: int = 200, r
         details=details,
         sentence=f"Missing-value patterns differ for {percent(value, 2)} of the records",
     )
-    return with_columns(result, table)._copy(of=float(min(n, m)))  # a missing value counts here like any other
+    return with_columns(result, table)._copy(
+        of=min(pair.n(w) for w in POOL)
+    )  # a missing value counts here like any other
 
 
 def _patterns(

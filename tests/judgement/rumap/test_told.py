@@ -1,0 +1,126 @@
+"""A map outside is made of told figures between told ends: no composite, order or word says more than its parts."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+
+import glasshouse as gh
+
+N, RARE = 400, 30
+
+
+def people(seed: int, tag: str) -> pl.DataFrame:
+    """The first people have a trade of their own, so that the scale of uniques is short."""
+    rng = np.random.default_rng(seed)
+    trade = [f"{tag}{i}" for i in range(RARE)] + rng.choice(list("uvwxyz"), N - RARE).tolist()
+    return pl.DataFrame(
+        {
+            "trade": trade,
+            "sex": rng.choice(["w", "m"], N),
+            "age": rng.integers(20, 80, N),
+            "pay": np.exp(rng.normal(8.5, 0.6, N)).round(),
+            "ill": rng.choice(["a", "b", "c"], N),
+        }
+    )
+
+
+ORIGINAL, HOLDOUT, RELEASED = people(1, "o"), people(2, "h"), people(3, "s")
+SCHEMA: Any = {"age": "numeric", "pay": "numeric", "sex": "categorical", "trade": "categorical", "ill": "categorical"}
+MEASURES = ["uniques", "exact_copies", "hellinger"]
+
+
+def compared(k: int, **given: Any) -> gh.RUMap:
+    """Release A has the trades of the first k people of the original."""
+    own = [pl.Series(c, ORIGINAL[c].to_list()[:k] + RELEASED[c].to_list()[k:]) for c in ("trade", "sex")]
+    pair = gh.Pair(ORIGINAL, RELEASED, keys=["trade"], target="ill", holdout=HOLDOUT, schema=SCHEMA)
+    releases = {"A": RELEASED.with_columns(own), "B": RELEASED}
+    return gh.compare(pair, releases, measures=MEASURES, progress=False, **given)
+
+
+WAYS: list[dict[str, Any]] = [
+    {},
+    {"composite": "worst"},
+    {"weights": {"uniques": 1, "exact_copies": 0}},
+    {"scale": "minmax"},
+    {"scale": "minmax", "composite": "mean"},
+]
+
+
+@pytest.mark.parametrize("way", WAYS, ids=str)
+def test_few_people_move_nothing_however_measures_are_put_together(way: dict[str, Any]) -> None:
+    told = {}
+    for k in (0, 1, 3, 4):
+        ru = compared(k, **way)
+        content = ru.content("external")
+        assert k == 0 or ru._composites["risk"][0] > ru._composites["risk"][1], "inside it is seen"
+        verdicts = ("verdicts", "copy_alarms")
+        rows = [{f: v for f, v in r.items() if f not in ("verdict", "exposed_by")} for r in content["releases"]]
+        told[k] = json.dumps([{f: v for f, v in content.items() if f not in verdicts} | {"releases": rows}])
+    assert len(set(told.values())) == 1
+
+
+def leaking() -> dict[str, pl.DataFrame]:
+    """Releases that hold many people of the original, so that every measure tells a figure."""
+    return {name: pl.concat([ORIGINAL[:k], RELEASED[k:]]) for name, k in (("A", 200), ("B", 120))}
+
+
+@pytest.mark.parametrize("way", [{}, {"composite": "mean"}, {"composite": "worst"}, {"scale": "minmax"}], ids=str)
+def test_a_composite_is_made_of_what_is_told(way: dict[str, Any]) -> None:
+    """Whoever has the map outside works out its composites from the figures, ends and weights on it."""
+    pair = gh.Pair(ORIGINAL, RELEASED, keys=["trade"], target="ill", holdout=HOLDOUT, schema=SCHEMA)
+    asked = ["exact_copies", "rare_agreement", "disco", "total_variation", "kolmogorov_smirnov"]
+    content = gh.compare(pair, leaking(), measures=asked, progress=False, **way).content("external")
+    seen = 0
+    for side in ("risk", "utility"):
+        own = {n: m for n, m in content["measures"].items() if m["side"] == side}
+        weights = content["weights"][side]
+        for i, release in enumerate(content["releases"]):
+            relative = way.get("scale") == "minmax"
+            if any(None in (m["raw"] if relative else m["raw"][i : i + 1]) for m in own.values()):
+                continue
+            seen += 1
+            families: dict[str, list[tuple[float, float]]] = {}
+            for name, m in own.items():
+                families.setdefault(m["family"], []).append((place(m, i, side), weights[name]))
+            means = [sum(p * w for p, w in ps) / sum(w for _, w in ps) for ps in families.values()]
+            masses = [sum(w for _, w in ps) for ps in families.values()]
+            mean = sum(m * w for m, w in zip(means, masses, strict=True)) / sum(masses)
+            worst = max(means) if side == "risk" else min(means)
+            assert release[side] == pytest.approx(worst if way.get("composite") == "worst" else mean, abs=0.011)
+    assert seen
+
+
+def place(measure: Any, i: int, side: str) -> float:
+    if measure["anchor"] is not None:
+        zero, one = measure["anchor"]["zero"], measure["anchor"]["one"]
+        return float(np.clip((measure["raw"][i] - zero) / (one - zero), 0, 1))
+    low, high = min(measure["raw"]), max(measure["raw"])
+    at = 0.5 if low == high else (measure["raw"][i] - low) / (high - low)
+    return 1 - at if measure["better"] == ("higher" if side == "risk" else "lower") else at
+
+
+def test_a_bound_of_a_composite_is_that_of_its_parts() -> None:
+    content = compared(2).content("external")
+    row = content["releases"][0]
+    assert (row["risk"], row["risk_low"], row["risk_high"]) == (0.0, None, None)
+    bound = float(row["risk_shown"].removeprefix("< "))
+    one = content["measures"]["uniques"]["anchor"]["one"]
+    step = 0.02
+    weights = content["weights"]["risk"]
+    assert bound == pytest.approx(weights["uniques"] * step / one + weights["exact_copies"] * step, abs=0.011)
+
+
+def test_ends_of_a_scale_do_not_tell_who_is_left_over() -> None:
+    """A copy of the release's size exposes everybody, or all but a few where the original is larger by a few."""
+    ends = set()
+    for less in (0, 1, 4):
+        pair = gh.Pair(ORIGINAL, RELEASED, keys=["trade"], target="ill", holdout=HOLDOUT, schema=SCHEMA)
+        releases = {"A": RELEASED[: N - less], "B": people(5, "b")[: N - less]}
+        found = gh.compare(pair, releases, measures=["exact_copies", "total_variation"]).content("external")
+        ends.add(found["measures"]["exact_copies"]["anchor"]["one"])
+    assert ends == {1.0}
