@@ -15,6 +15,7 @@ from glasshouse.core.words import visible
 V = TypeVar("V")
 LONGEST_NAME = 60
 NEAR = 0.7  # how alike two names must be: no suggestion is better than a silly one
+NEAR_SHORT, SHORT = 0.6, 4  # one wrong letter of three is a third of the name
 
 
 class GlasshouseError(Exception):
@@ -124,7 +125,7 @@ def closest(name: str, names: Iterable[str]) -> str:
     for pointer in elsewhere(str(name)):
         if pointer.target in known:
             return f"; did you mean {pointer.target!r} ({pointer.package} calls it {pointer.name})?"
-    match = [n for n in known if n.casefold() == str(name).casefold()] or get_close_matches(
-        str(name), known, n=1, cutoff=NEAR
-    )
+    near = NEAR if len(str(name)) > SHORT else NEAR_SHORT
+    match = [n for n in known if n.casefold() == str(name).casefold()]
+    match = match or get_close_matches(str(name), known, n=1, cutoff=near)
     return f"; did you mean {match[0]!r}?" if match else ""

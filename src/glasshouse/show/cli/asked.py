@@ -79,11 +79,11 @@ class Asked:
         """Refuse, before anything is computed, a format, an audience or a file that cannot be."""
         from glasshouse.judgement.content import AUDIENCES
 
+        tables = [self.original, *read, *([self.said["holdout"]] if "holdout" in self.said else [])]
+        check_outputs(self.output, *(Path(one) for one in tables))
         check_format(self.format, self.output, prints)
         if self.audience not in AUDIENCES:
             raise InputError(f"--audience {self.audience!r} is not known; it is internal or external")
-        tables = [self.original, *read, *([self.said["holdout"]] if "holdout" in self.said else [])]
-        check_outputs(self.output, *(Path(one) for one in tables))
         _ = self.mode
 
     # -- what is run ---------------------------------------------------------------------------------------------------

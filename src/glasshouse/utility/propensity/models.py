@@ -100,7 +100,8 @@ def stacked(pair: Pair, columns: Sequence[str], first: str, second: str) -> Stac
         source.append(name)
     codes = np.column_stack(arrays).astype(np.int32)
     labels = np.concatenate([np.zeros(pair.n(first), np.int8), np.ones(pair.n(second), np.int8)])
-    order = np.lexsort([labels, *codes.T[::-1]])
+    by_name = np.argsort(np.asarray(names), kind="stable")  # whatever the order of columns in the file
+    order = np.lexsort([labels, *codes.T[by_name][::-1]])
     return Stacked(
         Design(tuple(names), tuple(kinds), np.ascontiguousarray(codes[order]), tuple(levels)),
         labels[order],
