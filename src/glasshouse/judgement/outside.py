@@ -29,9 +29,9 @@ from glasshouse.judgement.verdict.leak import BLIND, ThreatLeak, limit_of_tests
 from glasshouse.judgement.verdict.leak import sentence as leak_sentence
 from glasshouse.judgement.verdict.threats import (
     NOT_ASKED_OF_PAIRED,
-    WAYS_OUT,
     limit_sentence,
     unseen_sentence,
+    ways_out_of,
 )
 from glasshouse.judgement.wide import narrowed, note
 
@@ -213,7 +213,7 @@ def _open(threat: Threat, assessment: Assessment) -> str:
 
 def _missing(threat: Threat, assessment: Assessment) -> list[str]:
     lacking = declared.lacking(declared.deciding(threat.name, assessment), assessment)
-    return [text for need, text in WAYS_OUT.items() if need in lacking]
+    return [text for need, text in ways_out_of(bool(assessment.pair.void_holdout)).items() if need in lacking]
 
 
 def _comparison(threat: Threat, assessment: Assessment, told: Mapping[str, ToldResult], gate: Gate) -> str:

@@ -47,6 +47,7 @@ def test_it_never_passes_and_says_why(released, holdout, code) -> None:
     said = " ".join(t.sentence for t in found.threats.values())
     assert "No holdout was supplied" not in said and "would have been seen" not in said
     assert "It is not used" in found.to_markdown()
+    assert "No holdout was supplied" not in found.to_markdown(audience="external")
     if found.verdict == "incomplete":
         assert "holds members, or people who stand in the release" in said
         assert any("is none" in one.text for one in found.recommendations)

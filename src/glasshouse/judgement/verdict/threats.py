@@ -109,7 +109,7 @@ def assess_threats(
     ``untestable``: threats these data cannot put to the test, with the reason. They never pass; a warning stays one.
     """
     required = THREATS if policy.require is None else policy.require
-    ways_out = {**WAYS_OUT, "holdout": NO_STRANGERS} if void_holdout else WAYS_OUT
+    ways_out = ways_out_of(void_holdout)
     threats: dict[str, Threat] = {}
     for name in THREATS:
         members = [j for j in judged if (j.test.threat if j.test is not None else j.measure.threat) == name]
@@ -122,6 +122,11 @@ def assess_threats(
             found = None  # an alarm that does not ring tells nothing about people
         threats[name] = _threat(name, members, name in required, policy, found, ways_out, (untestable or {}).get(name))
     return threats
+
+
+def ways_out_of(void_holdout: bool) -> Mapping[str, str]:
+    """What to say about a threat that could not be assessed, by the input that was missing or could not be used."""
+    return {**WAYS_OUT, "holdout": NO_STRANGERS} if void_holdout else WAYS_OUT
 
 
 def nothing_to_learn(pair: Pair) -> str | None:
