@@ -273,3 +273,12 @@ def test_what_to_do_stands_on_the_first_page() -> None:
     for text in {m.advice for m in all_measures().values() if m.advice}:
         said = flagged(text.format(**usual))
         assert cut(said, ADVICE) == said
+
+
+def test_a_column_nobody_has_a_value_in_is_a_page_all_the_same() -> None:
+    rng = np.random.default_rng(2)
+    given = [
+        pl.DataFrame({"sex": rng.choice(["f", "m"], 60), "none": pl.Series([None] * 60, dtype=pl.String)}) for _ in "ab"
+    ]
+    found = gh.assess(*given, keys=["sex", "none"], measures=["hellinger", "uniques"])
+    assert "none" in found.to_html() and found.pair._repr_html_()

@@ -64,7 +64,7 @@ def demo(
             )
         )
     if found.recommendations:
-        console.print(f"\nWhat would help: {flagged(found.recommendations[0].text)}")
+        console.print(f"\nWhat would help: {flagged(found.recommendations[0].text, found.recommendations[0].measure)}")
     console.print(f"\nreport: {output.resolve()}")
     err(
         f"{len(found.results)} {plural(len(found.results), 'measure')} in {time.perf_counter() - started:.0f} s. Your "
