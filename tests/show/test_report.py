@@ -280,5 +280,5 @@ def test_a_column_nobody_has_a_value_in_is_a_page_all_the_same() -> None:
     given = [
         pl.DataFrame({"sex": rng.choice(["f", "m"], 60), "none": pl.Series([None] * 60, dtype=pl.String)}) for _ in "ab"
     ]
-    found = gh.assess(*given, keys=["sex", "none"], measures=["hellinger", "uniques"])
+    found = gh.assess(*given, keys=["sex", "none"], schema={"none": ["a", "b"]}, measures=["uniques"])
     assert "none" in found.to_html() and found.pair._repr_html_()

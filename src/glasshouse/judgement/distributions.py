@@ -67,6 +67,8 @@ def _levels(pair: Pair, column: str) -> Distribution | None:
         counts.append(np.bincount(held[held >= 0], minlength=codes.n_levels).astype(float))
     shares = [c / max(c.sum(), 1) for c in counts]
     levels = np.flatnonzero(shares[0] + shares[1])
+    if not len(levels):  # declared, and nobody has one
+        return None
     order = levels[np.argsort(-shares[0][levels], kind="stable")][:MOST_LEVELS]
     if codes.ordered or numeric:
         order = np.sort(order)

@@ -129,7 +129,7 @@ def drawn(distributions: Sequence[Mapping[str, Any]]) -> list[Content]:
     """Original and release side by side, as heights in a small box or widths of bars."""
     pictures = []
     for one in distributions:
-        top = max([*one["original"], *one["released"]], default=0.0) or 1.0  # nobody may have a value
+        top = max(*one["original"], *one["released"]) or 1.0
         shown: Content = {"column": clip(one["column"], 50), "kind": one["kind"], "more": one["more"]}
         if one["kind"] == "bins":
             shown |= {t: _steps([share / top for share in one[t]]) for t in ("original", "released")}
