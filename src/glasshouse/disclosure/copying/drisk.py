@@ -229,6 +229,8 @@ def _iqr(table: np.ndarray) -> np.ndarray:
 def _numeric_columns(pair: Pair, columns: Sequence[str] | None) -> list[str]:
     if columns is None:
         return list(pair.numeric)
+    if not columns:
+        raise InputError("columns is empty; name the numeric columns to compare, or leave it out for all of them")
     unknown = [name for name in columns if name not in pair.numeric]
     if unknown:
         raise InputError(

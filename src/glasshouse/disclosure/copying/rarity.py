@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from glasshouse.core.advice import PEOPLE_NEARLY_COPIED
-from glasshouse.core.errors import InputError
+from glasshouse.core.errors import InputError, NotApplicable
 from glasshouse.core.intervals import wilson
 from glasshouse.core.limits import LEAK_LIMIT
 from glasshouse.core.measure import measure
@@ -107,8 +107,13 @@ def rare_agreement(
     chosen = chosen_columns(pair, columns)
     n, m = pair.n("original"), pair.n("holdout")
     asked, notes = _asked(pair, people, chosen, random_state)
-    found = rarity_agreement(pair, chosen, asked)
     members = asked < n
+    if members.all() or not members.any():
+        raise NotApplicable(
+            f"of {len(asked):,} people drawn at random all are on one side, so members and people never in the data "
+            "cannot be compared; raise people="
+        )
+    found = rarity_agreement(pair, chosen, asked)
     score = _ratio(found.gap)
     clusters = people_clusters(pair)
     if clusters is not None:

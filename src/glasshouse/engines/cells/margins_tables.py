@@ -105,7 +105,9 @@ def _table_figures(
                 n += d[kept]
                 m += s[kept]
                 kept += 1
-        if ratio_only:
+        if ratio_only and (n <= 0 or m <= 0):  # a drawn table whose records weigh nothing differs from none
+            out[t, 0], out[t, 10] = 0.0, kept - 1
+        elif ratio_only:
             c = m / (n + m)
             odds = c / (1 - c)
             vw = 0.0
