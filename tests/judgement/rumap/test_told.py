@@ -124,3 +124,27 @@ def test_ends_of_a_scale_do_not_tell_who_is_left_over() -> None:
         found = gh.compare(pair, releases, measures=["exact_copies", "total_variation"]).content("external")
         ends.add(found["measures"]["exact_copies"]["anchor"]["one"])
     assert ends == {1.0}
+
+
+def test_ends_of_utility_scales_follow_no_range_and_no_label_of_the_original() -> None:
+    """Destroyed data are drawn over both, and one person may set them: the told end would be a function of a value."""
+    rng = np.random.default_rng(7)
+
+    def table() -> pl.DataFrame:
+        return pl.DataFrame({"pay": rng.normal(6000, 1500, 300).round(), "ill": rng.choice(list("abcdef"), 300)})
+
+    own, first, second, strangers = (table() for _ in range(4))
+    richer = own.with_columns(pay=pl.Series([90_000.0, *own["pay"].to_list()[1:]]))
+    labelled = own.with_columns(ill=pl.Series(["q", "r", "s", *own["ill"].to_list()[3:]]))
+    told = [
+        gh.compare(
+            gh.Pair(one, first, holdout=strangers, keys=["ill"], schema={"pay": "numeric", "ill": "categorical"}),
+            {"A": first, "B": second},
+            measures=["exact_copies", "kolmogorov_smirnov", "total_variation"],
+        ).content("external")
+        for one in (own, richer, labelled)
+    ]
+    ends = [{name: m["anchor"] for name, m in one["measures"].items() if m["side"] == "utility"} for one in told]
+    assert {str(anchor) for one in ends for anchor in one.values()} == {str(ends[0]["kolmogorov_smirnov"])}
+    assert all(anchor is None or anchor["source"] == "the ends of its range" for anchor in ends[0].values())
+    assert not any("uniform" in one.get("ghosts", {}) for one in told)

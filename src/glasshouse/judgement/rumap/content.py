@@ -148,7 +148,10 @@ class Outside:
         return value if value is NOTHING or self._kind(name) != "leak" else leak(result, self.gate)
 
     def _anchors(self, name: str) -> list[Anchor]:
-        """The ends of a measure's scale by release, on its grid."""
+        """The ends of a measure's scale by release, on its grid. Those of utility are the ends of its range: destroyed
+        data are drawn over the range and the labels of the original, which a single person may set."""
+        if name in self.ru._sides["utility"]:
+            return [self._range(name)] * len(self.ru.releases)
         first = next((r for r in self.results[name] if r is not None and r.of is not None), None)
         made = []
         for own, anchor in zip(self.results[name], self.ru._anchors[name], strict=True):
@@ -156,6 +159,14 @@ class Outside:
             zero, one = (self._end(name, result, end) for end in (anchor.zero, anchor.one))
             made.append(Anchor(zero, one, anchor.source))
         return made
+
+    def _range(self, name: str) -> Anchor:
+        measure = next((r.measure for r in self.results[name] if r is not None and r.measure is not None), None)
+        low, high = (None, None) if measure is None or measure.range is None else measure.range
+        if low is None or high is None:
+            return Anchor(None, None, "")
+        ends = (high, low) if self.ru.better[name] == "lower" else (low, high)
+        return Anchor(float(ends[0]), float(ends[1]), "the ends of its range")
 
     def _end(self, name: str, result: Result | None, value: float | None, part: float = 1.0) -> float | None:
         """A figure of a ghost, which ``part`` of the people may stand behind."""
@@ -220,6 +231,8 @@ class Outside:
         """Where the ghosts stand that have a told place on both sides, on the scales of the first release."""
         made = {}
         for ghost, found in self.ru._ghost_values.items():
+            if ghost == "uniform":  # made of ranges and labels that one person may set
+                continue
             at = {
                 side: float(
                     self._combined(side, np.array([[self._ghost(n, found.get(n)) for n in self.names[side]]]))[0]
