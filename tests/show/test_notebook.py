@@ -66,7 +66,8 @@ def test_an_assessment_shows_the_threats_on_one_axis(only_fakes: Any) -> None:
         assert said in page.said
     assert text.count("<circle") == 3 and "audience='external'" in page.said
     assert found.headline.startswith("Do not release: ") and page.said.count("Do not release") == 1
-    assert found.headline.removeprefix("Do not release: ")[1:] in page.said and found.policy.fingerprint in page.said
+    rest = found.headline.removeprefix("Do not release: ")
+    assert rest[:1].upper() + rest[1:] in page.said and found.policy.fingerprint in page.said
 
 
 def test_a_map_shows_the_picture_and_the_recommendation() -> None:

@@ -23,6 +23,12 @@ def assessed() -> Any:
     return gh.assess(gh.data.load("case_study").pair("C"), measures="fast", policy="research", options={})
 
 
+def told_apart(headline: str) -> tuple[str, str]:
+    """The two parts of a headline as a page shows them: the verdict large, and the rest as a sentence below it."""
+    verdict, _, rest = headline.partition(": ")
+    return verdict, rest[:1].upper() + rest[1:]
+
+
 def test_the_page_is_complete_and_asks_for_nothing(assessed: Any, tmp_path: Path) -> None:
     path = tmp_path / "report.html"
     text = assessed.to_html(path)
@@ -34,7 +40,7 @@ def test_the_page_is_complete_and_asks_for_nothing(assessed: Any, tmp_path: Path
         "Seed 0",
         "gh.assess(pair",
         "no evidence that people are protected",
-        assessed.headline.partition(": ")[2][1:],  # its first words stand above it, large
+        *told_apart(assessed.headline),
     ):
         assert said in page.said
     for table in assessed.overview["tables"]:

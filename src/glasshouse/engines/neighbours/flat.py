@@ -13,7 +13,8 @@ import numpy.typing as npt
 
 from glasshouse.data.arrays import Floats, Ints
 from glasshouse.engines.compiled import njit
-from glasshouse.engines.neighbours.kernel import IGNORE, MATCH, MISMATCH, TOL, Tree, exact, insert
+from glasshouse.engines.neighbours.encoding import IGNORE, MATCH, MISMATCH, TOL
+from glasshouse.engines.neighbours.kernel import Tree, exact, insert
 
 TILE = 16  # queries that share a block of records
 BLOCK = 256  # records of a block: with all columns they fit the first cache

@@ -15,9 +15,8 @@ import numpy.typing as npt
 
 from glasshouse.data.arrays import Bools, Floats, Ints
 from glasshouse.engines.compiled import njit
+from glasshouse.engines.neighbours.encoding import IGNORE, LEVEL, MATCH, MISMATCH, TOL
 
-LEVEL, MISMATCH, MATCH, IGNORE = 0, 1, 2, 3
-TOL = 1e-9
 CHUNK = 128
 DEPTH = 512
 

@@ -27,14 +27,13 @@ import numpy as np
 from glasshouse.core.errors import InputError, NotApplicable, listed
 from glasshouse.data.arrays import Floats, Ints
 from glasshouse.engines.neighbours.answers import Nearest, Tied
-from glasshouse.engines.neighbours.encoding import RULES, Encoded, Rows, encode_pair
+from glasshouse.engines.neighbours.encoding import RULES, TOL, Encoded, Rows, encode_pair
 from glasshouse.engines.workers import threads
 
 if TYPE_CHECKING:
     from glasshouse.data.pair import Pair
     from glasshouse.engines.neighbours.backend import Searchable
 
-TOL = 1e-9
 
 __all__ = ["RULES", "TOL", "Nearest", "Space", "Tied", "chosen_columns", "gower_space", "threads"]
 

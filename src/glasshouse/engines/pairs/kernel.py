@@ -7,9 +7,8 @@ import numpy.typing as npt
 
 from glasshouse.data.arrays import Bools, Floats, Ints
 from glasshouse.engines.compiled import njit, prange
+from glasshouse.engines.neighbours.encoding import IGNORE, LEVEL, MATCH, MISMATCH, TOL
 
-LEVEL, MISMATCH, MATCH, IGNORE = 0, 1, 2, 3
-TOL = 1e-9
 BLOCK = 256  # records looked at together: with all columns they fit the first cache
 UNIFORM, SOFTMAX, GAUSSIAN, EPANECHNIKOV = 0, 1, 2, 3  # any other number: tricube
 
