@@ -10,6 +10,7 @@ from .core.errors import GlasshouseError as GlasshouseError
 from .core.errors import InputError as InputError
 from .data.pair import Pair as Pair
 from .disclosure.rapid.cross_validation import rapid_cv as rapid_cv
+from .engines.devices import device as device
 from .formal.risk import Risk as Risk
 from .judgement.audit import audit as audit
 from .judgement.policy.policy import Policy as Policy

@@ -14,6 +14,7 @@ from glasshouse.core.result import Result
 from glasshouse.core.streams import RandomState
 from glasshouse.core.words import NEEDS
 from glasshouse.data.pair import Pair
+from glasshouse.engines.devices import placed
 from glasshouse.formal.auditing import AttackCounts, Audit, audit_attacks, ceil_count, floor_count
 from glasshouse.formal.guarantees import Guarantee
 from glasshouse.formal.risk import Risk
@@ -27,6 +28,7 @@ def auditable() -> dict[str, AnyMeasure]:
 
 @door
 @heeded()
+@placed
 def audit(
     pair: Pair,
     risk: Risk | Guarantee | None = None,
@@ -37,6 +39,7 @@ def audit(
     sided: Literal["one", "two"] = "two",
     random_state: RandomState = 0,
     n_jobs: int | None = None,
+    device: str | None = None,
 ) -> Audit:
     """Compare measured attacks on this very release with what its formal claim allows.
 
@@ -60,6 +63,8 @@ def audit(
         Seed of the attacks; None draws.
     n_jobs
         Threads; never changes a figure.
+    device
+        As in ``gh.assess``; never changes a figure.
 
     Returns
     -------

@@ -12,7 +12,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from glasshouse.core.errors import NotApplicable
 from glasshouse.data.arrays import Bools, Floats, Ints
 from glasshouse.engines.neighbours import flat, kernel, tree
 from glasshouse.engines.neighbours.backend import Found
@@ -183,19 +182,12 @@ def prepare(encoded: Encoded, reference: Rows) -> Prepared:
     encoded : Encoded
         The space the rows belong to.
     reference : Rows
-        The rows to be searched.
+        The rows to be searched, at least one.
 
     Returns
     -------
     Prepared
-
-    Raises
-    ------
-    NotApplicable
-        When there is no row.
     """
-    if reference.size == 0:
-        raise NotApplicable("there is no record to compare with: a table is empty")
     numbers, codes = encoded.as_reference(reference)
     weights = encoded.weights
     order, left, right, first, last = tree.grow(numbers, codes, weights)

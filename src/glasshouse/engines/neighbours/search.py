@@ -344,9 +344,9 @@ class Space:
         NotApplicable
             When there is no row.
         """
-        from glasshouse.engines.neighbours import cpu
+        from glasshouse.engines.neighbours.ready import Ready
 
-        return cpu.prepare(self.encoded, reference)
+        return Ready(self.encoded, reference)
 
 
 def _within(query: Rows, ready: Searchable, radius: float | Floats, self_join: bool, n_jobs: int | None) -> Ints:

@@ -19,6 +19,7 @@ from glasshouse.core.streams import RandomState
 from glasshouse.data.mistakes import without_void_holdout
 from glasshouse.data.pair import Pair
 from glasshouse.engines.cells.sides import KeyGroups
+from glasshouse.engines.devices import placed
 from glasshouse.judgement.policy.policy import Policy
 from glasshouse.judgement.progress import listening
 from glasshouse.judgement.rumap import words as rumap_words
@@ -38,6 +39,7 @@ Ghosts = dict[str, dict[str, Result]]
 @door
 @listening
 @heeded()
+@placed
 def compare(
     original: Any = None,
     releases: Mapping[str, Any] | Sequence[Any] | None = None,
@@ -53,6 +55,7 @@ def compare(
     weights: str | Mapping[str, float] | None = None,
     random_state: RandomState = 0,
     n_jobs: int | None = None,
+    device: str | None = None,
     progress: Progress | Literal[False] | None = None,
     **roles: Any,
 ) -> RUMap:
@@ -91,6 +94,9 @@ def compare(
         Seed of everything random; the same figures as alone and in ``gh.assess``. None draws.
     n_jobs
         Threads for the measures that can use them; it never changes a figure.
+    device
+        Where distances are searched: "cpu", or "cuda" for a graphics card; it never changes a figure. Default: the
+        processor, or a card where torch finds one and the job is large.
     progress
         Called as ``progress(done, total, name)`` before each release. In a notebook a bar is drawn by default; False
         draws none.

@@ -19,6 +19,7 @@ from glasshouse.core.plain import Content
 from glasshouse.core.streams import RandomState
 from glasshouse.data.pair import Pair
 from glasshouse.engines.cells.sides import KeyGroups
+from glasshouse.engines.devices import placed
 from glasshouse.judgement.policy.parsing import check_keys
 from glasshouse.judgement.policy.policy import Policy
 from glasshouse.judgement.progress import listening
@@ -33,6 +34,7 @@ CASE = ("keys", "target", "key_groups")
 @door
 @listening
 @heeded()
+@placed
 def scenarios(
     original: Any = None,
     released: Any = None,
@@ -43,6 +45,7 @@ def scenarios(
     *,
     random_state: RandomState = 0,
     n_jobs: int | None = None,
+    device: str | None = None,
     progress: Progress | Literal[False] | None = None,
     options: Options | None = None,
     key_groups: KeyGroups = "default",
@@ -62,7 +65,7 @@ def scenarios(
     target
         One target, or several: every set of keys that names no target of its own is then a scenario for each. Default:
         the target of the pair.
-    policy, measures, random_state, n_jobs, progress, options
+    policy, measures, random_state, n_jobs, device, progress, options
         As for ``gh.assess``; every scenario has the same.
     key_groups
         As for ``gh.assess``, for the scenarios that do not name their own. Of a mapping each scenario takes the keys it

@@ -19,6 +19,7 @@ from glasshouse.data.mistakes import without_void_holdout
 from glasshouse.data.pair import Pair
 from glasshouse.engines.cells.grouping import AUTO_GROUPS, automatic_groups
 from glasshouse.engines.cells.sides import KeyGroups
+from glasshouse.engines.devices import placed
 from glasshouse.judgement.policy.policy import PRESETS, Policy
 from glasshouse.judgement.progress import listening
 from glasshouse.judgement.run import (
@@ -38,13 +39,14 @@ from glasshouse.judgement.verdict.decision import decision
 from glasshouse.judgement.verdict.drivers import drivers, people
 
 __all__ = ["assess", "estimate"]
-_OWN = ("original", "policy", "measures", "random_state", "n_jobs", "progress", "options", "key_groups")
+_OWN = ("original", "policy", "measures", "random_state", "n_jobs", "device", "progress", "options", "key_groups")
 _ROLES = ("keys", "target", "weights", "cluster", "row_paired", "missing", "exclude")
 
 
 @door
 @listening
 @heeded()
+@placed
 def assess(
     original: Any = None,
     released: Any = None,
@@ -53,6 +55,7 @@ def assess(
     *,
     random_state: RandomState = 0,
     n_jobs: int | None = None,
+    device: str | None = None,
     progress: Progress | Literal[False] | None = None,
     options: Options | None = None,
     key_groups: KeyGroups = "default",
@@ -75,6 +78,9 @@ def assess(
         one's figure, and the same seed gives the same figure in every function. None draws a seed and prints it.
     n_jobs
         Threads for the measures that can use them; it never changes a figure.
+    device
+        Where distances are searched: "cpu", or "cuda" for a graphics card; it never changes a figure. Default: the
+        processor, or a card where torch finds one and the job is large.
     progress
         Called as ``progress(done, total, name)`` before each measure and once at the end. In a notebook a bar is
         drawn by default; False draws none.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import sys
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
@@ -126,6 +127,7 @@ class Asked:
             "policy": self.policy,
             "random_state": self.seed,
             "n_jobs": self.said.get("jobs"),
+            "device": self.said.get("device"),
             "options": {name: given for name, given in options.items() if name in run or name in self.flagged},
             "key_groups": self.said.get("key_groups", "default"),
         }
@@ -234,6 +236,7 @@ def settle(
         raise InputError("name both tables, ORIGINAL and RELEASED, or neither where a settings file names them")
     path, said, note = settings.found_for(chosen.settings, None if files is None else files.original)
     quiet = reporting is not None and reporting.quiet
+    logging.getLogger("glasshouse").setLevel(logging.ERROR if quiet else logging.NOTSET)
     if note:
         err(note, quiet)
     if not reports:
@@ -296,6 +299,7 @@ def _flags(
             "options": o.measure_options(running.option) or None,
             "seed": running.seed,
             "jobs": running.jobs,
+            "device": running.device,
         }
     if reporting is not None:
         given |= {"output": [str(path) for path in reporting.output or ()] or None}

@@ -111,14 +111,14 @@ def measure(
     format: o.Format = None,
     mode: o.Mode = None,
     seed: o.Seed = None,
-    jobs: Annotated[
-        int | None, typer.Option("--jobs", help="Threads; never changes a figure.", show_default=False)
-    ] = None,
+    jobs: o.Jobs = None,
+    device: o.Device = None,
     quiet: o.Quiet = False,
 ) -> int:
     """One measure, as text or JSON; RELEASED is not needed for measures of a single file."""
     from glasshouse.catalogue import all_measures
     from glasshouse.core.errors import InputError, closest
+    from glasshouse.engines.devices import device as on_device
 
     known = all_measures()
     if name not in known:
@@ -129,7 +129,7 @@ def measure(
         files,
         chosen,
         roles,
-        o.Running(seed=seed, jobs=jobs),
+        o.Running(seed=seed, jobs=jobs, device=device),
         o.Reporting(output, format, mode, quiet=quiet),
         needs=("original",) if single else ("original", "released"),
         single=single,
@@ -144,7 +144,8 @@ def measure(
         given.setdefault("random_state", asked.seed)
     if "n_jobs" in asks.options and "jobs" in asked.said:
         given["n_jobs"] = asked.said["jobs"]
-    result = asks(asked.pair(asked.case("measure")), **given)
+    with on_device(asked.said.get("device")):
+        result = asks(asked.pair(asked.case("measure")), **given)
     lost = None if records is None else _write_records(result, records, asked.quiet, asked.mode)
 
     def text(form: str) -> str:

@@ -62,6 +62,17 @@ Seed = Annotated[
     int | None,
     typer.Option("--seed", help="Seed of everything random.  [default: the policy's, else 0]", show_default=False),
 ]
+Jobs = Annotated[int | None, typer.Option("--jobs", help="Threads; never changes a figure.", show_default=False)]
+Device = Annotated[
+    str | None,
+    typer.Option(
+        "--device",
+        help="Where distances are searched: cpu, or cuda for a graphics card; never changes a figure.  [default: a "
+        "card for large tables, where there is one]",
+        metavar="DEVICE",
+        show_default=False,
+    ),
+]
 Quiet = Annotated[
     bool, typer.Option("--quiet", "-q", help="Say nothing but errors and the data asked for; no progress either.")
 ]
@@ -210,9 +221,8 @@ class Running:
         ),
     ] = None
     seed: Seed = None
-    jobs: Annotated[int | None, typer.Option("--jobs", help="Threads; never changes a figure.", show_default=False)] = (
-        None
-    )
+    jobs: Jobs = None
+    device: Device = None
 
 
 @dataclass(frozen=True)

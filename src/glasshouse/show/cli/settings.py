@@ -74,6 +74,7 @@ KNOWN: Mapping[str, tuple[str, Callable[[object], bool]]] = {
     "options": ("tables, [options.rapid] and then trees = 200", _tables),
     "seed": ("a whole number, seed = 0", _whole),
     "jobs": ("a whole number, jobs = 2", _whole),
+    "device": ('cpu or cuda, device = "cuda"', _text),
     "output": ('a file or a list of files, output = "report.html"', _texts),
     "format": ('a format, format = "json"', _text),
     "audience": ('internal or external, audience = "external"', _text),

@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 import numpy as np
 
-from glasshouse.core.errors import NotApplicable
 from glasshouse.core.interrupts import check
 from glasshouse.data.arrays import Floats, Ints
 from glasshouse.engines.neighbours.backend import Found
@@ -75,21 +74,14 @@ class Prepared:
     encoded : Encoded
         The space.
     reference : Rows
-        The rows to be searched.
+        The rows to be searched, at least one.
     device : str
         As torch names it: "cuda", "cuda:1", or "cpu" for the same computation without a card.
     part : int, optional
         Records of the reference on the card at a time. Default: as many as fit.
-
-    Raises
-    ------
-    NotApplicable
-        When there is no row.
     """
 
     def __init__(self, encoded: Encoded, reference: Rows, device: str = "cuda", part: int | None = None) -> None:
-        if reference.size == 0:
-            raise NotApplicable("there is no record to compare with: a table is empty")
         self.encoded = encoded
         self.reference = reference
         self.device = device
