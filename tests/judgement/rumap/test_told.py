@@ -148,3 +148,24 @@ def test_ends_of_utility_scales_follow_no_range_and_no_label_of_the_original() -
     assert {str(anchor) for one in ends for anchor in one.values()} == {str(ends[0]["kolmogorov_smirnov"])}
     assert all(anchor is None or anchor["source"] == "the ends of its range" for anchor in ends[0].values())
     assert not any("uniform" in one.get("ghosts", {}) for one in told)
+
+
+def test_one_persons_label_brings_no_measure_of_utility_onto_the_map_outside() -> None:
+    """Inside, a measure that scores destroyed data like an honest sample is left out, and one label changes that."""
+
+    def table(seed: int, odd: int = 0) -> pl.DataFrame:
+        rng = np.random.default_rng(seed)
+        labels = [*["zz"] * odd, *rng.integers(0, 5, 400 - odd).astype(str).tolist()]
+        return pl.DataFrame({"x": rng.normal(size=400).round(1), "c": labels, "s": rng.choice(["w", "m"], 400)})
+
+    def found(odd: int) -> gh.RUMap:
+        pair = gh.Pair(table(1, odd), table(2), holdout=table(3), keys=["c"], target="s", schema={"x": "numeric"})
+        utility = ["hellinger", "kolmogorov_smirnov", "total_variation", "association"]
+        return gh.compare(pair, risk=["near_copies"], utility=utility)
+
+    nobody, one = found(0), found(1)
+    assert "hellinger" in nobody.left_out and "hellinger" not in one.left_out, "the example no longer shows it"
+    told = [ru.content("external") for ru in (nobody, one)]
+    assert list(told[0]["measures"]) == list(told[1]["measures"])
+    assert "hellinger" in told[0]["measures"] and told[0]["left_out"] == told[1]["left_out"]
+    assert told[0]["weights"] == told[1]["weights"]

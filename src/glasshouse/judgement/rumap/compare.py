@@ -185,7 +185,7 @@ def compare(
         composite=composite,
         weights=factors,
         families={n: m.family for n, m in chosen.items()},
-        better={n: "lower" if kinds[n] == "leak" else m.better for n, m in chosen.items() if n not in left_out},
+        better={n: "lower" if kinds[n] == "leak" else m.better for n, m in chosen.items()},
         anchors=anchors,
         spreads={n: [spread([r[n] for r in runs], kinds[n]) for runs in singles.values()] for n in chosen},
         ghost_values=_placed_ghosts(ghosts[sizes[0]], kinds) if sizes else None,

@@ -122,10 +122,11 @@ class Outside:
     def __init__(self, ru: RUMap) -> None:
         self.ru = ru
         self.gate = next((gate_of(found.policy) for found in ru.assessments.values()), Gate())
-        self.results = {n: self._of_each(n) for side in SIDES for n in ru._sides[side]}
+        self.asked = {"risk": list(ru._sides["risk"]), "utility": self._asked_utility()}
+        self.results = {n: self._of_each(n) for side in SIDES for n in self.asked[side]}
         self.figures = {n: [self._figure(n, r) for r in found] for n, found in self.results.items()}
         self.anchors = {n: self._anchors(n) for n in self.results if n in ru.anchors}
-        self.names = {side: [n for n in ru._sides[side] if self._tells(n)] for side in SIDES}
+        self.names = {side: [n for n in self.asked[side] if self._tells(n)] for side in SIDES}
         self.weights = {side: self._weights(side) for side in SIDES}
         self.scaled = {
             side: self._scaled(side, [[t.near for t in self.figures[n]] for n in self.names[side]]) for side in SIDES
@@ -137,6 +138,13 @@ class Outside:
     def _of_each(self, name: str) -> list[Result | None]:
         """The results of a measure by release; a map of scores has none."""
         return [self.ru.results.get(release, {}).get(name) for release in self.ru.releases]
+
+    def _asked_utility(self) -> list[str]:
+        """Measures of utility, also those that are left out inside because destroyed data score no worse: those are
+        drawn over the labels of the original, of which a single person may bring one."""
+        kinds = {n: r.measure.side for found in self.ru.results.values() for n, r in found.items() if r.measure}
+        left = [name for name in self.ru.left_out if kinds.get(name) == "utility"]
+        return sorted({*self.ru._sides["utility"], *left})
 
     def _kind(self, name: str) -> str:
         return self.ru.kinds.get(name, "value")
@@ -150,7 +158,7 @@ class Outside:
     def _anchors(self, name: str) -> list[Anchor]:
         """The ends of a measure's scale by release, on its grid. Those of utility are the ends of its range: destroyed
         data are drawn over the range and the labels of the original, which a single person may set."""
-        if name in self.ru._sides["utility"]:
+        if name in self.asked["utility"]:
             return [self._range(name)] * len(self.ru.releases)
         first = next((r for r in self.results[name] if r is not None and r.of is not None), None)
         made = []
@@ -186,7 +194,7 @@ class Outside:
     def _weights(self, side: str) -> np.ndarray:
         """What each told measure counts, as if there were no others; nothing where all of them were given no weight."""
         ru, names = self.ru, self.names[side]
-        if not any(ru.measure_weights[side][name] for name in names):
+        if not any(ru.weights.get(n, 1.0) * ru.weights.get(ru.families[n], 1.0) for n in names):
             return np.zeros(len(names))
         return order.measure_weights(names, ru.families, ru.composite, ru.weights)
 
@@ -296,7 +304,7 @@ class Outside:
         ru._scaled = self.scaled
         told = {n for side in SIDES for n in self.names[side]}
         ru.left_out = {name: self._why(name) for name in sorted({*ru.left_out, *self.results} - told)}
-        ru._sides = {side: {n: ru._sides[side][n] for n in self.names[side]} for side in SIDES}
+        ru._sides = {side: {n: [t.near for t in self.figures[n]] for n in self.names[side]} for side in SIDES}
         ru.measure_weights = {s: dict(zip(self.names[s], self.weights[s].tolist(), strict=True)) for s in SIDES}
         ru._complete = np.isfinite(self.scaled["risk"]).all(axis=1)
         ru.incomplete = [r for r, whole in zip(ru.releases, ru._complete, strict=True) if not whole]

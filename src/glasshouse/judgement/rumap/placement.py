@@ -46,11 +46,11 @@ class Placement:
         self.risk_measures, self.utility_measures = list(risk), list(utility)
         self.scale, self.composite, self.weights = scale, composite, dict(weights or {})
         self.better = {**dict.fromkeys(risk, "lower"), **dict.fromkeys(utility, "higher"), **(better or {})}
-        self.families = {n: (families or {}).get(n, n) for n in [*risk, *utility]}
+        self.families = {**{n: n for n in [*risk, *utility]}, **(families or {})}
         self._anchors = {
             name: [a] * len(self.releases) if isinstance(a, Anchor) else list(a) for name, a in (anchors or {}).items()
         }
-        rumap_order.check_weights(self.weights, [*risk, *utility], self.families)
+        rumap_order.check_weights(self.weights, list(self.families), self.families)
         self._raw = {s: rumap_order.value_table(self._sides[s], self.releases) for s in self._sides}
         self._scaled = {s: placed(self._sides[s], s, scale, self._anchors, self.better) for s in self._sides}
         self.measure_weights = {
