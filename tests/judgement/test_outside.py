@@ -99,9 +99,13 @@ def test_members_minus_strangers_is_made_of_what_is_told() -> None:
     assert (told.value.value, told.holdout.shown, told.difference) == (0.15, "< 1.0 %", 0.15)
     few = tell(made(SHARE, 0.004, 1000, holdout=0.0, of_holdout=500, difference=0.004), Gate(5))
     assert few.difference is None
-    seen = told_exposure(Exposure(0.1472, (0.12, 0.18), 0.004, 1001, 499), Gate(5))
+    seen = told_exposure(
+        made(SHARE, 0.15, 1001, of_holdout=499, exposure=Exposure(0.1472, (0.12, 0.18), 0.004, 1001, 499)), Gate(5)
+    )
     assert seen is not None and (seen.share, seen.strangers, seen.members, seen.people) == (0.15, 0.0, 1000, 150)
-    assert told_exposure(Exposure(0.003, (0.0, 0.01), 0.0, 1000, 500), Gate(5)) is None
+    assert (
+        told_exposure(made(SHARE, 0.003, 1000, exposure=Exposure(0.003, (0.0, 0.01), 0.0, 1000, 500)), Gate(5)) is None
+    )
     other = tell(made(SHARE, 0.6, 1000, of_holdout=500, difference=0.0239), Gate(5))
     assert other.difference is None, "a difference that is not one of the told figures is not told"
 

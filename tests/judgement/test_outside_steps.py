@@ -276,3 +276,47 @@ def test_what_few_people_move_far_has_wider_steps_in_everything_made_of_it(name:
         for figure in figures:
             near = None if figure is None else figure / step
             assert near is None or near == pytest.approx(round(near)) or measure.chance is not None
+
+
+@pytest.mark.parametrize("threshold", THRESHOLDS)
+@pytest.mark.parametrize("influence", ["share", "root"])
+def test_few_without_a_value_change_no_step_and_stay_within_it(threshold: int, influence: Any) -> None:
+    gate = Gate(threshold)
+    for n in SIZES:
+        for lacking in {1, threshold - 1, int(0.1 * n)}:
+            behind = gate.settled(n - lacking, n)
+            assert behind == n
+            step = gate.step(behind, influence)
+            few = (threshold - 1) / (n - lacking) if n > lacking else 1.0
+            assert step is None or (few if influence == "share" else few**0.5) < step, (n, lacking)
+        assert gate.settled(n - max(threshold, int(0.1 * n) + 1), n) < n, "many without a value are behind no figure"
+
+
+@pytest.mark.parametrize("n", [95, 126, 246])
+@pytest.mark.parametrize("column", ["pay", "sex", "ill"])
+def test_one_missing_value_beside_an_edge_of_rounding_moves_nothing(n: int, column: str) -> None:
+    """126 people are told as 130 and 125 as 120: the step follows the table, not those who have a value."""
+
+    def table(seed: int, size: int) -> pl.DataFrame:
+        rng = np.random.default_rng(seed)
+        return pl.DataFrame(
+            {
+                "region": rng.choice(list("ABC"), size),
+                "sex": rng.choice(["w", "m"], size),
+                "pay": rng.normal(5000, 900, size).round(),
+                "ill": rng.choice(["a", "b"], size),
+            }
+        )
+
+    original, released, holdout = table(1, n), table(3, 300), table(2, 300)
+    measures = ["kolmogorov_smirnov", "hellinger", "association", "total_variation", "disco", "cap", "exact_copies"]
+
+    def told(one: pl.DataFrame) -> dict[str, Any]:
+        pair = gh.Pair(one, released, keys=["region", "sex"], target="ill", holdout=holdout, schema={"pay": "numeric"})
+        content = gh.assess(pair, measures=measures).content("external")
+        return {name: (found["value"], found["shown"]) for name, found in content["results"].items()}
+
+    without = original.with_columns(
+        pl.when(pl.Series(np.arange(n) > 0)).then(pl.col(column)).otherwise(None).alias(column)
+    )
+    assert told(without) == told(original)

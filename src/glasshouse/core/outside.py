@@ -29,6 +29,7 @@ AUDIENCES = ("internal", "external")
 THRESHOLD = 5  # counts below it are not told, where no policy says otherwise
 LEAST_THRESHOLD = 3  # with 2, "<2" would be one person
 FINEST = 0.005
+MISSING = 0.1  # share of a table without a value up to which steps are those of the table
 UNTOLD = "not told"
 WITHHELD = "given, not shown"
 _FUZZ = 1e-9  # 3 * 0.02 is a little more than 0.06
@@ -117,13 +118,24 @@ class Gate:
 
         A figure that is not linear in the people (a distance of square roots, an interval that shrinks with the root of
         n) moves by up to the root of k / n with k of them, and so has a wider grid. The step follows the number as it
-        is told, and in the smallest table that is told so, one person less than the threshold is less than a step.
+        is told, and with the fewest values that a table told so may have, one person less than the threshold is less
+        than a step.
         """
         if n is None or not isfinite(n) or influence == "free" or fewest(size(n)) < 2 * self.threshold:
             return None
-        few = (self.threshold - 1) / fewest(size(n)) * (1 + 1e-6)  # a step is more than that
+        valued = fewest(size(n)) - self._few(fewest(size(n)))
+        few = (self.threshold - 1) / valued * (1 + 1e-6)  # a step is more than that
         part = max(self.threshold / size(n), few)
         return raised(max(part if influence == "share" else sqrt(part), FINEST))
+
+    def settled(self, n: float, whole: float) -> float:
+        """The number of people a step follows: that of the whole table, unless many of them have no value. A table of
+        126 people has steps of 5 in 130, one of 125 those of 5 in 120; whoever leaves a question open must not show."""
+        return whole if whole - n <= self._few(whole) else n
+
+    def _few(self, people: float) -> float:
+        """So many people without a value change no step."""
+        return max(self.threshold - 1, MISSING * people)
 
     def bounded(
         self,

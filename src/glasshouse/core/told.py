@@ -155,14 +155,14 @@ def tell(result: Result, gate: Gate) -> ToldResult:
     ToldResult
         Figures that no count below the threshold can be made of.
     """
-    n = result.of if result.status == "ok" else None
-    beside = None if n is None else min(n, n if result.of_holdout is None else result.of_holdout)
+    n, strangers = people_behind(result, gate) if result.status == "ok" else (None, None)
+    beside = None if n is None else min(n, n if strangers is None else strangers)
     value = figure(result, result.value, n, gate)
     baseline = _baseline(result, value, beside, gate)
     holdout = figure(result, result.holdout, beside, gate)
     low, high = (None, None) if result.measure is None else result.measure.range
     free = influence(result) == "free"
-    exposure = None if free else told_exposure(result.exposure, gate, n, beside, influence(result))
+    exposure = None if free or n is None else told_exposure(result, gate)
     difference = _difference(result, value, holdout, exposure)
     return ToldResult(
         result,
@@ -176,6 +176,18 @@ def tell(result: Result, gate: Gate) -> ToldResult:
         exposure,
         None if _without_end(result) else gate.bounded(result.utility, n, influence=influence(result)).near,
     )
+
+
+def people_behind(result: Result, gate: Gate) -> tuple[float | None, float | None]:
+    """How many people a step of a result's figures follows, and of those about people never in the data."""
+    return _settled(result, result.of, "original", gate), _settled(result, result.of_holdout, "holdout", gate)
+
+
+def _settled(result: Result, n: float | None, table: str, gate: Gate) -> float | None:
+    pair, single = result._source, result.measure is not None and result.measure.table == "single"
+    if n is None or pair is None or single or not (table == "original" or pair.has_holdout):
+        return n
+    return gate.settled(n, pair.people(table))
 
 
 def figure(result: Result, value: float | None, n: float | None, gate: Gate) -> Told:
@@ -221,35 +233,36 @@ def _without_end(result: Result) -> bool:
     return result.measure is not None and None in result.measure.range and result.measure.influence != "share"
 
 
-def fewest_asked(seen: Exposure, people: float | None = None, controls: float | None = None) -> float:
-    """The fewest people behind members and strangers exposed. ``people`` and ``controls``: how many the figure is
-    worth, where some count for more than others."""
-    return min(float(n) for n in (seen.members, seen.controls, people, controls) if n is not None)
+def fewest_asked(seen: Exposure, result: Result, gate: Gate) -> float:
+    """The fewest people behind members and strangers exposed, or whom the figure is worth where some count for more."""
+    return min(n for n in (*people_asked(seen, result, gate), *people_behind(result, gate)) if n is not None)
 
 
-def told_exposure(
-    seen: Exposure | None,
-    gate: Gate,
-    people: float | None = None,
-    controls: float | None = None,
-    moved: Influence = "share",
-) -> Exposure | None:
+def people_asked(seen: Exposure, result: Result, gate: Gate) -> tuple[float, float]:
+    """Members and strangers who were asked about, as far as a told number follows them."""
+    members = _settled(result, float(seen.members), "original", gate)
+    return members or 0.0, _settled(result, float(seen.controls), "holdout", gate) or 0.0
+
+
+def told_exposure(result: Result, gate: Gate) -> Exposure | None:
     """Members exposed beyond strangers, of shares rounded to the coarser of their grids; None where few members are
-    exposed at all. ``moved``: how far one person moves the figure, and so these."""
+    exposed at all."""
+    seen = result.exposure
     if seen is None:
         return None
-    members, strangers = _exposed(seen, gate, fewest_asked(seen, people, controls), moved)
+    members, strangers = _exposed(seen, gate, fewest_asked(seen, result, gate), influence(result))
     if members.near is None or strangers.near is None or members.near == 0:
         return None
     share = digits(members.near - strangers.near, 6)
     ends = gate.interval(share, seen.interval, -1.0, 1.0)
+    people, controls = people_asked(seen, result, gate)
     return replace(
         seen,
         share=share,
         interval=(share, share) if ends is None else ends,
         strangers=strangers.near,
-        members=size(seen.members),
-        controls=size(seen.controls),
+        members=size(people),
+        controls=size(controls),
     )
 
 
@@ -265,11 +278,12 @@ def leak(result: Result, gate: Gate) -> Told:
     if result.status != "ok" or result.of is None or influence(result) == "free":
         return NOTHING
     if result.exposure is not None:
-        n = fewest_asked(result.exposure, result.of, result.of_holdout)
+        n = fewest_asked(result.exposure, result, gate)
         members, strangers = _exposed(result.exposure, gate, n, influence(result))
     else:
-        n = min(n for n in (result.of, result.of_holdout) if n is not None)
-        members, strangers = figure(result, result.value, result.of, gate), figure(result, result.holdout, n, gate)
+        behind = people_behind(result, gate)
+        n = min(n for n in behind if n is not None)
+        members, strangers = figure(result, result.value, behind[0], gate), figure(result, result.holdout, n, gate)
     if members.near is None or strangers.near is None:
         return NOTHING
     told = digits(members.near - strangers.near, 6)

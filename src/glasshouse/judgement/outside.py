@@ -16,7 +16,18 @@ from glasshouse.catalogue import all_measures
 from glasshouse.core.limits import Limit, Outcome
 from glasshouse.core.outside import NOTHING, Gate, size, told_options
 from glasshouse.core.plain import Content, percent
-from glasshouse.core.told import HIDDEN, SAID_INSIDE, ToldResult, fewest_asked, given_need, influence, of_original, tell
+from glasshouse.core.told import (
+    HIDDEN,
+    SAID_INSIDE,
+    ToldResult,
+    fewest_asked,
+    given_need,
+    influence,
+    of_original,
+    people_asked,
+    people_behind,
+    tell,
+)
 from glasshouse.core.words import QUESTIONS
 from glasshouse.judgement import declared
 from glasshouse.judgement.overview import call
@@ -174,10 +185,10 @@ def _rounded(seen: Exposure | None, gate: Gate, result: Result) -> Exposure | No
     """Sizes and shares that a detection limit follows from, on the grid; a few people count as nobody."""
     if seen is None:
         return None
-    people = fewest_asked(seen, result.of, result.of_holdout)
+    people = fewest_asked(seen, result, gate)
     moved: Influence = "root" if influence(result) == "root" else "share"
     near = [gate.bounded(share, people, influence=moved).near for share in (seen.strangers, seen.reach)]
-    members, controls = size(seen.members), size(seen.controls)
+    members, controls = (size(n) for n in people_asked(seen, result, gate))
     if near[0] is None or near[1] is None or not (members and controls):
         return None
     return replace(seen, strangers=near[0], reach=near[1], members=members, controls=controls)
@@ -318,7 +329,7 @@ def _result(judged: Judged, assessment: Assessment, told: ToldResult, gate: Gate
     # of few people decides alone whether utility is lost
     measure, result = judged.measure, judged.result
     ruled = bool(assessment.policy.rules_for(measure.name))
-    few = measure.side == "utility" and not gate.tells(result.of)
+    few = measure.side == "utility" and not gate.tells(people_behind(result, gate)[0])
     alone = (declared.tests(measure, assessment) or of_original(result) or few) and not ruled
     untold = told.status == HIDDEN and judged.status not in ("warn", "fail")
     quiet = told.status in ("ok", HIDDEN) and (alone or untold)

@@ -17,7 +17,7 @@ from glasshouse.core.errors import InputError
 from glasshouse.core.forking import entering
 from glasshouse.core.outside import AUDIENCES, NOTHING, Gate, Told
 from glasshouse.core.plain import Content, number, plain
-from glasshouse.core.told import SAID_INSIDE, figure, given_need, influence, leak, tell
+from glasshouse.core.told import SAID_INSIDE, figure, given_need, influence, leak, people_behind, tell
 from glasshouse.core.words import NEEDS
 from glasshouse.judgement.outside import gate_of
 from glasshouse.judgement.rumap import order
@@ -180,7 +180,7 @@ class Outside:
         """A figure of a ghost, which ``part`` of the people may stand behind."""
         if result is None or result.of is None or value is None:
             return None
-        n = part * min(n for n in (result.of, result.of_holdout) if n is not None)
+        n = part * min(n for n in people_behind(result, self.gate) if n is not None)
         if self._kind(name) == "leak":
             return self.gate.gap(value, n, influence(result))
         return figure(result, value, n, self.gate).near
