@@ -347,6 +347,7 @@ def test_bad_options_are_refused():
         lambda: forest_proximity(pair, columns=["nope"]),
         lambda: drisk(pair, columns=["region"]),
         lambda: drisk(pair, outlier_par=0),
+        lambda: drisk(pair, outlier_par=float("inf")),
         lambda: epsilon_identifiability(pair, epsilon=1),
     ):
         with pytest.raises(InputError):

@@ -127,8 +127,8 @@ def drisk(
     >>> round(found.value, 3), round(found.holdout, 3), round(found.difference, 3)
     (0.465, 0.47, -0.005)
     """
-    if not outlier_par > 0:
-        raise InputError(f"outlier_par must be positive, not {outlier_par}")
+    if not 0 < outlier_par < np.inf:
+        raise InputError(f"outlier_par must be a positive number, not {outlier_par}")
     if missing not in RULES:
         raise InputError(f"missing must be one of {listed(RULES)}, not {missing!r}")
     chosen = _numeric_columns(pair, columns)
