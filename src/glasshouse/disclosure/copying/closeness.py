@@ -82,7 +82,8 @@ class Closeness:
     @cached_property
     def _tied(self) -> dict[str, TiedMembers]:
         """Tied nearest records of the two pooled tables."""
-        parts = {table: self.space.tied(self.query, table, self.pooled) for table in ("original", "holdout")}
+        near = {"original": self.original, "holdout": self.holdout}
+        parts = {t: self.space.tied_beyond(n, self.query, t, self.pooled) for t, n in near.items() if n is not None}
         total = parts["original"].records + parts["holdout"].records
         found = {}
         for table, part in parts.items():

@@ -135,8 +135,7 @@ def _near(space: Space, query: Rows, table: str, k: int, n_jobs: int | None) -> 
     every[more] = close[more] = False
     lists = [(np.nonzero(some)[0], row[some]) for some in (every, close)]
     if len(more):
-        one = np.arange(len(more))
-        again = Rows(query.numbers[more], query.codes[more], query.ids[more], np.ones_like(one), one, one)
+        again = query.some(more)
         for at, slack in enumerate((0.0, -2 * TOL)):
             if at and k == 1:
                 continue  # nobody is nearer than the nearest

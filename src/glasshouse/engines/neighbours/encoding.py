@@ -61,6 +61,21 @@ class Rows:
         """Number of distinct rows."""
         return len(self.counts)
 
+    def some(self, at: Ints) -> Rows:
+        """Some of the distinct rows, each once, to ask about them again.
+
+        Parameters
+        ----------
+        at : array of int
+            Which.
+
+        Returns
+        -------
+        Rows
+        """
+        one = np.arange(len(at))
+        return Rows(self.numbers[at], self.codes[at], self.ids[at], np.ones_like(one), one, one)
+
     @cached_property
     def members(self) -> Ints:
         """Record numbers grouped by distinct row, ascending inside each."""

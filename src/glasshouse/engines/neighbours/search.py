@@ -321,6 +321,42 @@ class Space:
             offsets, row = self._prepared(among).listed(query, _per_query(radius, query))
         return Tied(offsets, row, query, self.rows(among))
 
+    def tied_beyond(self, near: Nearest, query: Rows, among: str, radius: Floats, n_jobs: int | None = None) -> Tied:
+        """``tied`` where a search has been done: only who has more records within the radius than it found is asked
+        again.
+
+        Parameters
+        ----------
+        near : Nearest
+            The nearest records of the rows that ask.
+        query : Rows
+            Those rows.
+        among : str
+            The table that was searched.
+        radius : array of float
+            One number per record that asks; equal records must carry equal radii.
+        n_jobs : int, optional
+            Threads. Default: all.
+
+        Returns
+        -------
+        Tied
+        """
+        reference, limit = self.rows(among), _per_query(radius, query)
+        row = near.row[query.firsts]
+        inside = (row >= 0) & (near.distinct[query.firsts] <= limit[:, None] + TOL)
+        more = inside[:, -1].copy() if row.shape[1] < reference.size else np.zeros(query.size, np.bool_)
+        inside[more] = False
+        owner, found = np.nonzero(inside)[0], row[inside]
+        if more.any():
+            at = np.flatnonzero(more)
+            with threads(n_jobs, len(at)):
+                offsets, others = self._prepared(among).listed(query.some(at), limit[at])
+            owner = np.concatenate([owner, np.repeat(at, np.diff(offsets))])
+            found = np.concatenate([found, others])
+        offsets = np.concatenate([[0], np.cumsum(np.bincount(owner, minlength=query.size))]).astype(np.int64)
+        return Tied(offsets, found[np.lexsort([found, owner])], query, reference)
+
     def _prepared(self, table: str) -> Searchable:
         """A table made ready for searching, once."""
         if table not in self._ready:
