@@ -343,3 +343,11 @@ def test_not_a_number_is_counted_as_missing_everywhere(engine_name: str, request
     frame = pl.DataFrame({"x": [0.5, float("nan"), -0.0, 0.0, None, float("nan")]})
     pair = gh.Pair(convert(frame), convert(frame))
     assert (pair.n_missing("x"), pair.n_distinct("x")) == (3, 2)
+
+
+@pytest.mark.parametrize("kind", ["numeric", "boolean"])
+def test_levels_of_what_has_none_are_refused_whatever_the_column_is_declared_as(kind: str) -> None:
+    labels = pl.Series("c", ["a", "b"] * 5, dtype=pl.Enum(["a", "b"]))
+    for column in (labels, labels.cast(pl.String)):
+        with pytest.raises(gh.InputError, match=f"has levels, which a column of kind '{kind}' does not have"):
+            gh.Pair(column.to_frame(), column.to_frame(), schema={"c": {"kind": kind, "levels": ["a", "b"]}})

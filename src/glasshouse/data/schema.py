@@ -299,7 +299,7 @@ def override(column: Column, wish: Wish) -> Column:
         )
     if levels is not None and len(set(levels)) < len(levels):
         raise InputError(f"schema of {column.name!r} names a level more than once; every level stands there once")
-    if levels is not None and column.levels is None and kind not in ("categorical", "ordinal"):
+    if levels is not None and kind not in ("categorical", "ordinal"):
         raise InputError(f"schema of {column.name!r} has levels, which a column of kind {kind!r} does not have")
     if kind == "datetime" and column.storage not in ("text", "time"):
         raise InputError(f"schema of {column.name!r}: numbers and truth values are no dates; convert the column before")
