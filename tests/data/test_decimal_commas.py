@@ -115,3 +115,16 @@ def test_groups_of_keys_that_change_nothing_are_said() -> None:
     used = gh.assess(own, own.reverse(), keys=["age", "sex"], key_groups=10, measures=["uniques"])
     assert "none of the measures" in " ".join(idle.notes) and "no key is a number" in " ".join(none.notes)
     assert "changes nothing" not in " ".join(used.notes)
+
+
+def test_a_map_of_files_with_decimal_commas_is_drawn() -> None:
+    """The releases that compare makes itself hold numbers, beside an original that is text."""
+    rng = np.random.default_rng(0)
+    tables = [
+        pl.DataFrame({"pay": rng.normal(2000, 300, 120).round(2), "sex": rng.choice(["w", "m"], 120)}).with_columns(
+            pl.col("pay").cast(pl.String).str.replace(".", ",", literal=True)
+        )
+        for _ in "ab"
+    ]
+    ru = gh.compare(tables[0], {"A": tables[1]}, risk=["exact_copies"], utility=["hellinger", "kolmogorov_smirnov"])
+    assert "kolmogorov_smirnov" in ru.utility_measures

@@ -42,6 +42,7 @@ class ToldResult:
     difference_interval: Interval | None
     exposure: Exposure | None
     utility: float | None
+    few: bool = False  # a figure of utility that too few people may stand behind
 
     @property
     def write(self) -> Callable[[float], str]:
@@ -77,9 +78,9 @@ class ToldResult:
     def judgement(self) -> Verdict | None:
         """What the limits say, where that may be told. Of the original alone it may not: the limits of a smallest class
         are counts of people, and so is which of them is broken. Neither may that of a single test be, nor whether there
-        was a figure to judge."""
+        was a figure to judge; and of utility with few people behind it one of them decides alone."""
         result = self.result
-        untold = self.nothing and result.verdict == "pass"
+        untold = self.few or (self.nothing and result.verdict == "pass")
         return None if of_original(result) or untold or result.p_value is not None else result.verdict
 
     @property
@@ -175,6 +176,7 @@ def tell(result: Result, gate: Gate) -> ToldResult:
         gate.interval(difference, result.difference_interval, -1.0, 1.0),
         exposure,
         None if _without_end(result) else gate.bounded(result.utility, n, influence=influence(result)).near,
+        result.measure is not None and result.measure.side == "utility" and not gate.tells(n),
     )
 
 

@@ -292,6 +292,9 @@ class Pair(Reading):
         """
         take_aliases(changes, {k: changes.pop(k) for k in list(changes) if k not in self._given})
         same = not any(name in changes for name in _TABLE_ARGUMENTS)
+        if not same and "original" not in changes:  # its numbers with a decimal comma stay numbers beside plain ones
+            read = dict.fromkeys(self._tables.decimal_commas, "numeric")
+            changes["schema"] = {**read, **(changes.get("schema", self._given["schema"]) or {})}
         made = Pair(**{**self._given, **changes}, _tables=self._tables if same else None)
         made._note(numeric_keys=self.numeric_keys)
         if "released" not in changes:  # another release may have been synthesised otherwise

@@ -108,6 +108,8 @@ class Tables:
     columns, remarks, lazy, sizes, missing, distinct : dict
         Found here: kind of each column, how disagreements were settled, the tables in common types, their records,
         missing values per table and column, distinct values of the original.
+    decimal_commas : set of str
+        Columns whose texts were read as numbers with a decimal comma.
     """
 
     adopted: dict[str, Adopted]
@@ -121,6 +123,7 @@ class Tables:
     sizes: dict[str, int] = field(default_factory=dict)
     missing: dict[str, dict[str, int]] = field(default_factory=dict)
     distinct: dict[str, int] = field(default_factory=dict)
+    decimal_commas: set[str] = field(default_factory=set)
     _local: dict[str, pl.DataFrame] = field(default_factory=dict)
     _codes: dict[str, Codes] = field(default_factory=dict)
 
@@ -313,6 +316,7 @@ class Tables:
         bad = values.filter(~readable(values, target, commas=True)).to_list()
         if target == "number" and decimal_commas(values):
             self.remarks[name] = "numbers with a decimal comma: read as numbers"
+            self.decimal_commas.add(name)
         column = nw.col(name).cast(nw.String)
         if bad:
             spoken = {"number": "number", "bool": "boolean", "time": "ISO date"}[target]

@@ -38,7 +38,7 @@ def spoken_keys(pair: Pair) -> str:
     return spoken(pair.keys) if len(pair.keys) <= MOST_NAMED else f"all {len(pair.keys)} keys"
 
 
-def key_groupings(pair: Pair, wish: KeyGroups) -> dict[str, Grouping]:
+def key_groupings(pair: Pair, wish: KeyGroups, table: str | None = None) -> dict[str, Grouping]:
     """Groupings per key as measures of leaks take them.
 
     Parameters
@@ -47,6 +47,8 @@ def key_groupings(pair: Pair, wish: KeyGroups) -> dict[str, Grouping]:
         The tables with keys.
     wish : int, sequence of float, Grouping, mapping, "auto" or None
         One wish for all numeric keys, or {key: wish}; a key that is not named is grouped by "auto".
+    table : str, optional
+        "released" where a figure is about the released file alone, and so are its breaks.
 
     Returns
     -------
@@ -64,7 +66,7 @@ def key_groupings(pair: Pair, wish: KeyGroups) -> dict[str, Grouping]:
         wishes: dict[str, Groups] = {key: wish.get(key, AUTO) for key in pair.keys}
     else:
         wishes = {key: wish for key in pair.keys if pair.is_numeric(key)}
-    made = {key: as_grouping(pair, key, own) for key, own in wishes.items()}
+    made = {key: as_grouping(pair, key, own, table) for key, own in wishes.items()}
     return {key: grouping for key, grouping in made.items() if grouping is not None}
 
 
@@ -85,8 +87,8 @@ def grouped_note(groups: Mapping[str, Grouping]) -> list[str]:
         return []
     said = spoken([f"{name} in {len(grouping.breaks) - 1} groups" for name, grouping in groups.items()])
     return [
-        f"numbers with too many values to be shared were compared in groups of about equal size of real people: {said} "
-        "(None instead of 'auto' compares values as they are)"
+        "numbers with too many values to be shared were compared in groups of about equally many released records: "
+        f"{said} (None instead of 'auto' compares values as they are)"
     ]
 
 

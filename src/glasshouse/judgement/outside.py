@@ -25,7 +25,6 @@ from glasshouse.core.told import (
     influence,
     of_original,
     people_asked,
-    people_behind,
     tell,
 )
 from glasshouse.core.words import QUESTIONS
@@ -329,8 +328,7 @@ def _result(judged: Judged, assessment: Assessment, told: ToldResult, gate: Gate
     # of few people decides alone whether utility is lost
     measure, result = judged.measure, judged.result
     ruled = bool(assessment.policy.rules_for(measure.name))
-    few = measure.side == "utility" and not gate.tells(people_behind(result, gate)[0])
-    alone = (declared.tests(measure, assessment) or of_original(result) or few) and not ruled
+    alone = (declared.tests(measure, assessment) or of_original(result) or told.few) and not ruled
     untold = told.status == HIDDEN and judged.status not in ("warn", "fail")
     quiet = told.status in ("ok", HIDDEN) and (alone or untold)
     return {

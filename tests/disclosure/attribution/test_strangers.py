@@ -188,7 +188,7 @@ def test_numbers_do_not_switch_a_measure_off(name: str) -> None:
     found = MEASURES[name](pair)
     assert found.status == "ok"
     assert found.p_value is not None
-    said = [w for w in found.warnings if "groups of about equal size" in w]
+    said = [w for w in found.warnings if "groups of about equally many released records" in w]
     assert len(said) == 1
     assert "x in 10 groups" in said[0]
     assert ("y in 10 groups" in said[0]) == (name != "uniques")

@@ -80,7 +80,7 @@ def attribution_all(
     denominator_limit : int or None, default None
         Leaves out cells with more original records than that, because many people share them. None keeps all.
     target_groups : int, sequence of float, mapping, "auto" or None, default "auto"
-        Groups of numeric targets: a number of quantile groups, the breaks, "auto" for deciles of the real people where
+        Groups of numeric targets: a number of quantile groups, the breaks, "auto" for deciles of the release where
         a column has more than 20 values and fewer than 5 people share one, or None for exact values; one wish for all
         of them, or {target: wish}.
     key_groups : int, sequence of float, mapping, "auto" or None, default "auto"

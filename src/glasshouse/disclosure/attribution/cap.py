@@ -82,7 +82,7 @@ def cap(
         "all" counts people whose keys are not in the release as 0; "matched" averages over those found.
     bins : int, sequence of float, "auto" or None, default "auto"
         Groups of a numeric target: a number of quantile groups (breaks pooled over original and release), the breaks,
-        "auto" for deciles of the real people where a column has more than 20 values and fewer than 5 people share one,
+        "auto" for deciles of the release where a column has more than 20 values and fewer than 5 people share one,
         or None for exact values.
     key_groups : int, sequence of float, mapping, "auto" or None, default "auto"
         The same for numeric keys: one wish for all of them, or {key: wish}.
@@ -232,7 +232,7 @@ def tcap(
         found.
     bins : int, sequence of float, "auto" or None, default "auto"
         Groups of a numeric target: a number of quantile groups (breaks pooled over original and release), the breaks,
-        "auto" for deciles of the real people where a column has more than 20 values and fewer than 5 people share one,
+        "auto" for deciles of the release where a column has more than 20 values and fewer than 5 people share one,
         or None for exact values.
     key_groups : int, sequence of float, mapping, "auto" or None, default "auto"
         The same for numeric keys: one wish for all of them, or {key: wish}.

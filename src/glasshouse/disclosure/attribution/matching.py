@@ -24,6 +24,7 @@ def plain_cells(
     key_groups: KeyGroups,
     in_memory: bool = False,
     exclusions: Exclusions | None = None,
+    table: str | None = None,
 ) -> Cells:
     """The cell table of keys and target, with holdout people beside the original ones.
 
@@ -39,6 +40,8 @@ def plain_cells(
         Brings a lazy table to this machine, which figures per record need.
     exclusions : Exclusions or None, default None
         What is left out; None leaves nothing out.
+    table : str, optional
+        "released" where a figure is about the released file alone, and so are its groups.
 
     Returns
     -------
@@ -49,8 +52,8 @@ def plain_cells(
         pair,
         target=target,
         strangers=True,
-        key_groups=key_groupings(pair, key_groups),
-        target_group=as_grouping(pair, target, bins),
+        key_groups=key_groupings(pair, key_groups, table),
+        target_group=as_grouping(pair, target, bins, table),
         in_memory=in_memory,
     )
     return with_exclusions(cells, exclusions or Exclusions())

@@ -105,7 +105,7 @@ def attribution(
         Leaves out cells with more original records than that, because many people share them. None keeps all.
     target_groups : int, sequence of float, "auto" or None, default "auto"
         Groups of a numeric target: a number of quantile groups (breaks pooled over the original and every release),
-        the breaks, "auto" for deciles of the real people where a column has more than 20 values and fewer than 5
+        the breaks, "auto" for deciles of the release where a column has more than 20 values and fewer than 5
         people share one, or None for exact values.
     key_groups : int, sequence of float, mapping, "auto" or None, default "auto"
         The same for numeric keys: one wish for all of them, or {key: wish}.

@@ -49,7 +49,7 @@ def weap(pair: Pair, *, table: str = "released", bins: Groups = "auto", key_grou
         The table looked at.
     bins : int, sequence of float, "auto" or None, default "auto"
         Groups of a numeric target: a number of quantile groups (breaks pooled over original and release), the breaks,
-        "auto" for deciles of the real people where a column has more than 20 values and fewer than 5 people share one,
+        "auto" for deciles of the release where a column has more than 20 values and fewer than 5 people share one,
         or None for exact values.
     key_groups : int, sequence of float, mapping, "auto" or None, default "auto"
         The same for numeric keys: one wish for all of them, or {key: wish}.
@@ -78,7 +78,7 @@ def weap(pair: Pair, *, table: str = "released", bins: Groups = "auto", key_grou
     >>> round(result.value, 3), round(result.details["pct_disclosive"], 3)
     (0.732, 0.358)
     """
-    cells = plain_cells(pair, bins, key_groups)
+    cells = plain_cells(pair, bins, key_groups, table=table)
     ours = side(table)
     held, agreed = ours.own > 0, ours.kinds == 1
     share = ours.own.cast(nw.Float64) / ours.size.cast(nw.Float64)
@@ -91,7 +91,7 @@ def weap(pair: Pair, *, table: str = "released", bins: Groups = "auto", key_grou
     sums |= cells.sums(total=only(share * ours.own, held))
 
     def per_record() -> Mapping[str, np.ndarray]:
-        local = plain_cells(pair, bins, key_groups, in_memory=True)
+        local = plain_cells(pair, bins, key_groups, in_memory=True, table=table)
         return local.records(table, weap=share, disclosive=agreed, class_size=ours.size)
 
     return Result(

@@ -118,7 +118,7 @@ def t_closeness(
             f"ground='value' needs a numeric target measured by the ordered distance; {target!r} is "
             f"{pair.schema[target].kind}"
         )
-    grouping = as_grouping(pair, target, bins)
+    grouping = as_grouping(pair, target, bins, table)
     made = class_distances(pair, table, target, ordered, ground, grouping, key_groups)
     worst, n, beyond = made.largest, made.n, made.violations(t)
     violating, quantiles = beyond["n_violating"], made.quantiles

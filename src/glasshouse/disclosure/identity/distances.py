@@ -130,7 +130,7 @@ def _nominal(
     values.
     """
     ours = side(table)
-    cells = count_cells(pair, target=target, key_groups=groupings(pair, key_groups), target_group=grouping)
+    cells = count_cells(pair, target=target, key_groups=groupings(pair, key_groups, table), target_group=grouping)
     total = float(cells.n_original if table == "original" else cells.n_released)
     over = ours.own.cast(nw.Float64) / ours.size.cast(nw.Float64) - ours.margin.cast(nw.Float64) / total
 
@@ -166,7 +166,7 @@ def _ordered(
     """The cell table of one file comes here (cells, not records); classes are told apart by position after sorting."""
     ours = side(table)
     cells = count_cells(
-        pair, target=target, key_groups=groupings(pair, key_groups), target_group=grouping, in_memory=in_memory
+        pair, target=target, key_groups=groupings(pair, key_groups, table), target_group=grouping, in_memory=in_memory
     )
     listing = cells.listed(ours.own > 0, **{c: nw.col(c) for c in cells.by}, t=nw.col("t"), c=ours.own)
     part = target_part(cells)

@@ -50,7 +50,7 @@ def _diverse(
         table,
         target,
         key_groups=key_groups,
-        target_group=as_grouping(pair, target, bins),
+        target_group=as_grouping(pair, target, bins, table),
         in_memory=in_memory,
         prepare=_running,
         # tails shrink as l grows, so the levels that hold are 2, ..., L and counting them gives L

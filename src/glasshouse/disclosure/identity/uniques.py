@@ -53,7 +53,7 @@ def uniques(pair: Pair, *, key_groups: KeyGroups = "auto", confidence: float = 0
     pair : Pair
         The tables with keys. Missing keys count as a level of their own; "drop" leaves such records out.
     key_groups : int, sequence of float, mapping, "auto" or None, default "auto"
-        Groups of numeric keys: a number of quantile groups, the breaks, "auto" for deciles of the real people where a
+        Groups of numeric keys: a number of quantile groups, the breaks, "auto" for deciles of the release where a
         key has more than 20 values and fewer than 5 people share one, or None for exact values; one wish for all of
         them, or {key: wish}.
     confidence : float, default 0.95

@@ -93,7 +93,7 @@ def classes_of(
         table,
         target,
         key_groups=key_groups,
-        target_group=as_grouping(pair, target, bins),
+        target_group=as_grouping(pair, target, bins, table),
         in_memory=in_memory,
         keys=keys,
         prepare=None,

@@ -77,7 +77,7 @@ def class_codes(pair: Pair, table: str, key_groups: KeyGroups = None, in_memory:
     ClassCodes
     """
     ours = side(table)
-    cells = count_cells(pair, key_groups=groupings(pair, key_groups), in_memory=in_memory)
+    cells = count_cells(pair, key_groups=groupings(pair, key_groups, table), in_memory=in_memory)
     weight = ours.weight if has_weights(pair, table) else ours.own.cast(nw.Float64)
     listing, levels = listing_of(cells, ours, weight)
     return ClassCodes(

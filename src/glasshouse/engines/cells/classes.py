@@ -164,7 +164,7 @@ def class_sizes(
     NotApplicable
         When "drop" leaves no record.
     """
-    groups = groupings(pair, key_groups)
+    groups = groupings(pair, key_groups, table)
     ours = side(table)
     if not 0 <= alpha <= 1:
         raise InputError(f"alpha must lie between 0 and 1, not {alpha}")
@@ -336,7 +336,7 @@ def target_classes(
         pair,
         target=target,
         keys=keys,
-        key_groups=groupings(pair, key_groups),
+        key_groups=groupings(pair, key_groups, table),
         target_group=target_group,
         in_memory=in_memory,
     )

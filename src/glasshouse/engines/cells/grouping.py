@@ -104,7 +104,7 @@ MANY_LEVELS = 20  # a numeric column with more distinct values than this is cont
 FEW_SHARE = 5  # ... and with fewer people than this per value, equal values say nothing
 
 
-def quantile_groups(pair: Pair, column: str, groups: int) -> Grouping:
+def quantile_groups(pair: Pair, column: str, groups: int, table: str | None = None) -> Grouping:
     """synthpop's grouping: quantiles of the pooled original and released values, without missing and special values.
 
     Parameters
@@ -115,6 +115,8 @@ def quantile_groups(pair: Pair, column: str, groups: int) -> Grouping:
         A numeric column.
     groups : int
         Number of groups, 2 or more.
+    table : str, optional
+        "released" where a figure is about the released file alone, and so are its breaks.
 
     Returns
     -------
@@ -128,7 +130,9 @@ def quantile_groups(pair: Pair, column: str, groups: int) -> Grouping:
     Notes
     -----
     Type-7 quantiles. Heaped values give fewer than ``groups`` intervals. No more groups than distinct values; with as
-    many, each value is its own group. Fewer than three levels in the end: equal-width intervals instead.
+    many, each value is its own group. Fewer than three levels in the end: equal-width intervals instead, between the
+    ends of the released values. Those of the original would let a single person move every figure as far as their value
+    goes, and that value could be read off it.
 
     References
     ----------
@@ -141,16 +145,18 @@ def quantile_groups(pair: Pair, column: str, groups: int) -> Grouping:
     special = _special(pair, column)
 
     def compute() -> Grouping:
-        values, counts = _pooled(pair, column, special, [t for t in pair.tables if t != "holdout"])
-        if values.size == 0:
+        released = _pooled(pair, column, special, pair.releases)
+        pooled = released if alone else _pooled(pair, column, special, [t for t in pair.tables if t != "holdout"])
+        if pooled[0].size == 0:
             raise InputError(f"column {column!r} has no value left to group")
-        return _quantiles(values, counts, groups, special)
+        return _quantiles(*pooled, groups, special, released[0] if released[0].size else pooled[0])
 
-    return pair.memo(("quantile_groups", column, groups, special), compute)
+    alone = table == "released"
+    return pair.memo(("quantile_groups", column, groups, special, alone), compute)
 
 
 def automatic_groups(pair: Pair, column: str) -> Grouping | None:
-    """Deciles of a numeric column whose values are too many to be shared; None for a column compared as it is.
+    """Deciles of the released values of a column with too many to be shared; None for a column compared as it is.
 
     Parameters
     ----------
@@ -165,10 +171,11 @@ def automatic_groups(pair: Pair, column: str) -> Grouping | None:
 
     Notes
     -----
-    Groups are made for a numeric column with more than 20 distinct values and fewer than 5 originals per value. Both
-    the rule and the breaks come from original and holdout people together: they must not tell members from strangers,
-    or the two could not be exchanged any more. People are counted as if there were as many as originals, so that the
-    rule is about the same with a holdout and without one.
+    Groups are made for a numeric column with more than 20 distinct values and fewer than 5 originals per value. The
+    rule comes from original and holdout people together and the breaks from the release: neither tells members from
+    strangers, or the two could not be exchanged any more, and whoever has the release knows the breaks already. People
+    are counted as if there were as many as originals, so that the rule is about the same with a holdout and without
+    one.
     """
     if not pair.is_numeric(column):
         return None
@@ -181,7 +188,10 @@ def automatic_groups(pair: Pair, column: str) -> Grouping | None:
         sparse = people < FEW_SHARE * values.size or pair.n_distinct(column) > 0.5 * pair.n("original")
         if values.size <= MANY_LEVELS or not sparse:
             return None
-        return _quantiles(values, counts, AUTO_GROUPS, special)
+        released, held = _pooled(pair, column, special, pair.releases)
+        if not released.size:
+            return Grouping((-np.inf, np.inf), special)
+        return _quantiles(released, held, AUTO_GROUPS, special, released)
 
     return pair.memo(("automatic_groups", column, special), compute)
 
@@ -190,12 +200,14 @@ def _special(pair: Pair, column: str) -> tuple[float, ...]:
     return tuple(float(v) for v in pair.special_codes.get(column, ()))
 
 
-def _quantiles(values: Floats, counts: Ints, groups: int, special: tuple[float, ...]) -> Grouping:
+def _quantiles(values: Floats, counts: Ints, groups: int, special: tuple[float, ...], released: Floats) -> Grouping:
+    """Quantiles of values given with counts; equal widths over the released values where they give too few groups."""
     if groups >= values.size:
         return Grouping(_half_way(values), special)
     breaks = np.unique(_type7(values, counts, np.arange(groups + 1) / groups))
     if breaks.size - 1 + len(special) < 3:
-        breaks = np.linspace(values[0], values[-1], groups + 1)
+        low, high = released[0], released[-1]
+        breaks = np.linspace(low, high, groups + 1) if low < high else np.array([-np.inf, low, np.inf])
     return Grouping(tuple(float(b) for b in breaks), special)
 
 
@@ -242,7 +254,7 @@ def _half_way(values: Floats) -> tuple[float, ...]:
     return (float(values[0]) - gap, *(float(b) for b in middle), float(values[-1]) + gap)
 
 
-def as_grouping(pair: Pair, column: str, wish: GroupWish) -> Grouping | None:
+def as_grouping(pair: Pair, column: str, wish: GroupWish, table: str | None = None) -> Grouping | None:
     """A grouping from what a caller asked for.
 
     Parameters
@@ -254,6 +266,8 @@ def as_grouping(pair: Pair, column: str, wish: GroupWish) -> Grouping | None:
     wish : int, sequence of float, Grouping, "auto" or None
         A number of groups, explicit breaks, a grouping, 0 or None for no grouping, or "auto" for deciles where values
         are too many to be shared (:func:`automatic_groups`).
+    table : str, optional
+        "released" where a figure is about the released file alone.
 
     Returns
     -------
@@ -276,7 +290,7 @@ def as_grouping(pair: Pair, column: str, wish: GroupWish) -> Grouping | None:
     if isinstance(wish, Grouping):
         return wish
     if isinstance(wish, (int, np.integer)):
-        return quantile_groups(pair, column, int(wish))
+        return quantile_groups(pair, column, int(wish), table)
     breaks = [float(b) for b in wish]
     if len(breaks) < 2 or any(b <= a for a, b in pairwise(breaks)):
         raise InputError(f"breaks for {column!r} must be at least two increasing numbers")

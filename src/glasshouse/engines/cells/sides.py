@@ -67,7 +67,7 @@ def side(table: str) -> Side:
     return Side(table, *(nw.col(name) for name in names))
 
 
-def groupings(pair: Pair, key_groups: KeyGroups) -> dict[str, Grouping]:
+def groupings(pair: Pair, key_groups: KeyGroups, table: str | None = None) -> dict[str, Grouping]:
     """What a caller asked for, as groupings of keys.
 
     Parameters
@@ -76,6 +76,8 @@ def groupings(pair: Pair, key_groups: KeyGroups) -> dict[str, Grouping]:
         The tables.
     key_groups : int, sequence of float, mapping or None
         One wish (number of groups or breaks) for every numeric key, or a mapping {key: wish}; None groups nothing.
+    table : str, optional
+        "released" where a figure is about the released file alone, and so are its breaks.
 
     Returns
     -------
@@ -96,7 +98,7 @@ def groupings(pair: Pair, key_groups: KeyGroups) -> dict[str, Grouping]:
     unknown = [k for k in wishes if k not in pair.keys]
     if unknown:
         raise InputError(f"key_groups names {unknown[0]!r}, which is no key{closest(unknown[0], pair.keys)}")
-    made = {key: as_grouping(pair, key, wish) for key, wish in wishes.items()}
+    made = {key: as_grouping(pair, key, wish, table) for key, wish in wishes.items()}
     return {key: grouping for key, grouping in made.items() if grouping is not None}
 
 
