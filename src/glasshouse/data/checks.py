@@ -15,9 +15,9 @@ from glasshouse.data.conversion import GROUPED, collected, readable
 from glasshouse.data.findings import LEVELS, Finding, Findings, spoken
 from glasshouse.data.frames import Lazy
 from glasshouse.data.headers import headerless_text
+from glasshouse.data.here import Label
 from glasshouse.data.mistakes import MISTAKES
 from glasshouse.data.schema import FEW, GIVEN, TWO_CODES
-from glasshouse.data.tables import Label
 
 if TYPE_CHECKING:
     from glasshouse.data.pair import Pair

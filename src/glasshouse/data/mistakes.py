@@ -16,7 +16,7 @@ from glasshouse.core.errors import listed
 from glasshouse.core.words import plural
 from glasshouse.data.conversion import collected
 from glasshouse.data.findings import Finding, spoken
-from glasshouse.data.tables import Label
+from glasshouse.data.here import Label
 
 if TYPE_CHECKING:
     from glasshouse.data.pair import Pair
@@ -315,7 +315,8 @@ def _drawn_from(pair: Pair, table: str) -> bool:
 
 
 def _distinct(pair: Pair, table: str, column: str) -> set[Label]:
-    return set(collected(pair.frame(table).select(column).unique(), spoken(table)).to_series().drop_nulls().to_list())
+    counted = pair.frame(table).group_by(column).agg(nw.len().alias(f"{column} records")).select(column)
+    return set(collected(counted, spoken(table)).to_series().drop_nulls().to_list())
 
 
 # -- columns as they are -----------------------------------------------------------------------------------------------

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Callable, Hashable, Sequence
 from typing import Any, TypeVar
 
@@ -13,11 +12,13 @@ from glasshouse.core.errors import InputError, closest
 from glasshouse.core.forking import entering
 from glasshouse.core.options import door
 from glasshouse.data.arrays import Bools, Floats, Ints
+from glasshouse.data.fingerprints import fingerprint
 from glasshouse.data.frames import Lazy
+from glasshouse.data.here import Codes, Label
 from glasshouse.data.roles import require_column
 from glasshouse.data.schema import Column, family
 from glasshouse.data.standing import Standing
-from glasshouse.data.tables import Codes, Label, Tables, plain_values
+from glasshouse.data.tables import Tables
 
 T = TypeVar("T")
 
@@ -208,7 +209,7 @@ class Reading:
         return self._tables.lazy[table]
 
     def local(self, table: str = "original") -> pl.DataFrame:
-        """The table in memory, in common types; collected once.
+        """The table in memory, in common types, its texts as text: for those who make other tables of it.
 
         Parameters
         ----------
@@ -220,6 +221,23 @@ class Reading:
         polars.DataFrame
         """
         return self._tables.local(table)
+
+    def column(self, column: str, table: str = "original") -> pl.Series:
+        """One column of a table in memory, in the common type.
+
+        Parameters
+        ----------
+        column : str
+            A column of the table.
+        table : str, default "original"
+            One of ``tables``.
+
+        Returns
+        -------
+        polars.Series
+            One value per record; all columns of a table are in one order.
+        """
+        return self._tables.column(table, column)
 
     def codes(self, column: str) -> Codes:
         """Joint integer codes of a column over all tables, by label; -1 is missing.
@@ -264,7 +282,7 @@ class Reading:
         """
         if not self.is_numeric(column) and self._tables.columns[column].storage == "text":
             raise InputError(f"column {column!r} is {self._tables.columns[column].kind}, not numeric")
-        series = self.local(table)[column]
+        series = self._tables.column(table, column)
         if self._tables.columns[column].storage == "time":
             return series.dt.epoch("us").cast(pl.Float64).fill_null(float("nan")).to_numpy() / 86_400e6
         return series.cast(pl.Float64).fill_null(float("nan")).to_numpy().astype(float)
@@ -302,7 +320,7 @@ class Reading:
         """
         if self.weights is None or self.weights not in self._tables.lazy_columns(table):
             return None
-        return self.local(table)[self.weights].cast(pl.Float64).to_numpy()
+        return self._tables.column(table, self.weights).cast(pl.Float64).to_numpy()
 
     def cluster_codes(self, table: str = "original") -> Ints | None:
         """Cluster (person or household) of every record as an integer.
@@ -387,7 +405,7 @@ class Reading:
         for column in columns:
             if column not in known:
                 raise InputError(f"the {table} table has no column {column!r}{closest(column, known)}")
-        return {name: self.local(table)[name].gather(rows) for name in columns}
+        return {name: self.column(name, table).gather(rows) for name in columns}
 
     # -- computed once -----------------------------------------------------------------------------------------------
 
@@ -426,12 +444,4 @@ class Reading:
             16 hexadecimal digits of SHA-256.
         """
 
-        def compute() -> str:
-            # of the table alone: in the types the tables have in common, the release would tell of the original's
-            frame = plain_values(self._tables.adopted[table], table)
-            digest = hashlib.sha256("\x1f".join(f"{c}:{t}" for c, t in frame.schema.items()).encode())
-            for start in range(0, frame.height, 100_000):
-                digest.update(frame.slice(start, 100_000).write_csv(include_header=False).encode())
-            return digest.hexdigest()[:16]
-
-        return self.memo(("fingerprint", table), compute)
+        return self.memo(("fingerprint", table), lambda: fingerprint(self._tables.adopted[table], table))

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 import narwhals as nw
-import numpy as np
 import polars as pl
 from narwhals.dtypes import DType
 
 from glasshouse.core.errors import InputError, Named, closest, names_wanted, shortened
-from glasshouse.data.arrays import Ints
 from glasshouse.data.code_books import settle
 from glasshouse.data.conversion import (
     EXACT,
@@ -30,63 +28,18 @@ from glasshouse.data.conversion import (
     refuse_beyond,
     refuse_patterns,
 )
+from glasshouse.data.findings import spoken
 from glasshouse.data.frames import Adopted, Frame, Lazy, as_given
 from glasshouse.data.headers import refuse_headerless
+from glasshouse.data.here import Codes, Here
 from glasshouse.data.schema import Column, Wish, common_storage, detect, family, override
+from glasshouse.data.travel import labels_of
 
 HEAD = 100  # records that are looked at before all are
 STORED_AS: dict[str, DType] = {
     "int": nw.Int64(), "float": nw.Float64(), "text": nw.String(), "bool": nw.Boolean(), "time": nw.Datetime("us")
 }  # fmt: skip
 Schemas: TypeAlias = Mapping[str, Mapping[str, DType]]  # column types per table
-
-Label: TypeAlias = Any  # a value of the user's column: text, number, boolean or time, and only the column knows which
-
-
-@dataclass(frozen=True)
-class Codes:
-    """One column as integers, jointly over all tables: equal label, equal code. -1 is missing.
-
-    Parameters
-    ----------
-    name : str
-        Name of the column.
-    levels : list
-        The labels; code i stands for ``levels[i]``.
-    arrays : dict of str to array of int
-        Codes of every record, per table.
-    ordered : bool
-        Whether the levels run from low to high.
-    """
-
-    name: str
-    levels: list[Label]
-    arrays: Mapping[str, Ints]
-    ordered: bool
-
-    @property
-    def n_levels(self) -> int:
-        """Number of levels over all tables, missing not counted."""
-        return len(self.levels)
-
-    @property
-    def missing(self) -> bool:
-        """Whether any table has a missing value here."""
-        return any(bool((a < 0).any()) for a in self.arrays.values())
-
-    def of(self, table: str) -> Ints:
-        """Codes of the records of one table, in row order.
-
-        Parameters
-        ----------
-        table : str
-            "original", "released", "released1", ... or "holdout".
-
-        Returns
-        -------
-        array of int
-        """
-        return self.arrays[table]
 
 
 @dataclass
@@ -124,13 +77,13 @@ class Tables:
     missing: dict[str, dict[str, int]] = field(default_factory=dict)
     distinct: dict[str, int] = field(default_factory=dict)
     decimal_commas: set[str] = field(default_factory=set)
-    _local: dict[str, pl.DataFrame] = field(default_factory=dict)
+    _here: Here = field(init=False)
     _codes: dict[str, Codes] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         schemas = {name: dict(a.lazy.collect_schema()) for name, a in self.adopted.items()}
         for table, schema in schemas.items():
-            refuse_patterns(schema, _spoken(table))
+            refuse_patterns(schema, spoken(table))
         original = schemas["original"]
         for wish in self.wishes:
             if wish not in original:
@@ -164,13 +117,14 @@ class Tables:
                 self.remarks[column] = remark
         self._scan(storage, schemas)
         self.special_codes = {c: v for c, v in self.special_codes.items() if self._numeric(c)}
-        self._make_canonical(schemas)
+        here = self._make_canonical(schemas)
         self.adopted, self.lazy = Named("table", self.adopted), Named("table", self.lazy)
         self.sizes, self.columns = Named("table", self.sizes), Named("column", self.columns)
         self.missing = Named("table", {t: Named("column", counts) for t, counts in self.missing.items()})
+        self._here = Here(self.adopted, self.lazy, self.columns, self.missing, here)
         for table in self.adopted:
             if self.sizes[table] == 0:
-                raise InputError(f"the {_spoken(table)} table has no record")
+                raise InputError(f"the {spoken(table)} table has no record")
 
     @property
     def headerless(self) -> tuple[str, ...]:
@@ -189,22 +143,24 @@ class Tables:
         return list(self.missing[table])
 
     def local(self, table: str) -> pl.DataFrame:
-        """The whole table in memory. Lazy and Spark tables come to this machine here and nowhere else."""
-        if table not in self._local:
-            self._local[table] = collected(self.lazy[table], _spoken(table))
-        return self._local[table]
+        """The whole table in memory, with its texts: for those who make other tables of it."""
+        return self._here.frame(table)
+
+    def column(self, table: str, name: str) -> pl.Series:
+        """One column of a table in memory, in the common type."""
+        return self._here.column(table, name)
 
     def codes(self, column: str) -> Codes:
         """Joint integer codes of a column over the union of all tables that have it."""
         if column not in self._codes:
-            self._codes[column] = self._encode(column)
+            self._codes[column] = self._here.codes(column)
         return self._codes[column]
 
     # -- making ------------------------------------------------------------------------------------------------------
 
     def labels(self, table: str, column: str) -> pl.Series:
         """The distinct labels of a column in the common form, missing not counted."""
-        return _distinct(self.lazy[table], column, table)
+        return labels_of(self.lazy[table], [column], spoken(table))[column]
 
     def _numeric(self, column: str) -> bool:
         return column in self.columns and self.columns[column].storage in ("int", "float")
@@ -218,8 +174,7 @@ class Tables:
         for table, adopted in self.adopted.items():
             texts = [c for c in columns if c in left and c in schemas[table] and family(schemas[table][c]) == "text"]
             if texts:
-                head = collected(adopted.lazy.select(nw.col(*texts).cast(nw.String)).head(HEAD), _spoken(table))
-                values = {c: head[c].drop_nulls() for c in texts}
+                values = labels_of(adopted.lazy.select(*texts).head(HEAD), texts, spoken(table))
                 own = {c for c in texts if _date_or_comma(values[c])}
                 other = {c for c in texts if c not in own and values[c].str.contains(OTHER_DATES).all()}
                 maybe, foreign = maybe | own, foreign | other
@@ -236,7 +191,7 @@ class Tables:
         found = {}
         for table, kind in families.items():
             if kind == "text":
-                values = _distinct(self.adopted[table].lazy, column, table)
+                values = labels_of(self.adopted[table].lazy, [column], spoken(table))[column]
                 found[table] = next((k for k in ("number", "bool", "time") if readable(values, k).all()), "text")
                 if len(present) == 1 and decimal_commas(values) and readable(values, "number", commas=True).all():
                     found[table] = "comma"
@@ -261,9 +216,9 @@ class Tables:
                 }
                 wanted += [read[c].min().alias(f"l{i}") for c, i in ends.items()]
                 wanted += [read[c].max().alias(f"h{i}") for c, i in ends.items()]
-            row = collected(adopted.lazy.select(*wanted), _spoken(table)).row(0, named=True)
+            row = collected(adopted.lazy.select(*wanted), spoken(table)).row(0, named=True)
             for i, column in enumerate(wide):
-                refuse_beyond(column, _spoken(table), int(row[f"w{i}"] or 0))
+                refuse_beyond(column, spoken(table), int(row[f"w{i}"] or 0))
             self.sizes[table] = int(row["size"])
             self.missing[table] = {c: int(row[f"m{i}"] or 0) for i, c in enumerate(names)}
             if table == "original":
@@ -279,15 +234,18 @@ class Tables:
             label = next((a.labels[column] for a in self.adopted.values() if column in a.labels), None)
             self.columns[column] = found if label is None else replace(found, label=label)
 
-    def _make_canonical(self, schemas: Schemas) -> None:
+    def _make_canonical(self, schemas: Schemas) -> dict[str, pl.DataFrame]:
+        """Every table in common types; those on this machine at once."""
+        here = {}
         for table, adopted in self.adopted.items():
             names = [c for c in schemas[table] if c in self.columns]
             wanted = {c: self._canonical(c, family(schemas[table][c]), table, schemas[table][c]) for c in names}
             lazy = adopted.lazy.select(*wanted.values())
             if adopted.in_memory:
-                self._local[table] = _converted(adopted.lazy, wanted, self.columns, _spoken(table))
-                lazy = nw.from_native(self._local[table].lazy())
+                here[table] = _converted(adopted.lazy, wanted, self.columns, spoken(table))
+                lazy = nw.from_native(here[table].lazy())
             self.lazy[table] = lazy
+        return here
 
     def _canonical(self, name: str, kind: str, table: str, dtype: DType) -> nw.Expr:
         """The expression that brings one column of one table to the common type."""
@@ -311,7 +269,7 @@ class Tables:
     def _parsed(self, name: str, table: str, storage: str) -> nw.Expr:
         """Text as numbers, booleans or dates; what cannot be read (the user asked for it in the schema) becomes missing
         and is remarked."""
-        values = _distinct(self.adopted[table].lazy, name, table)
+        values = labels_of(self.adopted[table].lazy, [name], spoken(table))[name]
         target = {"bool": "bool", "time": "time"}.get(storage, "number")
         bad = values.filter(~readable(values, target, commas=True)).to_list()
         if target == "number" and decimal_commas(values):
@@ -319,8 +277,8 @@ class Tables:
             self.decimal_commas.add(name)
         column = nw.col(name).cast(nw.String)
         if bad:
-            spoken = {"number": "number", "bool": "boolean", "time": "ISO date"}[target]
-            self.remarks[name] = f"{len(bad)} distinct texts in {_spoken(table)} are no {spoken}: read as missing"
+            kind = {"number": "number", "bool": "boolean", "time": "ISO date"}[target]
+            self.remarks[name] = f"{len(bad)} distinct texts in {spoken(table)} are no {kind}: read as missing"
             self.missing[table][name] += self._holding(table, name, bad)
             column = nw.when(~column.is_in(bad)).then(column)
         if storage == "bool":
@@ -332,61 +290,8 @@ class Tables:
     def _holding(self, table: str, column: str, values: list[str]) -> int:
         """How many records hold one of these texts."""
         held = nw.col(column).cast(nw.String).is_in(values).cast(nw.Int64).sum()
-        counted = collected(self.adopted[table].lazy.select(held), _spoken(table)).item()
+        counted = collected(self.adopted[table].lazy.select(held), spoken(table)).item()
         return int(counted or 0)
-
-    def _encode(self, column: str) -> Codes:
-        spec = self.columns[column]
-        parts = {t: self.local(t)[column] for t in self.adopted if column in self.lazy_columns(t)}
-        pooled = pl.concat([p.unique() for p in parts.values()]).unique().drop_nulls().sort()
-        levels = pooled.to_list()
-        if spec.levels is not None:
-            declared = [label for label in spec.levels if label is not None]
-            known = set(declared)
-            levels = declared + [label for label in levels if label not in known]
-        elif spec.storage == "text":
-            levels = sorted(levels)
-        if spec.storage == "text":
-            labels = pl.Enum([str(v) for v in levels])
-            arrays = {t: p.cast(labels).to_physical().cast(pl.Int32).fill_null(-1).to_numpy() for t, p in parts.items()}
-        else:
-            keys = (
-                pooled.to_physical()
-                if spec.storage == "time"
-                else pooled.cast(pl.Int64)
-                if spec.storage == "bool"
-                else pooled
-            )
-            arrays = {}
-            for table, part in parts.items():
-                raw = (
-                    part.to_physical()
-                    if spec.storage == "time"
-                    else part.cast(pl.Int64)
-                    if spec.storage == "bool"
-                    else part
-                )
-                position = np.searchsorted(keys.to_numpy(), raw.fill_null(0).to_numpy())
-                arrays[table] = np.where(part.is_null().to_numpy(), -1, position).astype(np.int32)
-        return Codes(column, levels, Named("table", arrays), spec.ordered or spec.is_numeric)
-
-
-def plain_values(adopted: Adopted, table: str) -> pl.DataFrame:
-    """The content of one table whatever library holds it and whatever stands beside it: numbers, and text."""
-    from polars import selectors as cs
-
-    frame = collected(adopted.lazy, _spoken(table))
-    numbers = cs.numeric().cast(pl.Float64).fill_nan(None)
-    # a date is a moment in some libraries, and a length of time has no text in this one
-    moments, lengths = (cs.date() | cs.datetime()).dt.epoch("us"), cs.duration().dt.total_microseconds()
-    # a column of lists, records or bytes that only one table has is read by nobody, and still is part of the table
-    nested = [pl.struct(c).struct.json_encode().alias(c) for c, t in frame.schema.items() if t.is_nested()]
-    frame = frame.with_columns(numbers, moments, lengths, cs.binary().bin.encode("hex"), *nested)
-    return frame.with_columns((~cs.by_dtype(pl.Float64)).cast(pl.String))
-
-
-def _spoken(table: str) -> str:
-    return table if not table.startswith("released") else "released"
 
 
 def _date_or_comma(texts: pl.Series) -> bool:
@@ -394,11 +299,6 @@ def _date_or_comma(texts: pl.Series) -> bool:
     return bool(
         readable(texts, "time").all() or (readable(texts, "number", commas=True).all() and decimal_commas(texts))
     )
-
-
-def _distinct(lazy: Lazy, column: str, table: str) -> pl.Series:
-    """The distinct texts of a column, missing not counted."""
-    return collected(lazy.select(nw.col(column).cast(nw.String)).unique(), _spoken(table)).to_series().drop_nulls()
 
 
 def _converted(lazy: Lazy, wanted: Mapping[str, nw.Expr], columns: Mapping[str, Column], table: str) -> pl.DataFrame:
@@ -447,7 +347,7 @@ def adopt_all(
     adopted = {}
     for name, table in tables:
         if id(table) not in seen:
-            seen[id(table)] = as_given(table, _spoken(name), encoding)
+            seen[id(table)] = as_given(table, spoken(name), encoding)
         adopted[name] = seen[id(table)]
     try:
         settled = settle(adopted, wishes or {})

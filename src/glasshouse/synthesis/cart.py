@@ -13,8 +13,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from glasshouse.core.errors import InputError
+from glasshouse.data.here import Label
 from glasshouse.data.schema import Wish
-from glasshouse.data.tables import Label
 from glasshouse.synthesis.methods.passive import is_passive
 from glasshouse.synthesis.sequential import Sequential
 

@@ -9,7 +9,7 @@ import polars as pl
 
 from glasshouse.core.errors import InputError
 from glasshouse.data.arrays import Bools, Ints
-from glasshouse.data.tables import Label
+from glasshouse.data.here import Label
 from glasshouse.synthesis.variables import ColumnPlan, Variable
 
 

@@ -17,8 +17,9 @@ from glasshouse.core.errors import InputError, listed
 from glasshouse.core.streams import RandomState, generator
 from glasshouse.data.arrays import Bools, Floats, Ints
 from glasshouse.data.frames import Adopted, Frame, Lazy
+from glasshouse.data.here import Label
 from glasshouse.data.schema import Wish
-from glasshouse.data.tables import Label, Tables
+from glasshouse.data.tables import Tables
 from glasshouse.synthesis.contract import Arrays, Header, Synthesiser
 from glasshouse.synthesis.learning import Lesson
 from glasshouse.synthesis.methods.choice import block_of, check_method, method_of, parent_of

@@ -14,7 +14,8 @@ import polars as pl
 
 from glasshouse.core.errors import InputError, closest
 from glasshouse.data.arrays import Bools, Floats, Ints
-from glasshouse.data.tables import Label, Tables
+from glasshouse.data.here import Label
+from glasshouse.data.tables import Tables
 
 ORDINARY = "value"
 

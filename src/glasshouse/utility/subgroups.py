@@ -14,8 +14,8 @@ from glasshouse.core.measure import Measure, measure, registered
 from glasshouse.core.plain import number
 from glasshouse.core.result import Result
 from glasshouse.core.words import plural
+from glasshouse.data.here import Codes
 from glasshouse.data.pair import Pair
-from glasshouse.data.tables import Codes
 from glasshouse.utility.deals import POOL
 from glasshouse.utility.figures import chosen
 

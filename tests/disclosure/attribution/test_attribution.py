@@ -355,7 +355,7 @@ def test_lazy_tables_stay_where_they_are(hand: gh.Pair) -> None:
     pair = gh.Pair(hand.local("original").lazy(), hand.local("released").lazy(), keys="q", target="t")
     result = gh.disclosure.attribution(pair)
     assert result.value == pytest.approx(0.375)
-    assert not pair._tables._local, "an aggregate collected a whole table"
+    assert not pair._tables._here._carried, "an aggregate collected a whole table"
     assert result.records.collect().height == 8
 
 

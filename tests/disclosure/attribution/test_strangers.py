@@ -157,7 +157,7 @@ def test_lazy_tables_stay_where_they_are() -> None:
     lazy = gh.Pair(**{t: pair.local(t).lazy() for t in ("original", "released", "holdout")}, **ROLES)
     for name in ("disco", "cap", "attribution", "uniques"):
         assert MEASURES[name](lazy).p_value is not None
-    assert not lazy._tables._local, "an exchange collected a whole table"
+    assert not lazy._tables._here._carried, "an exchange collected a whole table"
 
 
 def test_without_a_holdout_it_is_a_fact_about_the_population() -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-import narwhals as nw
 import numpy as np
 import polars as pl
 
@@ -117,13 +116,13 @@ def shared_identifiers(pair: Pair, *, confidence: float = 0.95) -> Result:
     read = [_Identifier.read(source, column) for column in columns]
     counted = [one for one in read if not one.row_numbers]
     records_shared = _any([one.shared for one in counted], pair.n("original"))
-    members = _people(pair, "original", records_shared)
+    members = _people(source, "original", records_shared)
     n = len(members)
     compared = [one for one in counted if one.strangers is not None]
     found = None
     if pair.has_holdout and len(compared) == len(counted):
         flags = _any([one.strangers for one in counted if one.strangers is not None], pair.n("holdout"))
-        strangers = _people(pair, "holdout", flags)
+        strangers = _people(source, "holdout", flags)
         tested = exchange(members, strangers, confidence=confidence)
         if members.any() and not strangers.any():
             tested = tested._replace(p=tested.p / SURER)
@@ -231,8 +230,8 @@ def _identifiers(pair: Pair) -> tuple[Pair, list[str]]:
 
 
 def _values(pair: Pair, column: str, table: str) -> pl.Series:
-    """The column alone, texts without case and outer spaces; a lazy table gives nothing else away."""
-    values: pl.Series = pair.frame(table).select(nw.col(column)).collect(backend="polars").to_native().to_series()
+    """The column, texts without case and outer spaces."""
+    values = pair.column(column, table)
     return values.str.strip_chars().str.to_lowercase() if values.dtype == pl.String else values
 
 

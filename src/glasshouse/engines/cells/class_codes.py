@@ -10,8 +10,8 @@ import numpy as np
 import polars as pl
 
 from glasshouse.data.arrays import Floats, Ints
+from glasshouse.data.here import Label
 from glasshouse.data.pair import Pair
-from glasshouse.data.tables import Label
 from glasshouse.engines.cells.counting import Cells, count_cells
 from glasshouse.engines.cells.sides import KeyGroups, Side, groupings, has_weights, side
 from glasshouse.engines.cells.table import coded

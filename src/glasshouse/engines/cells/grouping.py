@@ -13,8 +13,8 @@ import polars as pl
 
 from glasshouse.core.errors import InputError
 from glasshouse.data.arrays import Floats, Ints
+from glasshouse.data.here import Codes
 from glasshouse.data.pair import Pair
-from glasshouse.data.tables import Codes
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ import polars as pl
 
 from glasshouse.core.errors import InputError
 from glasshouse.data.frames import Lazy
-from glasshouse.data.tables import Label
+from glasshouse.data.here import Label
 from glasshouse.engines.cells.adding import sum_of
 
 Figure: TypeAlias = Any  # a whole number, a decimal, or None for an empty sum: who asked for it knows which

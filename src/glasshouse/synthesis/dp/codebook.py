@@ -14,8 +14,8 @@ from typing import TypeAlias
 
 from glasshouse.core.errors import closest
 from glasshouse.core.settings import read_settings
+from glasshouse.data.here import Label
 from glasshouse.data.schema import KINDS
-from glasshouse.data.tables import Label
 from glasshouse.synthesis.dp.columns import Declared, DomainError
 
 Entry: TypeAlias = dict[str, Label]  # the description of one column, possibly incomplete

@@ -18,7 +18,7 @@ import polars as pl
 
 from glasshouse.core.errors import InputError
 from glasshouse.data.arrays import Bools, Floats, Ints
-from glasshouse.data.tables import Label
+from glasshouse.data.here import Label
 
 DEFAULT_BINS = 20
 _EPOCH = dt.date(1970, 1, 1)

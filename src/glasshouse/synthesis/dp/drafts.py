@@ -9,9 +9,9 @@ from pathlib import Path
 
 from glasshouse.core.words import visible
 from glasshouse.data.frames import adopt
+from glasshouse.data.here import Label
 from glasshouse.data.pair import Pair
 from glasshouse.data.split import collected
-from glasshouse.data.tables import Label
 from glasshouse.synthesis.dp.codebook import READ_FROM_DATA, Entry, from_schema, read_codebook
 from glasshouse.synthesis.dp.columns import CategoryColumn, DomainError, NumberColumn
 from glasshouse.synthesis.dp.domain import declared_by

@@ -20,8 +20,8 @@ from glasshouse.core.plain import plain
 from glasshouse.core.streams import RandomState, generator
 from glasshouse.data.arrays import Ints
 from glasshouse.data.frames import Adopted, Frame, adopt_headed, give_back
+from glasshouse.data.here import Label
 from glasshouse.data.split import collected
-from glasshouse.data.tables import Label
 from glasshouse.synthesis.contract import Arrays, Header, Synthesiser
 from glasshouse.synthesis.dp.accountant import Accountant, Spent
 from glasshouse.synthesis.dp.codebook import READ_FROM_DATA

@@ -1,0 +1,69 @@
+"""A short hash of what a table holds, so that a report names exactly what was assessed."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator
+
+import narwhals as nw
+import polars as pl
+from polars import selectors as cs
+
+from glasshouse.data.conversion import collected
+from glasshouse.data.findings import spoken
+from glasshouse.data.frames import Adopted
+from glasshouse.data.schema import family
+from glasshouse.data.travel import carried, decoded, labels_of
+
+CHUNK = 100_000  # records that are text at one time
+
+
+def fingerprint(adopted: Adopted, table: str) -> str:
+    """Hash of the content of a table and of the order of its columns, the same in every library.
+
+    Parameters
+    ----------
+    adopted : Adopted
+        The table as given: in the types the tables have in common, the release would tell of the original's.
+    table : str
+        Its name, for messages.
+
+    Returns
+    -------
+    str
+        16 hexadecimal digits of SHA-256.
+    """
+    digest = hashlib.sha256()
+    for i, chunk in enumerate(_chunks(adopted, table)):
+        plain = _plain(chunk)
+        if not i:
+            digest.update("\x1f".join(f"{c}:{t}" for c, t in plain.schema.items()).encode())
+        digest.update(plain.write_csv(include_header=False).encode())
+    return digest.hexdigest()[:16]
+
+
+def _chunks(adopted: Adopted, table: str) -> Iterator[pl.DataFrame]:
+    """The records in turn. Texts of a table that is elsewhere come as codes, and are texts for one chunk only."""
+    names = list(adopted.lazy.collect_schema().names())
+    levels: dict[str, list[str]] = {}
+    if adopted.in_memory:
+        frame = collected(adopted.lazy, spoken(table))
+    else:
+        texts = [c for c, kind in adopted.lazy.collect_schema().items() if family(kind) == "text"]
+        lazy = adopted.lazy.with_columns(*(nw.col(c).cast(nw.String) for c in texts)) if texts else adopted.lazy
+        levels = {c: found.sort().to_list() for c, found in labels_of(lazy, texts, spoken(table)).items()}
+        frame = carried(lazy, adopted.library, names, levels, {}, spoken(table))
+    for start in range(0, max(frame.height, 1), CHUNK):
+        chunk = frame.slice(start, CHUNK)
+        yield chunk.with_columns(decoded(chunk[c], labels) for c, labels in levels.items())
+
+
+def _plain(frame: pl.DataFrame) -> pl.DataFrame:
+    """Values whatever library held them and whatever stands beside them: numbers, and text."""
+    numbers = cs.numeric().cast(pl.Float64).fill_nan(None)
+    # a date is a moment in some libraries, and a length of time has no text in this one
+    moments, lengths = (cs.date() | cs.datetime()).dt.epoch("us"), cs.duration().dt.total_microseconds()
+    # a column of lists, records or bytes that only one table has is read by nobody, and still is part of the table
+    nested = [pl.struct(c).struct.json_encode().alias(c) for c, t in frame.schema.items() if t.is_nested()]
+    frame = frame.with_columns(numbers, moments, lengths, cs.binary().bin.encode("hex"), *nested)
+    return frame.with_columns((~cs.by_dtype(pl.Float64)).cast(pl.String))
