@@ -28,6 +28,7 @@ from glasshouse.core.result import Result
 from glasshouse.core.streams import RandomState, generator, integer_seed
 from glasshouse.data.memory import require_room
 from glasshouse.data.pair import Pair
+from glasshouse.engines import devices
 from glasshouse.engines.cells.grouping import AUTO
 from glasshouse.engines.cells.sides import KeyGroups, groupings
 from glasshouse.judgement import wide
@@ -96,7 +97,8 @@ def run(
         if progress is not None:
             progress(done, len(measures), measure.name)
         started = time.perf_counter()
-        results[measure.name] = _once(measure, pair, given[measure.name], shared)
+        with devices.home(pair.engine()):
+            results[measure.name] = _once(measure, pair, given[measure.name], shared)
         check()
         timing[measure.name] = time.perf_counter() - started
     if progress is not None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from glasshouse.core.errors import MissingExtra
+from glasshouse.engines import devices
 from glasshouse.engines.models.design import Design, dummies
 from glasshouse.engines.models.registry import Training, attacker
 
@@ -32,6 +33,13 @@ class Boosting:
             **_objective(training.n_classes),
             **parameters,
         }
+        if devices.asked_for_spark() and devices.trees_on_spark(rounds * len(matrix)):
+            from glasshouse.engines.distributed.boosting import boosted
+
+            session = devices.spark_session()
+            self.booster, note = boosted(matrix, training.y, training.n_classes, rounds, parameters, session)
+            self.notes = (note,)
+            return
         self.booster = xgboost.train(settings, xgboost.DMatrix(matrix, label=training.y), num_boost_round=rounds)
 
     def predict(self, table: Design) -> np.ndarray:

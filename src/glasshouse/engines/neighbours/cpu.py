@@ -57,8 +57,11 @@ class Prepared:
         -------
         Found
         """
+        return self.nearest_but(query, k, self._own(query, self_join))
+
+    def nearest_but(self, query: Rows, k: int, own: Ints) -> Found:
+        """The same with the place of each query in the tree (-1: it has none) of which one copy is left out."""
         n = query.size
-        own = self._own(query, self_join)
         distance = np.full((n, k), np.inf)
         position = np.full((n, k), -1, np.int32)
 
@@ -94,7 +97,11 @@ class Prepared:
         -------
         array of int
         """
-        return self._within(query, radius, self._own(query, self_join))[0]
+        return self.within_but(query, radius, self._own(query, self_join))
+
+    def within_but(self, query: Rows, radius: Floats, own: Ints) -> Ints:
+        """The same with the place of each query in the tree (-1: it has none) of which one copy is left out."""
+        return self._within(query, radius, own)[0]
 
     def listed(self, query: Rows, radius: Floats) -> tuple[Ints, Ints]:
         """The distinct rows within a radius of each distinct query.

@@ -1,4 +1,4 @@
-"""A reference table that is made ready where a job wants it: once on the processor, once on a card."""
+"""A reference table that is made ready where a job wants it: on the processor, on a card, on executors; once each."""
 
 from __future__ import annotations
 
@@ -92,6 +92,11 @@ class Ready:
 
     def _ask(self, query: Rows, question: Callable[[Searchable], Answer]) -> Answer:
         name = devices.chosen(query.size * self.reference.size)
+        if name == devices.CLUSTER:
+            from glasshouse.engines.distributed import neighbours
+
+            session = devices.spark_session()
+            return question(self._on(name, lambda: neighbours.Prepared(self.encoded, self.reference, session)))
         if name != devices.PROCESSOR:
             import torch
 

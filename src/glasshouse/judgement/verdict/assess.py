@@ -79,8 +79,10 @@ def assess(
     n_jobs
         Threads for the measures that can use them; it never changes a figure.
     device
-        Where distances are searched: "cpu", or "cuda" for a graphics card; it never changes a figure. Default: the
-        processor, or a card where torch finds one and the job is large.
+        Where distances are searched: "cpu", "cuda" for a graphics card, or "spark" for the executors of the active
+        Spark session, on which forests grow, too; it never changes a figure (the attacker ``gbm`` on Spark: in the last
+        digits, and its notes say so). Default: the processor, or, for large jobs, a card where torch finds one, and the
+        executors where the tables are Spark frames.
     progress
         Called as ``progress(done, total, name)`` before each measure and once at the end. In a notebook a bar is
         drawn by default; False draws none.

@@ -15,15 +15,17 @@ the answer.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import TypeVar
+from typing import Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from glasshouse.core.errors import InputError
+from glasshouse.engines import devices
 from glasshouse.engines.models.design import distinct_rows
 from glasshouse.engines.models.forest import kernel, room
 
@@ -66,7 +68,7 @@ class Forest:
         distinct, row_of = _distinct(_compact(codes))
         raw = np.zeros((len(distinct), self._width))
         with Workers(n_jobs) as workers:
-            _add(self.kind, self.trees, distinct, raw, workers)
+            add(self.kind, self.trees, distinct, raw, workers)
         return self._finish(raw)[row_of]
 
     def leaves(self, codes: np.ndarray, *, n_jobs: int | None = None) -> NDArray[np.int32]:
@@ -157,68 +159,159 @@ def grow(
     n, n_keys = codes.shape
     _check(n, n_keys, y, trees, mtry)
     wide = max(n_levels, default=1) > 65_536
-    kind = kernel.REGRESSION if n_classes is None else kernel.BINARY if n_classes <= 2 else kernel.MULTICLASS
-
-    records = _record_order(codes, y)
-    sorted_codes = _compact(codes[records], wide)
-    sorted_y = y[records]
-    # classes of a multi-class target are part of the row, the other targets are totals over equal key rows
-    labels = sorted_y.astype(np.int64) if kind == kernel.MULTICLASS else None
-    first, row_of = distinct_rows(sorted_codes, labels)
-    distinct = sorted_codes[first]
-    row_class = (labels[first] if labels is not None else np.zeros(1)).astype(np.int32)
-    cumulative = np.empty(0) if weights is None else np.cumsum(np.asarray(weights, np.float64)[records])
-    offsets, flat = _flat_values(values)
-
-    columns = np.ascontiguousarray(distinct.T)
-    levels = np.asarray(n_levels, np.int64)
-    keys = (columns, levels, np.asarray(numeric, np.bool_), flat, offsets)
-    drawn = (
-        row_of.astype(np.int32),
-        cumulative,
-        sorted_y.astype(np.uint8) if kind == kernel.BINARY else np.zeros(1, np.uint8),
-        sorted_y.astype(np.float64) if kind == kernel.REGRESSION else np.zeros(1),
-    )
-    limits = (
-        int(mtry or max(1, int(np.sqrt(n_keys)))),
-        float(node_size if node_size is not None else 5 if kind == kernel.REGRESSION else 10),
-        int(max_depth or 0),
-    )
     seeds = np.random.SeedSequence(seed).generate_state(trees, np.uint64)
-    gains = np.zeros((trees, n_keys))
+    limits = (mtry or max(1, int(np.sqrt(n_keys))), node_size, max_depth)
+    plan = _plan(codes, y, n_classes, numeric, values, n_levels, weights, wide, limits, seeds)
 
-    def one(t: int) -> Tree:
-        state = seeds[t : t + 1].copy()
-        weight = np.zeros(len(distinct), np.int64)
-        total = np.zeros(len(distinct) if kind == kernel.REGRESSION else 1)
-        kernel.bootstrap(kind, state, *drawn, weight, total)
-        made = room.make(kind, state, weight, total, row_class, n, levels, n_classes or 1)
+    forest = Forest(plan.kind, n_classes or 0, trees, n_keys, np.zeros(n_keys))
+    tables = [_distinct(_compact(table, wide)) for table in score]
+    sums = [np.zeros((len(rows), forest._width)) for rows, _ in tables]
+    gains: list[np.ndarray] = []
+    with _grower(plan, n * trees, n_jobs) as grower:
+        for begin in range(0, trees, grower.batch):
+            batch, added = grower.grow(range(begin, min(begin + grower.batch, trees)))
+            gains += added
+            for (rows, _), total in zip(tables, sums, strict=True):
+                grower.add(batch, rows, total)
+            if keep:
+                forest.trees.extend(batch)
+    forest.importance = np.array(gains).sum(axis=0) * (2.0 if plan.kind == kernel.BINARY else 1.0)
+    forest.predictions = [forest._finish(total)[inverse] for (_, inverse), total in zip(tables, sums, strict=True)]
+    return forest
+
+
+@dataclass(frozen=True)
+class Plan:
+    """All that a tree needs to grow but its number: the same plan gives the same tree on every machine.
+
+    Attributes
+    ----------
+    kind, n, n_classes : int
+        Kind of target, records, classes.
+    keys : tuple
+        Codes of the distinct rows by key, levels, which are numeric, the numbers behind the codes.
+    drawn : tuple
+        Row, weight, class and number of every record.
+    limits : tuple
+        Keys drawn per node, records of a leaf, depth.
+    row_class : array of int
+        Class of each distinct row where there are several.
+    seeds : array of int
+        One per tree.
+    """
+
+    kind: int
+    n: int
+    n_classes: int
+    keys: tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray]
+    drawn: tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]
+    limits: tuple[int, float, int]
+    row_class: np.ndarray
+    seeds: np.ndarray
+
+    def tree(self, t: int) -> tuple[Tree, np.ndarray]:
+        """Tree number t and its drop of impurity per key."""
+        columns, levels = self.keys[:2]
+        rows = columns.shape[1]
+        state = self.seeds[t : t + 1].copy()
+        weight = np.zeros(rows, np.int64)
+        total = np.zeros(rows if self.kind == kernel.REGRESSION else 1)
+        kernel.bootstrap(self.kind, state, *self.drawn, weight, total)
+        made = room.make(self.kind, state, weight, total, self.row_class, self.n, levels, self.n_classes)
         nodes, value, leaf_start, leaf_class, leaf_count = made[-5:]
-        n_nodes, n_leaves, n_entries = kernel.grow_tree(kind, *keys, *limits, gains[t], *made)
-        return Tree(
+        gain = np.zeros(len(levels))
+        n_nodes, n_leaves, n_entries = kernel.grow_tree(self.kind, *self.keys, *self.limits, gain, *made)
+        grown = Tree(
             nodes[:n_nodes].copy(),
             value[:n_leaves].copy(),
             leaf_start[: n_leaves + 1].copy(),
             leaf_class[:n_entries].copy(),
             leaf_count[:n_entries].copy(),
         )
+        return grown, gain
 
-    forest = Forest(kind, n_classes or 0, trees, n_keys, np.zeros(n_keys))
-    tables = [_distinct(_compact(table, wide)) for table in score]
-    sums = [np.zeros((len(rows), forest._width)) for rows, _ in tables]
+
+def _plan(
+    codes: np.ndarray,
+    y: np.ndarray,
+    n_classes: int | None,
+    numeric: Sequence[bool] | np.ndarray,
+    values: Sequence[np.ndarray | None],
+    n_levels: Sequence[int],
+    weights: np.ndarray | None,
+    wide: bool,
+    limits: tuple[int, int | None, int | None],
+    seeds: np.ndarray,
+) -> Plan:
+    kind = kernel.REGRESSION if n_classes is None else kernel.BINARY if n_classes <= 2 else kernel.MULTICLASS
+    records = _record_order(codes, y)
+    sorted_codes = _compact(codes[records], wide)
+    sorted_y = y[records]
+    # classes of a multi-class target are part of the row, the other targets are totals over equal key rows
+    labels = sorted_y.astype(np.int64) if kind == kernel.MULTICLASS else None
+    first, row_of = distinct_rows(sorted_codes, labels)
+    columns = np.ascontiguousarray(sorted_codes[first].T)
+    row_class = (labels[first] if labels is not None else np.zeros(1)).astype(np.int32)
+    cumulative = np.empty(0) if weights is None else np.cumsum(np.asarray(weights, np.float64)[records])
+    offsets, flat = _flat_values(values)
+    drawn = (
+        row_of.astype(np.int32),
+        cumulative,
+        sorted_y.astype(np.uint8) if kind == kernel.BINARY else np.zeros(1, np.uint8),
+        sorted_y.astype(np.float64) if kind == kernel.REGRESSION else np.zeros(1),
+    )
+    keys = (columns, np.asarray(n_levels, np.int64), np.asarray(numeric, np.bool_), flat, offsets)
+    mtry, node_size, max_depth = limits
+    leaf = float(node_size if node_size is not None else 5 if kind == kernel.REGRESSION else 10)
+    return Plan(kind, len(codes), n_classes or 1, keys, drawn, (int(mtry), leaf, int(max_depth or 0)), row_class, seeds)
+
+
+class Grower(Protocol):
+    """Who grows trees and asks them: this machine, or many."""
+
+    batch: int
+
+    def grow(self, numbers: range) -> tuple[list[Tree], list[np.ndarray]]:
+        """Trees of these numbers and their drops of impurity, in order."""
+        ...
+
+    def add(self, trees: Sequence[Tree], rows: np.ndarray, total: np.ndarray) -> None:
+        """Add the answers of the trees to the totals of rows, in the order of the trees."""
+        ...
+
+
+class Threads:
+    """Trees grown by the threads of this machine."""
+
+    batch = _BATCH
+
+    def __init__(self, plan: Plan, workers: Workers) -> None:
+        self.plan, self.workers = plan, workers
+
+    def grow(self, numbers: range) -> tuple[list[Tree], list[np.ndarray]]:
+        """Trees of these numbers and their drops of impurity, in order."""
+        made = self.workers.each(self.plan.tree, numbers)
+        return [tree for tree, _ in made], [gain for _, gain in made]
+
+    def add(self, trees: Sequence[Tree], rows: np.ndarray, total: np.ndarray) -> None:
+        """Add the answers of the trees to the totals of rows, in the order of the trees."""
+        add(self.plan.kind, trees, rows, total, self.workers)
+
+
+@contextmanager
+def _grower(plan: Plan, work: int, n_jobs: int | None) -> Iterator[Grower]:
+    """Where the trees grow; the forest is the same. ``work`` is trees times records."""
+    if devices.trees_on_spark(work):
+        from glasshouse.engines.distributed.forest import Executors
+
+        with Executors(plan, devices.spark_session()) as executors:
+            yield executors
+        return
     with Workers(n_jobs) as workers:
-        for begin in range(0, trees, _BATCH):
-            batch = workers.each(one, range(begin, min(begin + _BATCH, trees)))
-            for (rows, _), total in zip(tables, sums, strict=True):
-                _add(kind, batch, rows, total, workers)
-            if keep:
-                forest.trees.extend(batch)
-    forest.importance = gains.sum(axis=0) * (2.0 if kind == kernel.BINARY else 1.0)
-    forest.predictions = [forest._finish(total)[inverse] for (_, inverse), total in zip(tables, sums, strict=True)]
-    return forest
+        yield Threads(plan, workers)
 
 
-def _add(kind: int, trees: Sequence[Tree], rows: np.ndarray, total: np.ndarray, workers: Workers) -> None:
+def add(kind: int, trees: Sequence[Tree], rows: np.ndarray, total: np.ndarray, workers: Workers) -> None:
     """Add the trees' answers in tree order; tasks own disjoint rows, so no sum depends on the threads."""
 
     def block(start: int) -> None:

@@ -18,6 +18,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from glasshouse.core.errors import InputError
+from glasshouse.engines import devices
 from glasshouse.engines.models.tree import kernel
 
 EXACT_LEVELS = 15  # 16,384 groupings of levels per node at most
@@ -109,7 +110,7 @@ def grow(
     numbers, offsets = numbers_of(ordered, values, n_levels)
     is_class = n_classes is not None
     flags = np.asarray(ordered, np.bool_)
-    members, nodes, cuts, directions, importance, approximate = kernel.grow(
+    given = (
         np.ascontiguousarray(_int32(codes).T),
         flags,
         np.asarray(n_levels, np.int64),
@@ -124,6 +125,13 @@ def grow(
         int(maxdepth),
         int(exact_levels),
     )
+    if devices.asked_for_spark() and devices.trees_on_spark(n):
+        from glasshouse.engines.distributed.tree import grown_elsewhere
+
+        grown = grown_elsewhere(given, devices.spark_session())
+    else:
+        grown = kernel.grow(*given)
+    members, nodes, cuts, directions, importance, approximate = grown
     return finished(members, nodes, cuts, directions, flags, y, n_classes or 0, importance, int(approximate))
 
 
