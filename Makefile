@@ -28,8 +28,9 @@ test: $(STAMP)-$(EXTRAS)
 stubs: $(STAMP)-core
 	@$(BIN)/python tools/make_stubs.py
 
-docs: $(STAMP)-core
+docs: $(STAMP)-$(EXTRAS)
 	@$(BIN)/python tools/make_measure_list.py
+	@$(BIN)/python tools/make_scale_list.py
 	@$(BIN)/python tools/make_name_list.py
 
 lint: $(STAMP)-lint

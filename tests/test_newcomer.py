@@ -96,6 +96,15 @@ def test_the_stubs_name_every_measure() -> None:
         assert path.read_text(encoding="utf-8") == stub(room), f"run `make stubs`: {path.name} of {room} is out of date"
 
 
+def test_the_table_of_what_runs_where_is_up_to_date() -> None:
+    """The table of docs/scale.md is what every measure does on tables in DuckDB; `make docs` writes it."""
+    pytest.importorskip("duckdb", reason="DuckDB is not installed (extra: duckdb)")
+    from tools.make_scale_list import listing, page
+
+    text = (Path(__file__).resolve().parents[1] / "docs" / "scale.md").read_text(encoding="utf-8")
+    assert text == page(text, listing()), "run `make docs`: the table of docs/scale.md is out of date"
+
+
 def test_the_list_of_measures_is_up_to_date() -> None:
     """docs/measures.md is made from the declarations; `make docs` writes it."""
     from tools.make_measure_list import listing

@@ -160,5 +160,13 @@ def test_what_fails_on_executors_is_said_without_a_value(spark: Any) -> None:
     assert "secret" not in str(told.value)
 
 
+def test_a_session_that_cannot_broadcast_is_told_so() -> None:
+    """As one of Spark Connect."""
+    from glasshouse.engines.distributed import jobs
+
+    with pytest.raises(gh.InputError, match="cannot broadcast to its executors"):
+        jobs.broadcast(object(), None)
+
+
 def _failing(shared: Any, part: int) -> int:
     raise ValueError("secret")

@@ -60,7 +60,21 @@ class Prepared:
         return self.nearest_but(query, k, self._own(query, self_join))
 
     def nearest_but(self, query: Rows, k: int, own: Ints) -> Found:
-        """The same with the place of each query in the tree (-1: it has none) of which one copy is left out."""
+        """The same for queries of which only some are in the tree.
+
+        Parameters
+        ----------
+        query : Rows
+            Who asks.
+        k : int
+            How many.
+        own : array of int
+            Where each query itself sits in the tree, of which one copy is left out; -1 where it does not.
+
+        Returns
+        -------
+        Found
+        """
         n = query.size
         distance = np.full((n, k), np.inf)
         position = np.full((n, k), -1, np.int32)
@@ -100,7 +114,21 @@ class Prepared:
         return self.within_but(query, radius, self._own(query, self_join))
 
     def within_but(self, query: Rows, radius: Floats, own: Ints) -> Ints:
-        """The same with the place of each query in the tree (-1: it has none) of which one copy is left out."""
+        """The same for queries of which only some are in the tree.
+
+        Parameters
+        ----------
+        query : Rows
+            Who asks.
+        radius : array of float
+            One per distinct query.
+        own : array of int
+            Where each query itself sits in the tree, of which one copy is left out; -1 where it does not.
+
+        Returns
+        -------
+        array of int
+        """
         return self._within(query, radius, own)[0]
 
     def listed(self, query: Rows, radius: Floats) -> tuple[Ints, Ints]:

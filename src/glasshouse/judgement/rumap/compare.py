@@ -95,8 +95,7 @@ def compare(
     n_jobs
         Threads for the measures that can use them; it never changes a figure.
     device
-        Where distances are searched: "cpu", or "cuda" for a graphics card; it never changes a figure. Default: the
-        processor, or a card where torch finds one and the job is large.
+        Where distances are searched and forests grow: "cpu", "cuda" or "spark", as for :func:`glasshouse.assess`.
     progress
         Called as ``progress(done, total, name)`` before each release. In a notebook a bar is drawn by default; False
         draws none.
