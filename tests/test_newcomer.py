@@ -6,6 +6,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 TOY = '''
 """A toy: how often the release repeats the most frequent value of the target."""
 

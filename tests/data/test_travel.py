@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from datetime import datetime, timedelta
+from pathlib import Path
 from typing import Any
 
 import narwhals as nw
@@ -167,3 +168,17 @@ def test_moments_and_empty_columns_travel() -> None:
     for column in here.schema:
         assert there.codes(column).levels == here.codes(column).levels
         assert (there.codes(column).of("original") == here.codes(column).of("original")).all()
+
+
+def test_relations_of_different_connections_meet_here(tmp_path: Path) -> None:
+    duckdb = pytest.importorskip("duckdb", reason="DuckDB is not installed (extra: duckdb)")
+    frames = tables()
+    for name, frame in frames.items():
+        frame.write_parquet(tmp_path / f"{name}.parquet")
+    apart = {name: duckdb.connect().read_parquet(str(tmp_path / f"{name}.parquet")) for name in frames}
+    asked: dict[str, Any] = {"keys": ["town", "kids"], "target": "ill"}
+    there = gh.Pair(apart["original"], apart["released"], holdout=apart["holdout"], **asked)
+    here = gh.Pair(frames["original"], frames["released"], holdout=frames["holdout"], **asked)
+    assert there.engine("released") == "duckdb apart"
+    assert gh.disclosure.disco(there).value == gh.disclosure.disco(here).value
+    assert [f.code for f in there.check()] == [f.code for f in here.check()]

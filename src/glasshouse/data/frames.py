@@ -55,6 +55,8 @@ class Adopted:
         The file. None for a frame.
     special_codes : dict, default empty
         By numeric column the codes that the file declares as reasons for missing.
+    apart : bool, default False
+        Whether a DuckDB relation belongs to another connection than the original's: no query sees both.
     """
 
     lazy: Lazy
@@ -66,6 +68,7 @@ class Adopted:
     contents: Contents | None = None
     path: Path | None = None
     special_codes: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
+    apart: bool = False
 
     @property
     def in_memory(self) -> bool:
@@ -192,6 +195,20 @@ def as_given(table: Frame, role: str, encoding: str | None = None) -> Adopted:
         f"{library} frame",
         order or _polars_order(frame.schema),
     )
+
+
+def told_apart(table: Adopted, original: Adopted) -> Adopted:
+    """A table that knows whether one query can see it and the original."""
+    if table.library != "duckdb" or original.library != "duckdb" or table.native is original.native:
+        return table
+    import duckdb
+
+    one, other = (a.native.select(duckdb.ConstantExpression(1)) for a in (table, original))
+    try:
+        one.union(other)
+    except duckdb.InvalidInputException:
+        return replace(table, apart=True)
+    return table
 
 
 def as_contents(found: Contents, path: Path | None = None) -> Adopted:

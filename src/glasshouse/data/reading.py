@@ -187,10 +187,11 @@ class Reading:
         Returns
         -------
         str
-            "memory" when the table is on this machine, else "polars-lazy", "duckdb" or "pyspark".
+            "memory" when the table is on this machine, else "polars-lazy", "duckdb" or "pyspark"; "duckdb apart" for a
+            relation of another connection than the original's. Tables of one engine meet there, others here.
         """
         adopted = self._tables.adopted[table]
-        return "memory" if adopted.in_memory else adopted.library
+        return "memory" if adopted.in_memory else f"{adopted.library} apart" if adopted.apart else adopted.library
 
     # -- values ------------------------------------------------------------------------------------------------------
 

@@ -29,7 +29,7 @@ from glasshouse.data.conversion import (
     refuse_patterns,
 )
 from glasshouse.data.findings import spoken
-from glasshouse.data.frames import Adopted, Frame, Lazy, as_given
+from glasshouse.data.frames import Adopted, Frame, Lazy, as_given, told_apart
 from glasshouse.data.headers import refuse_headerless
 from glasshouse.data.here import Codes, Here
 from glasshouse.data.schema import Column, Wish, common_storage, detect, family, override
@@ -348,7 +348,7 @@ def adopt_all(
     for name, table in tables:
         if id(table) not in seen:
             seen[id(table)] = as_given(table, spoken(name), encoding)
-        adopted[name] = seen[id(table)]
+        adopted[name] = told_apart(seen[id(table)], adopted.get("original", seen[id(table)]))
     try:
         settled = settle(adopted, wishes or {})
         return Tables(
