@@ -115,12 +115,10 @@ class Here:
         spec = self.columns[column]
         tables = [t for t in self.adopted if column in self.has[t]]
         if spec.storage == "text":
+            came = {t: self._came(t, column) for t in tables if t not in self.frames}  # and the labels of all columns
             levels = self._labels(column)
             labels = pl.Enum([str(v) for v in levels])
-            coded = {
-                t: self.frames[t][column].cast(labels).to_physical() if t in self.frames else self._came(t, column)
-                for t in tables
-            }
+            coded = {t: came[t] if t in came else self.frames[t][column].cast(labels).to_physical() for t in tables}
             arrays = {t: p.cast(pl.Int32).fill_null(-1).to_numpy() for t, p in coded.items()}
         else:
             parts = {t: self.column(t, column) for t in tables}

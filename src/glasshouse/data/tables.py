@@ -344,7 +344,7 @@ def adopt_all(
     Tables
     """
     seen: dict[int, Adopted] = {}
-    adopted = {}
+    adopted: dict[str, Adopted] = {}
     for name, table in tables:
         if id(table) not in seen:
             seen[id(table)] = as_given(table, spoken(name), encoding)
