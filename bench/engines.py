@@ -165,7 +165,7 @@ def main() -> None:
                 found[engine] = {one["job"]: one for one in told}
             for job in jobs:
                 cells = [found[e].get(job) for e in ENGINES]
-                shown = [f"{c['seconds']:.1f} | {c['peak']:.0f}" if c else f"> {MINUTES:.0f} min | –" for c in cells]
+                shown = [f"{c['seconds']:.1f} | {c['peak']:.0f}" if c else f"> {MINUTES:g} min | –" for c in cells]
                 print(f"| {job} | {n:,} | {' | '.join(shown)} |", flush=True)
 
 
