@@ -239,13 +239,15 @@ class Pair(Reading):
     def columns(self) -> tuple[str, ...]:
         """Columns measures look at: in every table, neither weight nor cluster, and no identifier unless it has a
         role."""
-        roles = {*self.keys, *self.targets}
-        hidden = {self.weights, self.cluster}
-        return tuple(
-            c
-            for c in self._tables.shared
-            if c not in hidden and (c in roles or self._tables.columns[c].kind != "identifier")
-        )
+
+        def compute() -> tuple[str, ...]:
+            roles, hidden = {*self.keys, *self.targets}, {self.weights, self.cluster}
+            kinds = self._tables.columns
+            return tuple(
+                c for c in self._tables.shared if c not in hidden and (c in roles or kinds[c].kind != "identifier")
+            )
+
+        return self.memo(("columns",), compute)  # asked for column by column: anew, that is the square of them
 
     @property
     def identifiers(self) -> tuple[str, ...]:
@@ -257,12 +259,12 @@ class Pair(Reading):
     @property
     def numeric(self) -> tuple[str, ...]:
         """The columns that hold numbers or dates."""
-        return tuple(c for c in self.columns if self.is_numeric(c))
+        return self.memo(("numeric",), lambda: tuple(c for c in self.columns if self.is_numeric(c)))
 
     @property
     def categorical(self) -> tuple[str, ...]:
         """The columns that hold labels."""
-        return tuple(c for c in self.columns if not self.is_numeric(c))
+        return self.memo(("categorical",), lambda: tuple(c for c in self.columns if not self.is_numeric(c)))
 
     # -- other pairs -------------------------------------------------------------------------------------------------
 

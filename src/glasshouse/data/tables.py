@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import TypeAlias
 
 import narwhals as nw
@@ -133,10 +134,10 @@ class Tables:
 
     # -- reading -----------------------------------------------------------------------------------------------------
 
-    @property
-    def shared(self) -> list[str]:
+    @cached_property
+    def shared(self) -> tuple[str, ...]:
         """Columns that every table has, in the order of the original."""
-        return [c for c in self.columns if all(c in self.lazy_columns(t) for t in self.adopted)]
+        return tuple(c for c in self.columns if all(c in self.missing[t] for t in self.adopted))
 
     def lazy_columns(self, table: str) -> list[str]:
         """Columns of one table that the original has too."""
