@@ -24,7 +24,8 @@ Tier: TypeAlias = Literal["fast", "default", "full"]
 Cost: TypeAlias = Literal["cells", "rows", "neighbours", "attackers", "pairs"]
 Alone: TypeAlias = Literal["", "warn", "fail"]
 Influence: TypeAlias = Literal["share", "root", "free"]
-Wide: TypeAlias = Literal["", "columns", "numeric", "categorical"]
+Wide: TypeAlias = Literal["", "columns", "numeric", "categorical", "unkeyed"]
+Grows: TypeAlias = Literal["pairs", "people", "values"]
 R = TypeVar("R", bound=Result)
 
 
@@ -47,9 +48,12 @@ class Measure(Generic[R]):
         The limits it is judged by where no policy sets others, and the figures of its own that limits may look at.
     cite, attacker, caveats
         Its source, what the attacker is assumed to know, and what it cannot tell.
-    cost, tier, wide
-        The engine it asks; the smallest set of measures it belongs to; for work that grows with the square of the
-        columns, which columns a wide table limits.
+    cost, tier
+        The engine it asks; the smallest set of measures it belongs to.
+    wide, grows
+        Which columns a wide table limits, for work that gets out of hand ("unkeyed": all but the target, where there
+        are no keys); and how it grows: with the "pairs" of columns, with every two "people" in every column, or with
+        the "values" and many draws of each.
     paired
         Whether it is asked of every row-paired release, whatever the set of measures.
     by_roles
@@ -98,6 +102,7 @@ class Measure(Generic[R]):
     cost: Cost = "cells"
     tier: Tier = "default"
     wide: Wide = ""
+    grows: Grows = "pairs"
     unit: str = "share"
     paired: bool = False
     by_roles: bool = False
@@ -223,6 +228,7 @@ def measure(
     cost: Cost = "cells",
     tier: Tier = "default",
     wide: Wide = "",
+    grows: Grows = "pairs",
     unit: str = "share",
     paired: bool = False,
     by_roles: bool = False,
@@ -264,6 +270,7 @@ def measure(
             cost=cost,
             tier=tier,
             wide=wide,
+            grows=grows,
             unit=unit,
             paired=paired,
             by_roles=by_roles,

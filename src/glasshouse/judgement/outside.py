@@ -43,7 +43,7 @@ from glasshouse.judgement.verdict.threats import (
     unseen_sentence,
     ways_out_of,
 )
-from glasshouse.judgement.wide import narrowed, note
+from glasshouse.judgement.wide import outside_note
 
 if TYPE_CHECKING:
     from glasshouse.core.evidence import Exposure
@@ -464,12 +464,9 @@ def public(table: str) -> bool:
 def _notes(assessment: Assessment) -> list[str]:
     """Which measures looked at some of the columns only; what else was noted stays in the house."""
     policy, options = assessment.policy, assessment.options
-    limited = [
-        j.name
-        for j in assessment.judged
-        if narrowed(j.measure, assessment.pair, {**policy.options_for(j.name), **options.get(j.name, {})}) is not None
-    ]
-    return [note(limited, named=False)] if limited else []
+    asked = {j.name: {**policy.options_for(j.name), **options.get(j.name, {})} for j in assessment.judged}
+    said = outside_note([j.measure for j in assessment.judged], assessment.pair, asked)
+    return [] if said is None else [said]
 
 
 def _run(assessment: Assessment) -> Content:

@@ -103,7 +103,7 @@ def run(
         timing[measure.name] = time.perf_counter() - started
     if progress is not None:
         progress(len(measures), len(measures), "")
-    return Run(results, given, timing, (wide.note(list(limited)),) if limited else ())
+    return Run(results, given, timing, (wide.note(limited),) if limited else ())
 
 
 def _once(measure: AnyMeasure, pair: Pair, options: Mapping[str, Any], shared: Shared | None) -> Result:

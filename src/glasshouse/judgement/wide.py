@@ -1,37 +1,128 @@
-"""Wide tables: measures whose work grows with the square of the columns see some of them, and the report says so."""
+"""Wide tables: measures whose work would get out of hand look at some of the columns, and the report says so.
+
+What a measure declares (``wide``, ``grows``) decides how many. Nobody among the people is left out here, and records
+that are equal, or equal but for one column, are always looked for in every column.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from hashlib import blake2b
 from typing import Any
 
 from glasshouse.core.measure import AnyMeasure
 from glasshouse.data.pair import Pair
+from glasshouse.engines.neighbours.effort import LEAST_COLUMNS, most_columns
 
-MOST_COLUMNS = 60
+MOST_COLUMNS = 60  # of measures whose work grows with the square of the columns
+NAMED_IN = ("among", "columns", "predictors")  # the options that say at which columns a measure looks
 
 
 def narrowed(measure: AnyMeasure, pair: Pair, asked: Mapping[str, Any]) -> dict[str, Any] | None:
-    """The options that keep a measure of pairs of columns to MOST_COLUMNS of them; None when there are not so many.
+    """The options that keep a measure to some of the columns of a wide table; None when there are not so many.
 
-    Keys and targets, then the others in the order of the table, so that two runs and two releases look at the same
-    ones. Whoever names ``columns`` (None: all) in the options or the policy is not overruled.
+    Parameters
+    ----------
+    measure : Measure
+        What it declares says which columns count, and how its work grows.
+    pair : Pair
+        The tables.
+    asked : mapping
+        Its options. Whoever names columns there (None: all) is not overruled.
+
+    Returns
+    -------
+    dict or None
+
+    Notes
+    -----
+    Keys and targets, then the others in the order of a hash of their names: two runs, two releases and a table with
+    its rows or columns in another order look at the same ones, and a block of alike columns is not looked at alone.
     """
-    if not measure.wide or "columns" in asked or "columns" not in measure.options:
+    option, names = _names(measure, pair, asked)
+    if option is None:
         return None
-    names: Sequence[str] = getattr(pair, measure.wide)
-    if len(names) <= MOST_COLUMNS:
+    most = most_columns(pair) if measure.grows == "people" else _fixed(measure)
+    if len(names) <= most:
         return None
-    roles = [name for name in (*pair.keys, *pair.targets) if name in names]
-    first = list(dict.fromkeys([*roles, *names]))[:MOST_COLUMNS]
-    return {"columns": [name for name in names if name in set(first)]}
+    roles = {*pair.keys, *pair.targets}
+    first = set(sorted(names, key=lambda name: (name not in roles, _place(name), name))[:most])
+    return {option: [name for name in names if name in first]}
 
 
-def note(limited: Sequence[str], named: bool = True) -> str:
-    """What the report says about measures that did not look at every column; ``named``: whether it lists those."""
-    listed = "; their names are in the settings of each result" if named else ""
+def note(limited: Mapping[str, Mapping[str, Any]]) -> str:
+    """What the report says about measures that did not look at every column.
+
+    Parameters
+    ----------
+    limited : mapping of str to mapping
+        By measure, what ``narrowed`` gave.
+
+    Returns
+    -------
+    str
+    """
+    counts = {name: sum(len(names) for names in changes.values()) for name, changes in limited.items()}
+    said = [(f"{most:,} columns only", [n for n in counts if counts[n] == most]) for most in sorted({*counts.values()})]
+    return _sentence(said, "; their names are in the settings of each result", *_way_out(limited))
+
+
+def outside_note(measures: Iterable[AnyMeasure], pair: Pair, asked: Mapping[str, Mapping[str, Any]]) -> str | None:
+    """The same for readers outside: a function of the columns alone, because the number of people is not told there.
+
+    Parameters
+    ----------
+    measures : iterable of Measure
+        Those that were run.
+    pair : Pair
+        The tables.
+    asked : mapping of str to mapping
+        The options of each measure, as far as somebody gave them.
+
+    Returns
+    -------
+    str or None
+        None where the table is not wide.
+    """
+    said: dict[str, list[str]] = {}
+    options = {}
+    for measure in measures:
+        option, names = _names(measure, pair, asked.get(measure.name, {}))
+        if option is not None and len(names) > _fixed(measure):
+            many = " or more, and not at all where records are many" if measure.grows == "people" else " only"
+            said.setdefault(f"{_fixed(measure)} columns{many}", []).append(measure.name)
+            options[measure.name] = {option: []}
+    return _sentence(sorted(said.items()), "", *_way_out(options)) if said else None
+
+
+def _fixed(measure: AnyMeasure) -> int:
+    """The columns a measure looks at however many the records are."""
+    return MOST_COLUMNS if measure.grows == "pairs" else LEAST_COLUMNS
+
+
+def _names(measure: AnyMeasure, pair: Pair, asked: Mapping[str, Any]) -> tuple[str | None, Sequence[str]]:
+    """The option that can limit the columns of a measure, and the columns it would look at; None where nothing is
+    to be limited."""
+    option = next((name for name in NAMED_IN if name in measure.options), None)
+    if not measure.wide or option is None or any(name in asked for name in NAMED_IN):
+        return None, ()
+    if measure.wide == "unkeyed":
+        return option, pair.keys or [name for name in pair.columns if name not in pair.targets]
+    return option, getattr(pair, measure.wide)
+
+
+def _way_out(limited: Mapping[str, Mapping[str, Any]]) -> tuple[str, str]:
+    name, changes = next(iter(limited.items()))
+    return name, next(iter(changes))
+
+
+def _sentence(said: Iterable[tuple[str, Sequence[str]]], listed: str, name: str, option: str) -> str:
+    parts = [f"{', '.join(measures)} look{'' if len(measures) > 1 else 's'} at {most}" for most, measures in said]
     return (
-        f"{', '.join(limited)}: the table is wide, so {'these look' if len(limited) > 1 else 'this looks'} at "
-        f"{MOST_COLUMNS} columns only (keys and target, then the order of the table{listed}"
-        f'). options={{"{limited[0]}": {{"columns": None}}}} looks at all of them.'
+        f"the table is wide: {'; '.join(parts)} (keys and target, then drawn by their names{listed}"
+        f'). options={{"{name}": {{"{option}": None}}}} looks at all of them.'
     )
+
+
+def _place(name: str) -> bytes:
+    return blake2b(name.encode(), digest_size=8).digest()

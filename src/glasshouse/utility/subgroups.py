@@ -17,7 +17,7 @@ from glasshouse.core.words import plural
 from glasshouse.data.here import Codes
 from glasshouse.data.pair import Pair
 from glasshouse.utility.deals import POOL
-from glasshouse.utility.figures import chosen
+from glasshouse.utility.figures import Columns, chosen
 
 SMALL = 30
 LOST = "lost in the release"
@@ -61,11 +61,14 @@ class Group:
     tier="fast",
     on_map=True,
     by_roles=True,
+    wide="columns",
+    grows="values",
 )
 def subgroup_utility(
     pair: Pair,
     *,
     by: str | None = None,
+    columns: Columns = None,
     measure: str | Measure = "table_utility",
     options: Mapping[str, object] | None = None,
     min_group: int = 5,
@@ -82,6 +85,8 @@ def subgroup_utility(
         Original and release.
     by : str, optional
         Column whose levels are the groups; default: the first categorical key, else the first categorical column.
+    columns : list of str or str, optional
+        Columns compared inside the groups; default: all others.
     measure : str or Measure, default "table_utility"
         The utility measure to ask inside each group; its score from 0 to 1 (``result.utility``) is compared.
     options : dict, optional
@@ -121,8 +126,9 @@ def subgroup_utility(
     given = dict(options or default)
     name = by or next((c for c in pair.keys if not pair.is_numeric(c)), None) or next(iter(pair.categorical), "")
     chosen(pair, [name] if name else [], [], "categorical")
-    overall = asked.run(pair, **given)
-    groups = _groups(pair, name, asked, given, min_group)
+    kept = [*dict.fromkeys([*chosen(pair, columns, pair.columns, "shared"), name])]
+    overall = asked.run(pair if columns is None else _restricted(pair, kept), **given)
+    groups = _groups(pair, name, kept, asked, given, min_group)
     rows = [group.row() for group in groups]
     scored = [(group.utility, group) for group in groups if group.utility is not None]
     if not scored:
@@ -182,7 +188,9 @@ def subgroup_utility(
     )
 
 
-def _groups(pair: Pair, name: str, asked: Measure, options: Mapping[str, object], min_group: int) -> list[Group]:
+def _groups(
+    pair: Pair, name: str, columns: Sequence[str], asked: Measure, options: Mapping[str, object], min_group: int
+) -> list[Group]:
     """Every level of a column that occurs, with its score."""
     codes = pair.codes(name)
     made = []
@@ -197,7 +205,7 @@ def _groups(pair: Pair, name: str, asked: Measure, options: Mapping[str, object]
             band = Null(None, None, None, "records of the group", lost=p_lost <= NULL_LEVEL, p_lost=p_lost)
             made.append(Group(label, n_x, n_y, 0.0, reason=LOST, band=band))
         else:
-            found = asked.run(_inside(pair, name, k), **options)
+            found = asked.run(_restricted(pair, columns, (name, k)), **options)
             score = found.utility if found.status == "ok" else None
             made.append(Group(label, n_x, n_y, score, found.value, found.reason, found.null))
     return made
@@ -243,18 +251,21 @@ def _asked(measure: str | Measure) -> Measure:
     return found
 
 
-def _inside(pair: Pair, name: str, level: int) -> Pair:
-    """The pair restricted to one level of a column, which is then left out; kinds and levels of the other columns
-    stay as they are.
+def _restricted(pair: Pair, columns: Sequence[str], inside: tuple[str, int] | None = None) -> Pair:
+    """The pair with some of its columns; ``inside`` restricts it to one level of one of them, which is then left out.
+    Kinds and levels of the other columns stay as they are.
     """
+    name = None if inside is None else inside[0]
+    kept = [c for c in columns if c != name]
+    held = [c for c in (pair.weights, pair.cluster) if c is not None]
     tables = {}
     for table in ("original", "released"):
-        rows = pl.Series(pair.codes(name).of(table) == level)
-        tables[table] = pair.local(table).filter(rows).drop(name)
+        local = pair.local(table)
+        rows = local if inside is None else local.filter(pl.Series(pair.codes(inside[0]).of(table) == inside[1]))
+        tables[table] = rows.select([c for c in (*kept, *held) if c in local.columns])
     kinds = {
         c: {"kind": s.kind, "ordered": s.ordered, **({"levels": list(s.levels)} if s.levels else {})}
-        for c, s in pair.schema.items()
-        if c in tables["original"].columns and c != name
+        for c, s in ((c, pair.schema[c]) for c in tables["original"].columns)
     }
     return Pair(
         tables["original"],
@@ -262,8 +273,8 @@ def _inside(pair: Pair, name: str, level: int) -> Pair:
         schema=kinds,
         weights=pair.weights,
         missing=pair.missing if pair.missing_given else None,
-        keys=[c for c in pair.keys if c != name],
-        target=None if pair.target == name else pair.target,
+        keys=[c for c in pair.keys if c in kept],
+        target=pair.target if pair.target in kept else None,
         cluster=pair.cluster,
-        special_codes={c: v for c, v in pair.special_codes.items() if c != name} or None,
+        special_codes={c: v for c, v in pair.special_codes.items() if c in kept} or None,
     )

@@ -50,6 +50,8 @@ if TYPE_CHECKING:
     advice=TOO_NEAR,
     riskutility=("DCR", lambda r: {"share": r.value, "wilcoxon_p": r.details["wilcoxon_p_less"]}),
     influence="free",
+    wide="columns",
+    grows="people",
 )
 def dcr(
     pair: Pair,

@@ -53,6 +53,7 @@ OVERWHELMING = 0.5
     advice=BRACKETED,
     riskutility=("dRisk", lambda r: {"value": r.value}),
     influence="free",
+    wide="numeric",
 )
 def drisk(
     pair: Pair,

@@ -46,6 +46,8 @@ if TYPE_CHECKING:
     tier="full",
     advice=TOO_NEAR,
     influence="free",
+    wide="columns",
+    grows="values",
 )
 def forest_proximity(
     pair: Pair,

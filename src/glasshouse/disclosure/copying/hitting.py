@@ -54,6 +54,8 @@ THRESHOLDS = (0.0, 0.01, 0.02, 0.05, 0.1, 0.15, 0.2, 0.3)
     advice=VERY_NEAR,
     riskutility=("Hitting Rate", lambda r: {"value": r.value}),
     influence="free",
+    wide="columns",
+    grows="people",
 )
 def hitting_rate(
     pair: Pair,

@@ -26,11 +26,14 @@ from glasshouse.disclosure.copying.closeness import (
 )
 from glasshouse.disclosure.wording import against
 from glasshouse.engines.exchange import Exchange, exchange, exposed_people, people_clusters
+from glasshouse.engines.neighbours.effort import most_columns
 from glasshouse.engines.neighbours.encoding import row_ids
 from glasshouse.engines.neighbours.search import RULES, TOL, chosen_columns, gower_space
 
 if TYPE_CHECKING:
     from glasshouse.data.pair import Pair
+
+NEAR = 0.01  # Gower distance of a near copy
 
 
 @measure(
@@ -60,7 +63,7 @@ def identical(
     columns: Sequence[str] | None = None,
     missing: str = "level",
     round_digits: int | None = None,
-    near: float = 0.01,
+    near: float | None = None,
     confidence: float = 0.95,
     n_jobs: int | None = None,
 ) -> Result:
@@ -81,8 +84,9 @@ def identical(
         a reason to leave the column out of that comparison.
     round_digits : int, optional
         Digits numbers are rounded to before they are compared; with ``missing="level"`` only.
-    near : float, default 0.01
-        Gower distance up to which a release record that is not equal counts as a near copy, in [0, 1).
+    near : float, optional
+        Gower distance up to which a release record that is not equal counts as a near copy, in [0, 1). By default 0.01
+        in tables that are not wide (:mod:`glasshouse.engines.neighbours.effort`); in others they are not counted.
     confidence : float, default 0.95
         Level of the interval.
     n_jobs : int, optional
@@ -189,7 +193,13 @@ def identical(
     near_shares: dict[str, float] = {}
     if infinite:
         notes.append(f"near copies are not counted, because {listed(infinite)} hold infinite values")
+    elif near is None and len(chosen) > most_columns(pair):
+        notes.append(
+            f"near copies are not counted, because {len(chosen):,} columns are many; near=0.01 counts them, and "
+            "near_copies looks for them in some of the columns"
+        )
     else:
+        near = NEAR if near is None else near
         near_counts = _near_copies(pair, chosen, missing, near, n_jobs)
         near_shares = {table: count / n_released for table, count in near_counts.items()}
         details["near"] = near

@@ -43,6 +43,8 @@ if TYPE_CHECKING:
     advice=TOO_NEAR,
     riskutility=("Epsilon-Identifiability", lambda r: {"value": r.value}),
     influence="free",
+    wide="columns",
+    grows="people",
 )
 def epsilon_identifiability(
     pair: Pair,

@@ -37,6 +37,8 @@ if TYPE_CHECKING:
     audited=True,
     on_map=True,
     influence="free",
+    wide="columns",
+    grows="people",
 )
 def near_copies(
     pair: Pair,

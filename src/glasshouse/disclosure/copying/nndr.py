@@ -66,6 +66,8 @@ def _mean_ratio(result: Result) -> float | None:
         lambda r: {"ratio": _mean_ratio(r), "pct_suspicious": None if r.value is None else 100 * r.value},
     ),
     influence="free",
+    wide="columns",
+    grows="people",
 )
 def nndr(
     pair: Pair,

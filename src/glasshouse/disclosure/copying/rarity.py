@@ -49,6 +49,8 @@ WORK = 20_000_000_000  # cells compared; above it a stated random sample of peop
     advice=PEOPLE_NEARLY_COPIED,
     audited=True,
     on_map=True,
+    wide="columns",
+    grows="people",
 )
 def rare_agreement(
     pair: Pair,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -20,7 +20,7 @@ from glasshouse.disclosure.gdpr.linkability import attack_space, spread
 from glasshouse.disclosure.gdpr.statistics import CITE, Attack, Exchanged, Side, report
 from glasshouse.engines.canonical import drawn_records
 from glasshouse.engines.exchange import exchange, exposure, people_clusters
-from glasshouse.engines.neighbours.search import Space, gower_space
+from glasshouse.engines.neighbours.search import Space, chosen_columns, gower_space
 
 if TYPE_CHECKING:
     from glasshouse.engines.models.registry import Estimator
@@ -46,10 +46,13 @@ if TYPE_CHECKING:
     advice=PREDICTS,
     by_position=("lowest_index", "lowest_index_tolerance_on_secret"),
     influence="free",
+    wide="unkeyed",
+    grows="people",
 )
 def inference(
     pair: Pair,
     *,
+    predictors: Sequence[str] | None = None,
     attacker: str | Estimator = "nearest",
     regression: bool | None = None,
     tolerance: float = 0.05,
@@ -71,6 +74,8 @@ def inference(
     pair : Pair
         Original and release with one target. Keys say what the attacker knows; without any it is every other column. A
         holdout gives the control.
+    predictors : sequence of str, optional
+        What the attacker knows; the keys by default, or every other column.
     attacker : str or estimator, default "nearest"
         "nearest" (Gower distance), a model by name such as "rf", "gbm" or "cart"
         (``glasshouse.engines.models.registry.attackers()`` lists all), or a scikit-learn estimator.
@@ -130,7 +135,7 @@ def inference(
     (0.634, 0.504, 0.614)
     """
     target = pair.require_target()
-    chosen = _keys(pair, target)
+    chosen = _known(pair, target, predictors)
     numeric = pair.is_numeric(target) if regression is None else bool(regression)
     if numeric and not pair.is_numeric(target):
         raise InputError(f"regression=True, but target {target!r} is not numeric")
@@ -395,7 +400,12 @@ def _inside(code: np.ndarray, low: np.ndarray, high: np.ndarray) -> np.ndarray:
     return np.asarray((code >= low) & (code <= high))
 
 
-def _keys(pair: Pair, target: str) -> tuple[str, ...]:
+def _known(pair: Pair, target: str, predictors: Sequence[str] | None) -> tuple[str, ...]:
+    if predictors is not None:
+        chosen = chosen_columns(pair, predictors)
+        if target in chosen:
+            raise InputError(f"target {target!r} is also a predictor; take it out of predictors")
+        return chosen
     chosen = pair.keys or tuple(c for c in pair.columns if c != target)
     if not chosen:
         raise NotApplicable(

@@ -26,7 +26,7 @@ from glasshouse.disclosure.gdpr.statistics import (
 from glasshouse.engines.canonical import drawn_records
 from glasshouse.engines.exchange import exchange, exposed_people, people_clusters
 from glasshouse.engines.neighbours.encoding import encode_pair
-from glasshouse.engines.neighbours.search import RULES, Space
+from glasshouse.engines.neighbours.search import RULES, Space, chosen_columns
 
 DIRECTIONS = ("bridge", "release")
 THINNINGS = 5
@@ -56,11 +56,14 @@ Split: TypeAlias = tuple[tuple[str, ...], tuple[str, ...]]  # what each side kno
     on_map=True,
     riskutility=("Linkability", lambda r: {"risk": r.value}),
     influence="free",
+    wide="columns",
+    grows="people",
 )
 def linkability(
     pair: Pair,
     *,
     columns: Sequence[Sequence[str]] | None = None,
+    among: Sequence[str] | None = None,
     k: int = 1,
     direction: str = "bridge",
     n_attacks: int | None = None,
@@ -83,6 +86,8 @@ def linkability(
     columns : two sequences of str, optional
         What each side knows, disjoint: ``(["age", "sex"], ["income", "region"])``. By default the shared columns are
         cut in two at random, ``n_splits`` times.
+    among : sequence of str, optional
+        The columns that are cut in two at random; all shared ones by default.
     k : int, default 1
         Nearest records looked at on each side.
     direction : {"bridge", "release"}, default "bridge"
@@ -140,7 +145,7 @@ def linkability(
         raise InputError(f"direction must be one of {listed(DIRECTIONS)}, not {direction!r}")
     if k < 1 or n_splits < 1 or (n_attacks is not None and n_attacks < 1):
         raise InputError("k, n_splits and n_attacks must be at least 1")
-    splits = _splits(pair, columns, n_splits, generator(random_state, "linkability", "splits"))
+    splits = _splits(pair, columns, among, n_splits, generator(random_state, "linkability", "splits"))
     searched = "released" if direction == "bridge" else "original"
     queried = "original" if direction == "bridge" else "released"
     targets = _drawn(pair, queried, n_attacks, random_state)
@@ -292,10 +297,14 @@ def spread(values: np.ndarray, targets: np.ndarray | None, n: int) -> np.ndarray
 
 
 def _splits(
-    pair: Pair, columns: Sequence[Sequence[str]] | None, n_splits: int, rng: np.random.Generator
+    pair: Pair,
+    columns: Sequence[Sequence[str]] | None,
+    among: Sequence[str] | None,
+    n_splits: int,
+    rng: np.random.Generator,
 ) -> list[Split]:
     if columns is None:
-        names = sorted(pair.columns)
+        names = sorted(chosen_columns(pair, among))
         if len(names) < 2:
             raise NotApplicable(
                 "linkability needs two columns in common, one for each side of the link; release more columns"

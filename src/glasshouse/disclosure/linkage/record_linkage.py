@@ -73,6 +73,8 @@ BAND_NAMES = ("very_low", "low", "moderate", "high", "very_high", "unique_match"
     paired=True,
     advice=LINKED,
     influence="free",
+    wide="unkeyed",
+    grows="people",
 )
 def record_linkage(
     pair: Pair,

@@ -45,6 +45,8 @@ MOST_DEALS = 20
     advice=MEMBERSHIP,
     influence="root",
     chance=0.5,
+    wide="columns",
+    grows="values",
 )
 def membership_classifier(
     pair: Pair,

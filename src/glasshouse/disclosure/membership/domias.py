@@ -33,6 +33,7 @@ _FLOOR = 1e-6
 _KERNEL_NEIGHBOURS = 50
 RADII = (0.05, 0.1, 0.2)
 COUNTED_PEOPLE = 20_000
+COUNTED_COLUMNS = 60
 DENSITIES = ("knn", "kde", "count")
 PEOPLE = ("original", "holdout")
 Halves: TypeAlias = tuple[np.ndarray, np.ndarray]
@@ -62,6 +63,8 @@ Lists: TypeAlias = dict[str, np.ndarray]
     riskutility=("DOMIAS", lambda r: {"auc": r.value}),
     influence="free",
     chance=0.5,
+    wide="columns",
+    grows="people",
 )
 def domias(
     pair: Pair,
@@ -100,7 +103,7 @@ def domias(
         a reason to leave the column out of that comparison.
     counts : bool, optional
         Whether ``details["domias_count"]`` repeats the counting version of riskutility (reference: everybody else), for
-        comparison; by default up to 20,000 people.
+        comparison; by default up to 20,000 people and 60 columns.
     confidence : float, default 0.95
         Level of the intervals.
     random_state : int, Generator or None, default 0
@@ -177,7 +180,8 @@ def domias(
     judged_by = _judges(space, pair, n_jobs)
     alike = Alike(asked[0], asked[1], people_clusters(pair), possible)
     found = _swapped(scores, halves, confidence, judged_by, alike, random_state)
-    if counts or (counts is None and pair.n("original") + pair.n("holdout") <= COUNTED_PEOPLE):
+    few = pair.n("original") + pair.n("holdout") <= COUNTED_PEOPLE and len(space.columns) <= COUNTED_COLUMNS
+    if counts or (counts is None and few):
         chosen = _radius(space, radius, n_jobs)
         radii = sorted({*RADII, round(chosen, 6)}) if density == "count" else RADII
         counted = {f"{r:g}": counting(space, r, pair.n("holdout"), n_jobs) for r in radii}
@@ -210,7 +214,7 @@ def holdout_halves(order: np.ndarray, random_state: RandomState) -> Halves:
 def counting(space: Space, radius: float, n_holdout: int, n_jobs: int | None) -> dict[str, float | int | None]:
     """riskutility's counting attack: (c_S + 1) / (c_R + 1), the reference being everybody else in both real tables."""
     in_release, around = _counts(space, radius, n_jobs)
-    ratio = _count_ratios(space, radius, n_jobs)
+    ratio = _ratios(in_release, around)
     # A reference that holds nobody who is tested: the second half of the holdout as given, the first half being tested.
     reference = space.rows("holdout", np.arange(n_holdout // 2, n_holdout))
     clean = {t: space.count_between(space.rows(t), reference, radius, n_jobs) for t in ("original", "holdout")}
@@ -239,7 +243,10 @@ def _counts(space: Space, radius: float, n_jobs: int | None) -> tuple[Lists, Lis
 
 
 def _count_ratios(space: Space, radius: float, n_jobs: int | None) -> Lists:
-    in_release, around = _counts(space, radius, n_jobs)
+    return _ratios(*_counts(space, radius, n_jobs))
+
+
+def _ratios(in_release: Lists, around: Lists) -> Lists:
     return {t: (in_release[t] + 1) / (around[t] + 1) for t in PEOPLE}
 
 

@@ -96,6 +96,8 @@ class Side:
     riskutility=("NNAA", lambda r: {"privacy_loss": r.details["privacy_loss"]}),
     influence="free",
     chance=0.0,
+    wide="columns",
+    grows="people",
 )
 def nnaa(
     pair: Pair,

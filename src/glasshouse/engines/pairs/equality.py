@@ -139,18 +139,20 @@ def by_chance(pair: Pair, columns: Sequence[str], but_one: bool = False) -> Chan
     Chance
         The information of a match is counted among the other people, because it is asked about somebody else's record.
     """
-    coded = [_codes(pair, name) for name in columns]
-    hashed = [_hashed(people, released, name) for name, (people, released) in zip(columns, coded, strict=True)]
-    rarity = [(_rarity(people), _rarity(people, 1)) for people, _ in coded]
-    total = [np.asarray(sum(parts[side] for parts in hashed)) for side in (0, 1)]
-    full = [np.asarray(sum(parts[side] for parts in rarity)) for side in (0, 1)]
+    total, full = _sums(pair, columns)
     n = pair.n("original")
     matched, met = np.zeros(len(total[1])), np.zeros(len(total[0]))
     units = total[1].copy(), total[0].copy()
-    left_out = [None, *range(len(columns))] if but_one and len(columns) > 1 else [None]
+    left_out = [None, *columns] if but_one and len(columns) > 1 else [None]
     for at in left_out:
-        own, released = total if at is None else (total[0] - hashed[at][0], total[1] - hashed[at][1])
-        seen, other = full if at is None else (full[0] - rarity[at][0], full[1] - rarity[at][1])
+        own, released = total
+        if at is not None:
+            people = _codes(pair, at)
+            less = _hashed(*people, at)
+            own, released = own - less[0], released - less[1]
+        if not _any_equal(own, released):
+            continue
+        seen, other = full if at is None else (full[0] - _rarity(people[0]), full[1] - _rarity(people[0], 1))
         _, back, counts = np.unique(own, return_inverse=True, return_counts=True)
         twin = np.where(counts[back.reshape(-1)] > 1, other, 0.0)
         values, first = np.unique(own[:n], return_index=True)
@@ -163,26 +165,49 @@ def by_chance(pair: Pair, columns: Sequence[str], but_one: bool = False) -> Chan
 
 
 def _equals(pair: Pair, columns: tuple[str, ...]) -> Equals:
-    coded = [_codes(pair, name) for name in columns]
-    rarity = [_rarity(people) for people, _ in coded]
-    full = np.asarray(sum(rarity))
-    hashed = [_hashed(people, released, name) for name, (people, released) in zip(columns, coded, strict=True)]
-    total = tuple(np.asarray(sum(parts[side] for parts in hashed)) for side in (0, 1))
+    total, (full, _) = _sums(pair, columns)
     clusters = people_clusters(pair)
     kin = None if clusters is None else np.concatenate(clusters)
     lonely, row = _matched(total[0], total[1], kin)
     whole = row >= 0
     best, at, alone = np.zeros(len(full)), row.copy(), lonely.copy()
     best[whole] = full[whole]
-    if len(columns) > 1:
-        alone[:] = False
-        for own, (people, released) in zip(rarity, hashed, strict=True):
-            single, found = _matched(total[0] - people, total[1] - released, kin)
-            alone |= single
-            better = (found >= 0) & (full - own > np.where(at >= 0, best, -1.0))
-            best[better], at[better] = (full - own)[better], found[better]
-        alone |= lonely
+    for name in columns if len(columns) > 1 else ():
+        codes = _codes(pair, name)
+        less = _hashed(*codes, name)
+        keys = total[0] - less[0], total[1] - less[1]
+        if not _any_equal(*keys):
+            alone[:] = True
+            continue
+        single, found = _matched(*keys, kin)
+        alone |= single
+        rest = full - _rarity(codes[0])
+        better = (found >= 0) & (rest > np.where(at >= 0, best, -1.0))
+        best[better], at[better] = rest[better], found[better]
     return Equals(full, whole, np.maximum(best, 0.0), at, alone, lonely)
+
+
+def _sums(pair: Pair, columns: Sequence[str]) -> tuple[tuple[np.ndarray, np.ndarray], tuple[Floats, Floats]]:
+    """The hash of every record, of people and of the release; the information of people's, and without oneself.
+
+    Column by column: of two thousand columns at once the parts would fill the memory.
+    """
+    people, released = pair.n("original") + (pair.n("holdout") if pair.has_holdout else 0), pair.n("released")
+    total = np.zeros(people, np.uint64), np.zeros(released, np.uint64)
+    full = np.zeros(people), np.zeros(people)
+    for name in columns:
+        codes = _codes(pair, name)
+        for side, part in zip(total, _hashed(*codes, name), strict=True):
+            side += part
+        for less in (0, 1):
+            full[less][:] += _rarity(codes[0], less)
+    return total, full
+
+
+def _any_equal(people: np.ndarray, released: np.ndarray) -> bool:
+    """Whether any two records, of people or of the release, are equal: mostly not, and then there is no more to ask."""
+    ordered = np.sort(np.concatenate([people, released]))
+    return bool((ordered[1:] == ordered[:-1]).any())
 
 
 def _codes(pair: Pair, name: str) -> tuple[Ints, Ints]:
@@ -210,7 +235,8 @@ def _matched(people: np.ndarray, released: np.ndarray, kin: Ints | None) -> tupl
     distinct, own, counts = np.unique(people, return_inverse=True, return_counts=True)
     own = own.reshape(-1)
     if kin is not None:  # several records of one person are one person
-        pairs = np.unique(np.column_stack([own, kin]), axis=0)[:, 0]
+        units = np.unique(kin, return_inverse=True)[1].reshape(-1)
+        pairs = np.unique(own * (int(units.max()) + 1) + units) // (int(units.max()) + 1)
         counts = np.bincount(pairs, minlength=len(distinct))
     lonely = counts[own] == 1
     values, first = np.unique(released, return_index=True)

@@ -60,6 +60,8 @@ def _ready(
     cite="Székely & Rizzo (2013), Energy statistics",
     caveats="numeric columns only; n^2 time; even independent columns score low: read it against its band",
     tier="full",
+    wide="numeric",
+    grows="people",
 )
 def energy_distance(
     pair: Pair,
@@ -173,6 +175,8 @@ def energy_distance(
     caveats="numeric columns only; n^2 time unless features= is given",
     title="MMD",
     tier="full",
+    wide="numeric",
+    grows="people",
 )
 def mmd(
     pair: Pair,

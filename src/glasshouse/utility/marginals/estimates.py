@@ -23,6 +23,8 @@ from glasshouse.utility.nulls import Band, judged
 
 Estimate: TypeAlias = Callable[[np.ndarray], float]
 Sample: TypeAlias = "tuple[np.ndarray, np.ndarray | None]"  # values in order, and their weights
+# which values in order stand below and above a quantile in each bootstrap sample, and the share of the latter
+Ranks: TypeAlias = "list[tuple[np.ndarray, np.ndarray, float]]"
 IntervalOf: TypeAlias = Callable[[np.ndarray], np.ndarray]  # the two ends from values in order
 
 ESTIMATORS: dict[str, Estimate] = {
@@ -48,6 +50,8 @@ QUANTILES: dict[object, tuple[tuple[float, ...], tuple[float, ...]]] = {
     title="CI overlap",
     tier="fast",
     influence="free",
+    wide="numeric",
+    grows="values",
 )
 def ci_overlap(
     pair: Pair,
@@ -89,8 +93,8 @@ def ci_overlap(
     -----
     overlap = (|I_X n I_Y| / |I_X| + |I_X n I_Y| / |I_Y|) / 2, I_X and I_Y the percentile intervals of original and
     release. ratioSE = |estimate_Y - estimate_X| / half the original's interval. Weights: values are repeated in
-    proportion to their weights, at the effective sample size. In the band the median and the IQR have bootstrap
-    intervals of their own in every deal, drawn from the law of order statistics; other estimators have the original's
+    proportion to their weights, at the effective sample size. Bootstrap figures of the median and the IQR are drawn
+    from the law of order statistics, here and in every deal of the band; there other estimators have the original's
     interval around the estimate of the deal.
 
     References
@@ -123,7 +127,7 @@ def ci_overlap(
         # draws of a column go by how often its values occur, whatever its name, place and unit
         known_by = crc32(np.unique(x[0], return_counts=True)[1].astype("<i8").tobytes())
         draws_x, draws_y = (
-            _bootstrap(*side, statistic, n_boot, generator(random_state, "ci_overlap", known_by)) for side in (x, y)
+            _bootstrap(*side, estimator, n_boot, generator(random_state, "ci_overlap", known_by)) for side in (x, y)
         )
         at_x, at_y = (statistic(_weighted_copy(*side)) for side in (x, y))
         levels = [(1 - confidence) / 2, (1 + confidence) / 2]
@@ -206,11 +210,16 @@ def _weighted_copy(values: np.ndarray, weights: np.ndarray | None) -> np.ndarray
 def _bootstrap(
     values: np.ndarray,
     weights: np.ndarray | None,
-    statistic: Estimate,
+    estimator: str | Estimate,
     n_boot: int,
     rng: np.random.Generator,
 ) -> np.ndarray:
+    """Estimates of so many bootstrap samples; sums of quantiles from the law of order statistics, without the samples."""
     base = _weighted_copy(values, weights)
+    if estimator in QUANTILES:
+        probabilities, factors = QUANTILES[estimator]
+        return _at_ranks(base, _bootstrap_ranks(len(base), probabilities, n_boot, rng), factors)
+    statistic = _estimator(estimator)
     return np.array([statistic(base[rng.integers(0, len(base), len(base))]) for _ in range(n_boot)])
 
 
@@ -229,18 +238,24 @@ def _interval_maker(
     if estimator not in QUANTILES:
         return lambda values: statistic(values) + own * np.sqrt(size / len(values))
     probabilities, factors = QUANTILES[estimator]
-    known: dict[int, list[tuple[np.ndarray, np.ndarray, float]]] = {}
+    known: dict[int, Ranks] = {}
 
     def interval(values: np.ndarray) -> np.ndarray:
         n = len(values)
         if n not in known:
             known[n] = _bootstrap_ranks(n, probabilities, n_boot, generator(random_state, "ci_overlap null", n))
-        drawn = np.zeros(n_boot)
-        for (below, above, share), factor in zip(known[n], factors, strict=True):
-            drawn += factor * ((1 - share) * values[below] + share * values[above])
-        return _quantiles(np.sort(drawn), levels)
+        return _quantiles(np.sort(_at_ranks(values, known[n], factors)), levels)
 
     return interval
+
+
+def _at_ranks(values: np.ndarray, ranks: Ranks, factors: Sequence[float]) -> np.ndarray:
+    """Weighted sums of values in order at the ranks that quantiles have in every bootstrap sample."""
+    parts = [
+        factor * ((1 - share) * values[below] + share * values[above])
+        for (below, above, share), factor in zip(ranks, factors, strict=True)
+    ]
+    return np.asarray(sum(parts))
 
 
 def _quantiles(values: np.ndarray, levels: Sequence[float]) -> np.ndarray:
@@ -252,9 +267,7 @@ def _quantiles(values: np.ndarray, levels: Sequence[float]) -> np.ndarray:
     return made
 
 
-def _bootstrap_ranks(
-    n: int, probabilities: tuple[float, ...], n_boot: int, rng: np.random.Generator
-) -> list[tuple[np.ndarray, np.ndarray, float]]:
+def _bootstrap_ranks(n: int, probabilities: tuple[float, ...], n_boot: int, rng: np.random.Generator) -> Ranks:
     """For ascending probabilities: which of n values in order stand below and above that quantile in each bootstrap
     sample, and the share of the latter (type 7).
 

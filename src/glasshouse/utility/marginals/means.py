@@ -66,6 +66,8 @@ def overlaps(low_x: Ends, high_x: Ends, low_y: Ends, high_y: Ends) -> dict[str, 
     title="CI proximity",
     tier="fast",
     influence="free",
+    wide="numeric",
+    grows="values",
 )
 def ci_proximity(
     pair: Pair,

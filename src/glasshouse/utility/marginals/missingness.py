@@ -28,6 +28,8 @@ WORST_PATTERNS = 10
     tier="fast",
     on_map=True,
     influence="share",
+    wide="columns",
+    grows="values",
 )
 def missingness(pair: Pair, *, columns: Columns = None, replicates: int = 200, random_state: RandomState = 0) -> Result:
     """Do the same columns have missing values, as often and in the same combinations?

@@ -25,6 +25,8 @@ from glasshouse.utility.marginals.counts import Counted, counted
     caveats=KNOWN_LIMIT,
     tier="fast",
     on_map=True,
+    wide="numeric",
+    grows="values",
 )
 def wasserstein(pair: Pair, *, columns: Columns = None, replicates: int = 100, random_state: RandomState = 0) -> Result:
     """How far numbers would have to be moved to turn the release's distribution into the original's.
@@ -136,6 +138,8 @@ def _grid_distance(column: Counted) -> float:
     title="Kolmogorov–Smirnov",
     tier="fast",
     influence="share",
+    wide="numeric",
+    grows="values",
 )
 def kolmogorov_smirnov(
     pair: Pair, *, columns: Columns = None, replicates: int = 100, random_state: RandomState = 0

@@ -26,6 +26,8 @@ from glasshouse.utility.marginals.counts import Counted, counted
     caveats=KNOWN_LIMIT,
     tier="fast",
     on_map=True,
+    wide="categorical",
+    grows="values",
 )
 def hellinger(
     pair: Pair, *, columns: Columns = None, groups: int = 5, replicates: int = 100, random_state: RandomState = 0
@@ -95,6 +97,8 @@ def hellinger(
     caveats=KNOWN_LIMIT,
     tier="fast",
     influence="share",
+    wide="categorical",
+    grows="values",
 )
 def total_variation(
     pair: Pair, *, columns: Columns = None, groups: int = 5, replicates: int = 100, random_state: RandomState = 0
@@ -172,6 +176,8 @@ def total_variation(
     title="Jensen–Shannon",
     tier="fast",
     influence="share",
+    wide="categorical",
+    grows="values",
 )
 def jensen_shannon(
     pair: Pair, *, columns: Columns = None, groups: int = 5, replicates: int = 100, random_state: RandomState = 0
@@ -235,6 +241,8 @@ def jensen_shannon(
     cite="Pearson (1900); Cramér (1946)",
     caveats=KNOWN_LIMIT,
     tier="fast",
+    wide="categorical",
+    grows="values",
 )
 def chi_square(
     pair: Pair, *, columns: Columns = None, groups: int = 5, replicates: int = 100, random_state: RandomState = 0

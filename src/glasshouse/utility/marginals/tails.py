@@ -30,6 +30,8 @@ BEYOND = 5
     caveats="the most extreme values dominate; real extremes that are released raise both this score and the risk "
     "of their owners",
     tier="fast",
+    wide="numeric",
+    grows="values",
 )
 def tail_fidelity(
     pair: Pair,
@@ -195,6 +197,8 @@ def _hill(column: Counted, counts: np.ndarray, percentile: float) -> float | Non
     caveats="counts outlying values, not which records they belong to",
     tier="fast",
     influence="share",
+    wide="numeric",
+    grows="values",
 )
 def outliers(
     pair: Pair,

@@ -29,6 +29,7 @@ from glasshouse.utility.predictive.models import Learner, task
     caveats="few predictors make a coarse rank correlation",
     tier="full",
     influence="free",
+    wide="unkeyed",
 )
 def feature_importance(
     pair: Pair,

@@ -54,6 +54,7 @@ def cross_validated(
     caveats="alike performance need not mean alike models: see tstr and regression_fidelity",
     tier="full",
     influence="free",
+    wide="unkeyed",
 )
 def model_performance(
     pair: Pair,
@@ -149,6 +150,7 @@ def model_performance(
     caveats="says how predictable the release is within itself; tstr asks whether that carries over to real records",
     tier="full",
     influence="free",
+    wide="unkeyed",
 )
 def model_quality(
     pair: Pair,

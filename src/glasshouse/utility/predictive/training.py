@@ -35,6 +35,7 @@ LOOSE = 1e-4  # a fit that only orders records in a band needs no more
     title="TSTR",
     on_map=True,
     influence="free",
+    wide="unkeyed",
 )
 def tstr(
     pair: Pair,
