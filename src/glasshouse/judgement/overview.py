@@ -11,6 +11,7 @@ from glasshouse.data.schema import FEW, GIVEN, TWO_CODES
 from glasshouse.judgement.run import safely
 
 if TYPE_CHECKING:
+    from glasshouse.data.findings import Findings
     from glasshouse.data.pair import Pair
 
 
@@ -78,9 +79,9 @@ def role(pair: Pair, column: str) -> str:
     )
 
 
-def _findings(found: Any) -> list[Content]:
+def _findings(found: Findings) -> list[Content]:
     return [
-        {"level": f.level, "column": f.column, "code": f.code, "first": f.first, "message": f.message} for f in found
+        {"level": f.level, "column": f.column, "code": f.code, "first": f.first, "message": f.message} for f in found.summary()
     ]
 
 

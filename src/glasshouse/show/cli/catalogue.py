@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 from typing import Annotated
 
 import typer
 
+from glasshouse.core.errors import listed
+from glasshouse.data.schema import Column
 from glasshouse.show.cli import options as o
 from glasshouse.show.cli.asked import settle
 from glasshouse.show.cli.flags import flagged
 from glasshouse.show.cli.gathering import gathered
 from glasshouse.show.cli.terminal import check_format, out, table
+
+MANY = 40  # columns that are listed one by one
 
 
 @gathered
@@ -38,15 +43,21 @@ def check(files: o.Files, chosen: o.Settings, roles: o.Roles, format: o.Format =
         console = out()
         console.print(repr(pair))
         console.print()
-        console.print(
-            table(
-                [{"column": c.name, "kind": c.kind, "why": c.reason} for c in pair.schema.values()],
-                ("column", "kind", "why"),
-            )
-        )
+        console.print(_columns(list(pair.schema.values())))
         console.print()
         console.print(flagged(repr(found)))
     return 2 if any(f.level == "error" for f in found) else 0
+
+
+def _columns(schema: Sequence[Column]) -> str:
+    """What every column is taken for; of many columns, how many are of each kind."""
+    if len(schema) <= MANY:
+        return table([{"column": c.name, "kind": c.kind, "why": c.reason} for c in schema], ("column", "kind", "why"))
+    kinds: dict[str, list[str]] = {}
+    for column in schema:
+        kinds.setdefault(column.kind, []).append(column.name)
+    rows = [{"kind": k, "columns": f"{len(n):,}", "names": listed(n, 6)} for k, n in kinds.items()]
+    return table(rows, ("kind", "columns", "names")) + "\n(--format json says what each column is taken for, and why)"
 
 
 def measures(
