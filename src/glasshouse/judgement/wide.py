@@ -7,12 +7,11 @@ that are equal, or equal but for one column, are always looked for in every colu
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from hashlib import blake2b
 from typing import Any
 
 from glasshouse.core.measure import AnyMeasure
 from glasshouse.data.pair import Pair
-from glasshouse.engines.neighbours.effort import LEAST_COLUMNS, most_columns
+from glasshouse.engines.neighbours.effort import LEAST_COLUMNS, drawn_columns, most_columns
 
 MOST_COLUMNS = 60  # of measures whose work grows with the square of the columns
 NAMED_IN = ("among", "columns", "predictors")  # the options that say at which columns a measure looks
@@ -36,8 +35,7 @@ def narrowed(measure: AnyMeasure, pair: Pair, asked: Mapping[str, Any]) -> dict[
 
     Notes
     -----
-    Keys and targets, then the others in the order of a hash of their names: two runs, two releases and a table with
-    its rows or columns in another order look at the same ones, and a block of alike columns is not looked at alone.
+    Keys and targets, then others by their names (:func:`glasshouse.engines.neighbours.effort.drawn_columns`).
     """
     option, names = _names(measure, pair, asked)
     if option is None:
@@ -45,9 +43,7 @@ def narrowed(measure: AnyMeasure, pair: Pair, asked: Mapping[str, Any]) -> dict[
     most = most_columns(pair) if measure.grows == "people" else _fixed(measure)
     if len(names) <= most:
         return None
-    roles = {*pair.keys, *pair.targets}
-    first = set(sorted(names, key=lambda name: (name not in roles, _place(name), name))[:most])
-    return {option: [name for name in names if name in first]}
+    return {option: drawn_columns(names, most, first=(*pair.keys, *pair.targets))}
 
 
 def note(limited: Mapping[str, Mapping[str, Any]]) -> str:
@@ -122,7 +118,3 @@ def _sentence(said: Iterable[tuple[str, Sequence[str]]], listed: str, name: str,
         f"the table is wide: {'; '.join(parts)} (keys and target, then drawn by their names{listed}"
         f'). options={{"{name}": {{"{option}": None}}}} looks at all of them.'
     )
-
-
-def _place(name: str) -> bytes:
-    return blake2b(name.encode(), digest_size=8).digest()

@@ -17,6 +17,7 @@ from glasshouse.core.words import SIMILARITY
 from glasshouse.disclosure.copying.found import CITE, copied_people
 from glasshouse.disclosure.copying.pooled import exact_scores, pooled
 from glasshouse.engines.exchange import exchange_scores
+from glasshouse.engines.neighbours.effort import drawn_columns, most_columns
 from glasshouse.engines.neighbours.search import TOL, chosen_columns
 from glasshouse.engines.pairs.equality import by_chance, equals, weight_of
 
@@ -101,7 +102,9 @@ def exact_copies(
     against a match by chance, if columns were independent; the second allows for columns that are not. So a copy of
     somebody with rare values, far from everybody, weighs most. Labels of members and strangers (of whole clusters,
     where the pair has them) are exchanged; the p value is the share of assignments whose difference of mean scores is
-    at least the one seen.
+    at least the one seen. In tables too wide for distances between all people
+    (:mod:`glasshouse.engines.neighbours.effort`) records are still compared in every column, and iso_j is measured in
+    some of them.
     Released records that equal an original are also compared with real people who equal another one, weighed alike, as
     long as at most one in five does. Without a holdout that test stands alone. Beside one it lowers the p value of the
     exchange, at most fourfold and never below its own; where no stranger is found, ten times its own p value counts,
@@ -118,20 +121,32 @@ def exact_copies(
     >>> gh.disclosure.exact_copies(gh.data.load("health").pair()).verdict
     'fail'
     """
-    people = pooled(pair, columns, missing, n_jobs)
-    copied = (people.reach <= TOL) & (people.isolation > TOL)
+    chosen, notes = chosen_columns(pair, columns), list[str]()
+    many = missing == "level" and len(chosen) > most_columns(pair)
+    measured = drawn_columns(chosen, most_columns(pair), (*pair.keys, *pair.targets)) if many else chosen
+    people = pooled(pair, measured, missing, n_jobs)
+    copied, alone, row = (people.reach <= TOL) & (people.isolation > TOL), people.isolation > TOL, people.row
+    if many:
+        notes.append(
+            f"records are compared in all of {len(chosen):,} columns; how far apart people are is measured in "
+            f"{len(measured)} of them"
+        )
+        equal = equals(pair, chosen)
+        copied, alone, row = equal.whole, equal.single, equal.row
+        people = replace(people, information=equal.information)
     return copied_people(
         pair,
         copied,
-        exact_scores(people),
-        alone=people.isolation > TOL,
-        row=people.row,
+        exact_scores(people, copied),
+        alone=alone,
+        row=row,
         said="have their exact record in the release",
         confidence=confidence,
         random_state=random_state,
         name="exact_copies",
         chance=_equals_by_chance(pair, columns, False, random_state) if missing == "level" else None,
         columns=people.distances,
+        notes=notes,
     )
 
 

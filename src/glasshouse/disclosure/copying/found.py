@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -39,6 +39,7 @@ def copied_people(
     chance: float | None = None,
     surer: float = 1.0,
     columns: Mapping[str, np.ndarray] | None = None,
+    notes: Sequence[str] = (),
 ) -> Result:
     """The result of a copy test.
 
@@ -62,6 +63,8 @@ def copied_people(
         How many times surer the exchange must be, where a match is no surprise.
     columns : mapping, optional
         More columns of ``records``, of original people.
+    notes : sequence of str, default empty
+        Warnings of the result.
 
     Returns
     -------
@@ -87,7 +90,7 @@ def copied_people(
     share = hits / size
     reference = "" if tested is None else f", {percent(float(strangers.mean()))} of people never in the data"
     verdict = "" if tested is None else f": {against(tested.p, share, float(strangers.mean()))}"
-    notes = [] if tested is not None else [f"members cannot be compared with strangers, because {NO_STRANGERS}"]
+    strangers_said = [] if tested is not None else [f"members cannot be compared with strangers, because {NO_STRANGERS}"]
     released = np.where(members > 0, row[:size], -1)
 
     def records() -> Mapping[str, np.ndarray]:
@@ -116,7 +119,7 @@ def copied_people(
         },
         sentence=f"{hits:,} of {size:,} original {plural(size, 'record')} ({percent(share, 2)}) {said}{reference}"
         f"{verdict}. {SIMILARITY}",
-        warnings=notes,
+        warnings=[*notes, *strangers_said],
         records=records,
         flag="copied",
         rank="score",

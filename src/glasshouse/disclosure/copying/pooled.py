@@ -13,7 +13,7 @@ import numpy as np
 from glasshouse.core.errors import NotApplicable
 from glasshouse.core.evidence import Counts, Exposure, HeldLeak
 from glasshouse.core.streams import RandomState
-from glasshouse.data.arrays import Floats, Ints
+from glasshouse.data.arrays import Bools, Floats, Ints
 from glasshouse.data.pair import Pair
 from glasshouse.disclosure.copying.closeness import refuse_infinite
 from glasshouse.engines.exchange import Tested, exchange, exchange_scores, exposed_people, people_clusters
@@ -82,15 +82,14 @@ def pooled(pair: Pair, columns: Sequence[str] | None, missing: str, n_jobs: int 
     return pair.memo(("pooled people", id(space)), compute)
 
 
-def exact_scores(people: Pooled) -> Floats:
+def exact_scores(people: Pooled, copied: Bools) -> Floats:
     """How surprising it is that somebody unlike anybody else equals a released record; 0 where nobody does.
 
     Information takes columns for independent; how far the next person is allows for what they have in common.
     """
-    alone = (people.isolation > TOL) & (people.reach <= TOL)
     # equal isolation, equal score, whatever the order of the rows
     apart = np.searchsorted(np.sort(people.isolation), people.isolation, side="right") / len(people.isolation)
-    return np.where(alone, weight_of(people.information, people.released) * (1 + apart) ** 3, 0.0)
+    return np.where(copied, weight_of(people.information, people.released) * (1 + apart) ** 3, 0.0)
 
 
 def near_scores(people: Pooled) -> Floats:
