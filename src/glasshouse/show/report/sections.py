@@ -11,6 +11,7 @@ from glasshouse.show.report.view import MeasureView, at, clip, percent_of, worst
 
 MOST_GROUPS = 14
 MOST_COLUMNS = 15
+MOST_LISTED = 200  # columns that a page lists at all
 TABLES = ("original", "released", "holdout")
 
 
@@ -97,7 +98,8 @@ def utility(views: dict[str, MeasureView]) -> Content:
     return {
         "scaled": scaled,
         "columns": columns[:MOST_COLUMNS],
-        "rest": columns[MOST_COLUMNS:],
+        "rest": columns[MOST_COLUMNS:MOST_LISTED],
+        "unlisted": len(columns[MOST_LISTED:]),
         "lead": next((v for v in chosen if v.ok and v.family == "propensity"), next((v for v in chosen if v.ok), None)),
     }
 
@@ -179,8 +181,9 @@ def data(content: Content) -> Content:
         **shown,
         "columns": columns,
         "shown": columns[:40],
-        "folded": columns[40:],
+        "folded": columns[40:MOST_LISTED],
+        "unlisted": len(columns[MOST_LISTED:]),
         "table_names": [t for t in sizes if t in TABLES],
-        "remarks": [(clip(k, 60), clip(v, 200)) for k, v in shown["remarks"].items()],
+        "remarks": [(clip(k, 60), clip(v, 200)) for k, v in shown["remarks"].items()][:60],
         "findings": [{**f, "message": clip(f["message"], 400)} for f in shown["findings"]][:60],
     }

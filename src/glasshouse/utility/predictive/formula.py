@@ -7,16 +7,18 @@ Understood: column names (in backticks if they hold spaces or signs), ``C(x)`` f
 
 from __future__ import annotations
 
+import math
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 
-from glasshouse.core.errors import InputError, closest
+from glasshouse.core.errors import InputError, NotApplicable, closest
 from glasshouse.data.pair import Pair
 from glasshouse.engines.models.design import MISSING
 from glasshouse.utility.deals import pooled
+from glasshouse.utility.predictive.models import MOST_TERMS
 
 FUNCTIONS: dict[str, Callable[[np.ndarray], np.ndarray]] = {"log": np.log, "sqrt": np.sqrt}
 _FACTOR = re.compile(
@@ -137,6 +139,18 @@ class ModelFrame:
         return replace(self, design=design, response=response, weights=weights, rows=np.arange(len(response)))
 
 
+def _refuse_many(formula: Formula, coding: Mapping[str, np.ndarray | None]) -> None:
+    """Stop before a design of thousands of columns is made: a model of them says nothing, and takes its time."""
+    sizes = {text: 1 if levels is None else len(levels) for text, levels in coding.items()}
+    terms = sum(math.prod(sizes[factor.text] for factor in term) for term in formula.terms)
+    if terms > MOST_TERMS:
+        largest = max(sizes, key=lambda text: sizes[text])
+        raise NotApplicable(
+            f"the formula has {terms:,} coefficients, and models have up to {MOST_TERMS}: {largest!r} alone has "
+            f"{sizes[largest]:,}; group its categories, or leave it out with formula="
+        )
+
+
 def model_frames(formula: Formula, pair: Pair, tables: Sequence[str]) -> list[ModelFrame]:
     """The same columns for every table: levels are those of all tables, the first one the original has is the
     reference.
@@ -157,6 +171,7 @@ def model_frames(formula: Formula, pair: Pair, tables: Sequence[str]) -> list[Mo
         first = next((t[0] for t in formula.terms if len(t) == 1 and coding[t[0].text] is not None), None)
         if first is not None:
             coding[first.text] = _levels(first, pair, kept, tables, full=True)
+    _refuse_many(formula, coding)
     made = []
     for table in tables:
         rows = kept[table]

@@ -23,6 +23,8 @@ from glasshouse.engines.models.registry import Estimator
 from glasshouse.utility.deals import POOL, pooled
 from glasshouse.utility.figures import Columns, require_finite, usable
 
+MOST_CLASSES = 100  # of a target: a model is fitted for each
+MOST_TERMS = 300  # of one model: a term for each category of a predictor
 Learner: TypeAlias = "str | Estimator"  # "linear", the name of an attacker, or an estimator
 
 
@@ -89,10 +91,28 @@ def task(pair: Pair, predictors: Columns) -> Task:
             raise InputError(f"predictor {name!r} is not shared by original and release{closest(name, pair.columns)}")
     require_finite(pair, (target, *asked))
     notes: list[str] = []
-    names = usable(pair, names, notes, "one")
+    names = _few_terms(pair, usable(pair, names, notes, "one"), notes)
+    if not pair.is_numeric(target) and pair.n_distinct(target) > MOST_CLASSES:
+        raise NotApplicable(
+            f"target {target!r} has {pair.n_distinct(target):,} categories, and there is a model for each up to "
+            f"{MOST_CLASSES}; group them first"
+        )
     if not names:
         raise NotApplicable(f"there is no column to predict from ({'; '.join(notes[:3])})")
     return pair.memo(("task", target, names), lambda: _task(pair, target, names, tuple(notes)))
+
+
+def _few_terms(pair: Pair, names: Sequence[str], notes: list[str]) -> tuple[str, ...]:
+    """The columns without those of most categories, as long as models would have more than MOST_TERMS terms."""
+    terms = {name: 1 if pair.is_numeric(name) else pair.codes(name).n_levels for name in names}
+    for name in sorted(names, key=lambda name: (-terms[name], name)):
+        if sum(terms.values()) <= MOST_TERMS or terms[name] == 1:
+            break
+        notes.append(
+            f"column {name!r} has {terms.pop(name):,} categories and is left out, because models take "
+            f"{MOST_TERMS} terms; group them to keep it"
+        )
+    return tuple(name for name in names if name in terms)
 
 
 def _task(pair: Pair, target: str, names: tuple[str, ...], notes: tuple[str, ...]) -> Task:
