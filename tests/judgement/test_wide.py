@@ -14,7 +14,7 @@ from glasshouse.judgement import wide
 
 # their work is linear in the columns, or goes by the keys; what is equal in every column is looked for in every column
 WHOLE = {
-    "exact_copies", "copies_but_one", "identical", "repeated_records", "singling_out", "shared_identifiers",
+    "exact_copies", "copies_but_one", "identical", "repeated_records", "shared_identifiers",
     "gower_paired",
 }  # fmt: skip
 MEASURES = sorted(all_measures().items())

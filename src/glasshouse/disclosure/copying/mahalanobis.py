@@ -8,6 +8,7 @@ from glasshouse.core.plain import percent
 from glasshouse.core.streams import RandomState, generator, integer_seed
 
 SATURATED = 0.9
+TREE_COLUMNS = 20  # up to which a tree finds the nearest record sooner than a comparison with all
 ROBUST = 10_000  # people the robust covariance is computed from: a scale needs no more, and its search costs a lot each
 
 
@@ -63,6 +64,11 @@ def _nearest_whitened(people: np.ndarray, released: np.ndarray, covariance: np.n
     root = cholesky(covariance, lower=True)
     white = [solve_triangular(root, table.T, lower=True).T for table in (people, released)]
     asked, back = np.unique(white[0], axis=0, return_inverse=True)
+    if len(covariance) > TREE_COLUMNS:  # a tree of so many columns skips nobody
+        from sklearn.metrics import pairwise_distances_argmin
+
+        near = white[1][pairwise_distances_argmin(asked, white[1])]
+        return np.asarray(np.sqrt(((asked - near) ** 2).sum(axis=1)))[back.reshape(-1)]
     return np.asarray(cKDTree(np.unique(white[1], axis=0)).query(asked, k=1)[0])[back.reshape(-1)]
 
 

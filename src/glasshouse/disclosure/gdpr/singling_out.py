@@ -42,6 +42,8 @@ LISTED, EXCHANGES = 40, 400
     advice=SINGLED_OUT,
     riskutility=("Singling Out", lambda r: {"risk": r.value}),
     influence="root",
+    wide="columns",
+    grows="values",
 )
 def singling_out(
     pair: Pair,

@@ -143,15 +143,13 @@ def by_chance(pair: Pair, columns: Sequence[str], but_one: bool = False) -> Chan
     n = pair.n("original")
     matched, met = np.zeros(len(total[1])), np.zeros(len(total[0]))
     units = total[1].copy(), total[0].copy()
-    left_out = [None, *columns] if but_one and len(columns) > 1 else [None]
+    left_out = [None, *_equal_without(pair, tuple(columns), total)] if but_one and len(columns) > 1 else [None]
     for at in left_out:
         own, released = total
         if at is not None:
             people = _codes(pair, at)
             less = _hashed(*people, at)
             own, released = own - less[0], released - less[1]
-        if not _any_equal(own, released):
-            continue
         seen, other = full if at is None else (full[0] - _rarity(people[0]), full[1] - _rarity(people[0], 1))
         _, back, counts = np.unique(own, return_inverse=True, return_counts=True)
         twin = np.where(counts[back.reshape(-1)] > 1, other, 0.0)
@@ -172,14 +170,13 @@ def _equals(pair: Pair, columns: tuple[str, ...]) -> Equals:
     whole = row >= 0
     best, at, alone = np.zeros(len(full)), row.copy(), lonely.copy()
     best[whole] = full[whole]
-    for name in columns if len(columns) > 1 else ():
+    without = _equal_without(pair, columns, total) if len(columns) > 1 else ()
+    if len(columns) > 1 and len(without) < len(columns):
+        alone[:] = True  # with a column left out nobody equals anybody
+    for name in without:
         codes = _codes(pair, name)
         less = _hashed(*codes, name)
-        keys = total[0] - less[0], total[1] - less[1]
-        if not _any_equal(*keys):
-            alone[:] = True
-            continue
-        single, found = _matched(*keys, kin)
+        single, found = _matched(total[0] - less[0], total[1] - less[1], kin)
         alone |= single
         rest = full - _rarity(codes[0])
         better = (found >= 0) & (rest > np.where(at >= 0, best, -1.0))
@@ -204,10 +201,22 @@ def _sums(pair: Pair, columns: Sequence[str]) -> tuple[tuple[np.ndarray, np.ndar
     return total, full
 
 
-def _any_equal(people: np.ndarray, released: np.ndarray) -> bool:
-    """Whether any two records, of people or of the release, are equal: mostly not, and then there is no more to ask."""
-    ordered = np.sort(np.concatenate([people, released]))
-    return bool((ordered[1:] == ordered[:-1]).any())
+def _equal_without(
+    pair: Pair, columns: tuple[str, ...], total: tuple[np.ndarray, np.ndarray]
+) -> tuple[str, ...]:
+    """The columns without which any two records, of people or of the release, are equal; in wide tables mostly none,
+    and then there is no more to ask."""
+
+    def compute() -> tuple[str, ...]:
+        found = []
+        for name in columns:
+            less = _hashed(*_codes(pair, name), name)
+            ordered = np.sort(np.concatenate([total[0] - less[0], total[1] - less[1]]))
+            if (ordered[1:] == ordered[:-1]).any():
+                found.append(name)
+        return tuple(found)
+
+    return pair.memo(("equal without", columns), compute)
 
 
 def _codes(pair: Pair, name: str) -> tuple[Ints, Ints]:
