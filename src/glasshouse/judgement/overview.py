@@ -47,7 +47,7 @@ def overview(pair: Pair) -> Content:
         "reading": reading(pair),
         "remarks": pair.remarks,
         "findings": [{"level": "warning", "column": None, "code": "not_checked", "first": False, "message": problem}]
-        if problem
+        if found is None
         else _findings(found),
     }
 
@@ -81,7 +81,8 @@ def role(pair: Pair, column: str) -> str:
 
 def _findings(found: Findings) -> list[Content]:
     return [
-        {"level": f.level, "column": f.column, "code": f.code, "first": f.first, "message": f.message} for f in found.summary()
+        {"level": f.level, "column": f.column, "code": f.code, "first": f.first, "message": f.message}
+        for f in found.summary()
     ]
 
 

@@ -81,7 +81,7 @@ def outside_note(measures: Iterable[AnyMeasure], pair: Pair, asked: Mapping[str,
         None where the table is not wide.
     """
     said: dict[str, list[str]] = {}
-    options = {}
+    options: dict[str, dict[str, Any]] = {}
     for measure in measures:
         option, names = _names(measure, pair, asked.get(measure.name, {}))
         if option is not None and len(names) > _fixed(measure):

@@ -90,7 +90,9 @@ def copied_people(
     share = hits / size
     reference = "" if tested is None else f", {percent(float(strangers.mean()))} of people never in the data"
     verdict = "" if tested is None else f": {against(tested.p, share, float(strangers.mean()))}"
-    strangers_said = [] if tested is not None else [f"members cannot be compared with strangers, because {NO_STRANGERS}"]
+    strangers_said = (
+        [] if tested is not None else [f"members cannot be compared with strangers, because {NO_STRANGERS}"]
+    )
     released = np.where(members > 0, row[:size], -1)
 
     def records() -> Mapping[str, np.ndarray]:

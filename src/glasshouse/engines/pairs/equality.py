@@ -201,9 +201,7 @@ def _sums(pair: Pair, columns: Sequence[str]) -> tuple[tuple[np.ndarray, np.ndar
     return total, full
 
 
-def _equal_without(
-    pair: Pair, columns: tuple[str, ...], total: tuple[np.ndarray, np.ndarray]
-) -> tuple[str, ...]:
+def _equal_without(pair: Pair, columns: tuple[str, ...], total: tuple[np.ndarray, np.ndarray]) -> tuple[str, ...]:
     """The columns without which any two records, of people or of the release, are equal; in wide tables mostly none,
     and then there is no more to ask."""
 

@@ -102,9 +102,11 @@ def assess(
 
     Notes
     -----
-    Above 60 columns the utility measures of pairs of columns look at 60 of them (keys and target first); the notes of
-    the assessment and the settings of those results say so, and ``options={"association": {"columns": None}}`` looks
-    at all.
+    In wide tables measures look at some of the columns: at 60 where their work grows with the square of the columns, at
+    100 where it grows with many draws of every value, and where every two people are compared at as many as 10^10
+    comparisons allow, no fewer than 100 (all columns of a short table). Keys and target come first, then a draw by
+    name. Nobody is left out of any table, and equal records are looked for in every column. The notes of the
+    assessment and the settings of those results say so, and ``options={"dcr": {"columns": None}}`` looks at all.
 
     Examples
     --------

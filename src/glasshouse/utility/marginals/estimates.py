@@ -214,7 +214,7 @@ def _bootstrap(
     n_boot: int,
     rng: np.random.Generator,
 ) -> np.ndarray:
-    """Estimates of so many bootstrap samples; sums of quantiles from the law of order statistics, without the samples."""
+    """Estimates of so many bootstrap samples; those made of quantiles come from the law of order statistics."""
     base = _weighted_copy(values, weights)
     if estimator in QUANTILES:
         probabilities, factors = QUANTILES[estimator]
