@@ -90,3 +90,16 @@ def test_every_measure_answers_within_its_budget(case: str, n: int) -> None:
     asked = ran.stdout.split()
     assert ran.returncode == 0, f"{asked[-1] if asked else 'nobody'} on {case}, {n:,} rows: {ran.stderr[-3000:]}"
     assert asked[-1] == "done"
+
+
+def test_nobody_looks_through_all_records_for_a_tie(monkeypatch: pytest.MonkeyPatch) -> None:
+    """With a text of their own as key, all people of one sex are equally near: the square of the records."""
+    from glasshouse.disclosure.gdpr import inference
+
+    tables = odd_table(300, 1), odd_table(300, 2)
+    asked = {"keys": ["sex", "text"], "target": "illness"}
+    assert gh.disclosure.inference(*tables, **asked).status == "ok"
+    monkeypatch.setattr(inference, "MOST_TIES", 10_000)
+    found = gh.disclosure.inference(*tables, **asked)
+    assert found.status == "not_applicable" and "equally near" in found.reason
+    assert gh.disclosure.inference(*tables, keys=["sex", "age"], target="illness").status == "ok"

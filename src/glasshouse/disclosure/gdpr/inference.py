@@ -25,6 +25,8 @@ from glasshouse.engines.neighbours.search import Space, chosen_columns, gower_sp
 if TYPE_CHECKING:
     from glasshouse.engines.models.registry import Estimator
 
+MOST_TIES = 20_000_000  # equally near records of all people together that are looked through
+
 
 @measure(
     side="disclosure",
@@ -311,6 +313,13 @@ def _naive(rule: _Rule, truth: np.ndarray, by: str = "rule") -> np.ndarray:
 def _nearest(space: Space, rule: _Rule, table: str, part: np.ndarray | None, n_jobs: int | None) -> _Guessed:
     query = space.rows(table, part)
     near = space.nearest(query, "released", 1, n_jobs)
+    if query.size * space.rows("released").size > MOST_TIES:
+        ties = space.count_rows_within(query, "released", near.distance[:, 0], n_jobs)
+        if ties[query.firsts].sum() > MOST_TIES:
+            raise NotApplicable(
+                f"{ties.mean():,.0f} released records are equally near to a person on average, so the nearest says "
+                "nothing: a key has about as many categories as there are records; group them, or take it out of keys"
+            )
     tied = space.tied(query, "released", near.distance[:, 0], n_jobs)
     truth, released = rule.truth(table, part), rule.truth("released", None)
     # Released targets sorted inside each distinct released row: a right guess is a range of this one sorted list.
