@@ -314,10 +314,10 @@ def _nearest(space: Space, rule: _Rule, table: str, part: np.ndarray | None, n_j
     query = space.rows(table, part)
     near = space.nearest(query, "released", 1, n_jobs)
     if query.size * space.rows("released").size > MOST_TIES:
-        ties = space.count_rows_within(query, "released", near.distance[:, 0], n_jobs)
-        if ties[query.firsts].sum() > MOST_TIES:
+        alike = space.count_rows_within(query, "released", near.distance[:, 0], n_jobs)
+        if alike[query.firsts].sum() > MOST_TIES:
             raise NotApplicable(
-                f"{ties.mean():,.0f} released records are equally near to a person on average, so the nearest says "
+                f"{alike.mean():,.0f} released records are equally near to a person on average, so the nearest says "
                 "nothing: a key has about as many categories as there are records; group them, or take it out of keys"
             )
     tied = space.tied(query, "released", near.distance[:, 0], n_jobs)
