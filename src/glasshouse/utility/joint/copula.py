@@ -27,14 +27,12 @@ def numbers(pair: Pair, names: Sequence[str], table: str) -> tuple[np.ndarray, n
     return made[keep], keep
 
 
-def pseudo_observations(values: np.ndarray) -> np.ndarray:
-    """rank / (n + 1), ties averaged, per column."""
-    made = np.empty_like(values)
-    n = len(values)
-    for j in range(values.shape[1]):
-        _, at, counts = np.unique(values[:, j], return_inverse=True, return_counts=True)
-        made[:, j] = (np.cumsum(counts) - 0.5 * (counts - 1))[at] / (n + 1)
-    return made
+def pseudo_observations(places: np.ndarray, levels: int) -> np.ndarray:
+    """rank / (n + 1), ties averaged, of a value at each place among so many; records have theirs by place, so that
+    nothing is sorted."""
+    counts = np.bincount(places, minlength=levels)
+    ranks: np.ndarray = (np.cumsum(counts) - 0.5 * (counts - 1)) / (len(places) + 1)
+    return ranks
 
 
 @measure(
@@ -112,18 +110,24 @@ def copula_fidelity(
     points = np.linspace(0, 1, grid)
     pairs = list(combinations(range(len(names)), 2))
 
-    def bins(values: np.ndarray) -> np.ndarray:
-        """Place of every rank on the grid, [columns, records]."""
-        return np.ascontiguousarray(np.searchsorted(points, pseudo_observations(values), side="left").T, np.int32)
+    places = [np.unique(column, return_inverse=True)[1].reshape(-1) for column in pooled([x, y]).T]
+    levels = [int(place.max()) + 1 for place in places]
 
-    ours = bins(x)
-    found = np.asarray(copula_distances(ours, bins(y), grid))
-    both = pooled([x, y])
+    def bins(rows: np.ndarray) -> np.ndarray:
+        """Place of every rank on the grid, [columns, records]."""
+        made = np.empty((len(places), len(rows)), np.int32)
+        for j, (place, size) in enumerate(zip(places, levels, strict=True)):
+            at = place[rows]
+            made[j] = np.searchsorted(points, pseudo_observations(at, size), side="left")[at]
+        return made
+
+    ours = bins(np.arange(len(x)))
+    found = np.asarray(copula_distances(ours, bins(len(x) + np.arange(len(y))), grid))
 
     def kept(rows_x: Rows, rows_y: Rows) -> float | None:
         if any(rows is not None and len(rows) < 2 for rows in (rows_x, rows_y)):
             return None  # few large clusters, all dealt to one side
-        sides = [ours if rows is None else bins(both[rows]) for rows in (rows_x, rows_y)]
+        sides = [ours if rows is None else bins(rows) for rows in (rows_x, rows_y)]
         return 1 / (1 + 100 * float(np.mean(copula_distances(sides[0], sides[1], grid))))
 
     replicates, fewer = affordable(replicates, 2 * len(pairs), "grids")
