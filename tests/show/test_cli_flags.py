@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import ast
 import inspect
+import json
 import re
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import polars as pl
 import pytest
 
@@ -198,3 +201,31 @@ def test_an_advice_names_its_measure_and_not_name() -> None:
     advice = {"measure": "exact_copies", "text": "Remove the copies (result.records names them)."}
     told = flagged_content({"recommendations": [advice]})["recommendations"][0]["text"]
     assert told == "Remove the copies (glasshouse measure exact_copies --records FILE names them)."
+
+
+def test_how_many_are_asked_about_is_said_on_the_command_line(tmp_path: Path, capsys: Any) -> None:
+    rng = np.random.default_rng(0)
+    for name in ("o", "s", "h"):
+        table = pl.DataFrame({"x": rng.normal(size=60).round(2), "c": rng.choice(list("abc"), 60)})
+        table.write_csv(tmp_path / f"{name}.csv")
+    files = [str(tmp_path / f"{name}.csv") for name in ("o", "s")]
+    asked = [
+        "assess",
+        *files,
+        "--holdout",
+        str(tmp_path / "h.csv"),
+        "--measures",
+        "near_copies,dcr",
+        "--format",
+        "json",
+    ]
+    run(*asked, "--people", "20")
+    found = json.loads(capsys.readouterr().out)["results"]
+    options = {name: found[name]["settings"]["options"] for name in found}
+    assert options["near_copies"]["people"] == 20 and options["dcr"]["queries"] == 20
+    run(*asked, "--people", "all")
+    content = json.loads(capsys.readouterr().out)
+    assert content["results"]["near_copies"]["settings"]["options"]["people"] == "all"
+    assert "'people': 'all'" in content["run"]["call"], "the call that repeats it says so too"
+    assert run(*asked, "--people", "few") == 2
+    assert "'people' of assess takes a whole number or 'all'" in capsys.readouterr().err

@@ -29,6 +29,7 @@ from glasshouse.core.streams import RandomState, generator, integer_seed
 from glasshouse.data.memory import require_room
 from glasshouse.data.pair import Pair
 from glasshouse.engines import devices
+from glasshouse.engines.asked import People, number_asked
 from glasshouse.engines.cells.grouping import AUTO
 from glasshouse.engines.cells.sides import KeyGroups, groupings
 from glasshouse.judgement import wide
@@ -37,6 +38,7 @@ from glasshouse.judgement.policy.policy import Policy
 Progress: TypeAlias = Callable[[int, int, str], None]
 Options: TypeAlias = Mapping[str, Mapping[str, Any]]
 Shared: TypeAlias = dict[tuple[Any, ...], Result]  # what measures said that no keys and no target change
+ASKS = ("people", "queries", "n_attacks")  # the options that say how many are asked about
 T = TypeVar("T")
 
 
@@ -197,6 +199,24 @@ def with_key_groups(
     groupings(pair, key_groups)
     grouping = [m for m in chosen if "key_groups" in m.options and "key_groups" not in policy.options_for(m.name)]
     return {**asked, **{m.name: {"key_groups": key_groups, **asked.get(m.name, {})} for m in grouping}}
+
+
+def with_people(
+    chosen: Iterable[AnyMeasure], options: Options, people: People, policy: Policy
+) -> dict[str, dict[str, Any]]:
+    """The options per measure, with one number for every measure that asks about people or records one by one.
+
+    What ``options`` or a rule of the policy says about a measure wins. None leaves every measure its own rule.
+    """
+    asked = {name: dict(given) for name, given in options.items()}
+    if people is None:
+        return asked
+    number_asked(people, 1)  # a wrong wish is one error at the door, not a failure of every measure
+    for measure in chosen:
+        said = {**policy.options_for(measure.name), **asked.get(measure.name, {})}
+        more = {name: people for name in ASKS if name in measure.options and name not in said}
+        asked[measure.name] = {**more, **asked.get(measure.name, {})}
+    return asked
 
 
 def idle_key_groups(chosen: Iterable[AnyMeasure], pair: Pair, key_groups: KeyGroups) -> str | None:

@@ -18,6 +18,7 @@ from glasshouse.core.intervals import Interval, clopper_pearson, wilson
 from glasshouse.core.limits import LEAK_LIMIT, Limit
 from glasshouse.core.streams import RandomState, generator
 from glasshouse.core.words import HOLDOUT, HOLDOUT_ADVICE, SIMILARITY
+from glasshouse.engines.asked import People, number_asked
 from glasshouse.engines.canonical import drawn_records
 from glasshouse.engines.exchange import Tested, exchange_scores, people_clusters, upper_tail
 from glasshouse.engines.neighbours.encoding import Rows
@@ -170,17 +171,17 @@ def closeness(
     columns: Sequence[str] | None,
     missing: str,
     k: int,
-    queries: int | None,
+    queries: People,
     random_state: RandomState,
     n_jobs: int | None,
 ) -> Closeness:
-    """Distances shared by the copying checks. Originals are never thinned; release records are, on request."""
+    """Distances shared by the copying checks. Originals are never thinned; of very many release records some are asked
+    about."""
     if not pair.n("original") or not pair.n("released"):
         raise NotApplicable("a table has no records to compare")
     space = gower_space(pair, columns, missing)
-    if queries is not None and queries < 1:
-        raise InputError(f"queries must be a positive number of release records, not {queries}")
-    rows = drawn_records(pair, "released", queries, generator(random_state, "copying queries"))
+    wanted = number_asked(queries, pair.n("released"), "queries")
+    rows = drawn_records(pair, "released", wanted, generator(random_state, "copying queries"))
     query = "released" if rows is None else space.rows("released", rows)
     key = ("closeness", id(space), None if rows is None else rows.tobytes(), k)
 
@@ -207,7 +208,10 @@ def sampled_note(found: Closeness, n_released: int) -> list[str]:
     """A warning that only some release records were asked about."""
     if found.rows is None:
         return []
-    return [f"asked about {found.n:,} of {n_released:,} release records, on request; originals were not thinned"]
+    return [
+        f"asked about {found.n:,} of {n_released:,} release records, drawn at random; originals were not thinned, and "
+        "queries='all' asks about all"
+    ]
 
 
 def effective_interval(share: float, effective_n: float, confidence: float) -> Interval:

@@ -16,9 +16,11 @@ from glasshouse.core.streams import RandomState
 from glasshouse.core.words import SIMILARITY
 from glasshouse.disclosure.copying.found import CITE, copied_people
 from glasshouse.disclosure.copying.pooled import exact_scores, pooled
+from glasshouse.engines.asked import Asked, People, everybody, people_asked
 from glasshouse.engines.exchange import exchange_scores
 from glasshouse.engines.neighbours.effort import drawn_columns, most_columns
-from glasshouse.engines.neighbours.search import TOL, chosen_columns
+from glasshouse.engines.neighbours.others import nearest_others
+from glasshouse.engines.neighbours.search import TOL, chosen_columns, gower_space
 from glasshouse.engines.pairs.equality import by_chance, equals, weight_of
 
 if TYPE_CHECKING:
@@ -60,6 +62,7 @@ def exact_copies(
     *,
     columns: Sequence[str] | None = None,
     missing: str = "level",
+    people: People = None,
     confidence: float = 0.95,
     random_state: RandomState = 0,
     n_jobs: int | None = None,
@@ -77,6 +80,9 @@ def exact_copies(
         The columns compared; all shared ones by default.
     missing : {"level", "ignore", "match", "mismatch"}
         How missing values compare: as a value of their own by default.
+    people : int or "all", optional
+        Among how many of original and of holdout, drawn at random, a copied person's distance to the next is ranked.
+        Default: 100,000 of each. Copies are looked for of everybody.
     confidence : float
         Of the intervals.
     random_state : int, Generator or None
@@ -124,8 +130,11 @@ def exact_copies(
     chosen, notes = chosen_columns(pair, columns), list[str]()
     many = missing == "level" and len(chosen) > most_columns(pair)
     measured = drawn_columns(chosen, most_columns(pair), (*pair.keys, *pair.targets)) if many else chosen
-    people = pooled(pair, measured, missing, n_jobs)
-    copied, alone, row = (people.reach <= TOL) & (people.isolation > TOL), people.isolation > TOL, people.row
+    asked = people_asked(pair, people, random_state, "exact_copies") if missing == "level" else everybody(pair)
+    if not asked.whole:
+        return _of_many(pair, chosen, measured, asked, columns, confidence, random_state, n_jobs)
+    found = pooled(pair, measured, missing, n_jobs)
+    copied, alone, row = (found.reach <= TOL) & (found.isolation > TOL), found.isolation > TOL, found.row
     if many:
         notes.append(
             f"records are compared in all of {len(chosen):,} columns; how far apart people are is measured in "
@@ -133,11 +142,11 @@ def exact_copies(
         )
         equal = equals(pair, chosen)
         copied, alone, row = equal.whole, equal.single, equal.row
-        people = replace(people, information=equal.information)
+        found = replace(found, information=equal.information)
     return copied_people(
         pair,
         copied,
-        exact_scores(people, copied),
+        exact_scores(found, copied),
         alone=alone,
         row=row,
         said="have their exact record in the release",
@@ -145,8 +154,47 @@ def exact_copies(
         random_state=random_state,
         name="exact_copies",
         chance=_equals_by_chance(pair, columns, False, random_state) if missing == "level" else None,
-        columns=people.distances,
+        columns=found.distances,
         notes=notes,
+    )
+
+
+def _of_many(
+    pair: Pair,
+    chosen: Sequence[str],
+    measured: Sequence[str],
+    asked: Asked,
+    columns: Sequence[str] | None,
+    confidence: float,
+    random_state: RandomState,
+    n_jobs: int | None,
+) -> Result:
+    """Equal records of everybody, which are found by sorting; how far apart people are of those who are copied, ranked
+    among a sample of all."""
+    equal = equals(pair, chosen)
+    space = gower_space(pair, measured, "level")
+    wanted = asked.with_more(equal.whole)
+    apart = np.concatenate([found[:, 0] for found in nearest_others(space, pair, 1, n_jobs, wanted).values()])
+    isolation = np.zeros(len(equal.whole))
+    isolation[wanted.positions] = apart
+    among = np.sort(isolation[asked.positions])
+    rank = np.searchsorted(among, isolation, side="right") / len(among)
+    scores = np.where(equal.whole, weight_of(equal.information, pair.n("released")) * (1 + rank) ** 3, 0.0)
+    return copied_people(
+        pair,
+        equal.whole,
+        scores,
+        alone=equal.single,
+        row=equal.row,
+        said="have their exact record in the release",
+        confidence=confidence,
+        random_state=random_state,
+        name="exact_copies",
+        chance=_equals_by_chance(pair, columns, False, random_state),
+        notes=[
+            f"records are compared of everybody; how far apart people are is ranked among {len(among):,} drawn at "
+            "random, people='all' ranks among all"
+        ],
     )
 
 

@@ -26,6 +26,7 @@ from glasshouse.disclosure.copying.closeness import (
     sizes,
 )
 from glasshouse.disclosure.wording import against
+from glasshouse.engines.asked import People
 from glasshouse.engines.neighbours.search import TOL
 
 if TYPE_CHECKING:
@@ -58,7 +59,7 @@ def dcr(
     *,
     columns: Sequence[str] | None = None,
     missing: str = "level",
-    queries: int | None = None,
+    queries: People = None,
     confidence: float = 0.95,
     random_state: RandomState = 0,
     n_jobs: int | None = None,
@@ -78,8 +79,9 @@ def dcr(
     missing : {"level", "mismatch", "match", "ignore"}, default "level"
         What a missing value is in a comparison: a value of its own, different from everything, equal to everything, or
         a reason to leave the column out of that comparison.
-    queries : int, optional
-        Ask about a random sample of this many release records; all of them by default. Originals are never thinned.
+    queries : int or "all", optional
+        Ask about a random sample of this many release records; 100,000 of them at most by default. Originals are never
+        thinned.
     confidence : float, default 0.95
         Level of the interval.
     random_state : int, Generator or None, default 0

@@ -15,6 +15,7 @@ from glasshouse.core.words import HOLDOUT, HOLDOUT_ADVICE, SIMILARITY, plural
 from glasshouse.disclosure.copying.closeness import DELUSION
 from glasshouse.disclosure.copying.pooled import against_strangers
 from glasshouse.disclosure.wording import against
+from glasshouse.engines.asked import Asked, everybody
 
 if TYPE_CHECKING:
     from glasshouse.data.arrays import Bools, Floats, Ints
@@ -40,6 +41,7 @@ def copied_people(
     surer: float = 1.0,
     columns: Mapping[str, np.ndarray] | None = None,
     notes: Sequence[str] = (),
+    asked: Asked | None = None,
 ) -> Result:
     """The result of a copy test.
 
@@ -65,12 +67,15 @@ def copied_people(
         More columns of ``records``, of original people.
     notes : sequence of str, default empty
         Warnings of the result.
+    asked : Asked, optional
+        Who was asked about; everybody by default.
 
     Returns
     -------
     Result
     """
-    size = pair.n("original")
+    who = everybody(pair) if asked is None else asked
+    size = who.n("original")
     members, strangers = (np.asarray(part, float) for part in (flags[:size], flags[size:]))
     reachable = np.asarray(alone[:size], float)
     shown, exposed, tested = against_strangers(
@@ -81,6 +86,7 @@ def copied_people(
         confidence,
         random_state,
         name,
+        who,
     )
     if tested is not None:
         p = tested.p if chance is None else with_chance(tested.p, chance, bool(strangers.any()))
@@ -96,12 +102,13 @@ def copied_people(
     released = np.where(members > 0, row[:size], -1)
 
     def records() -> Mapping[str, np.ndarray]:
-        return {
+        made = {
             "copied": members.astype(bool),
             "score": scores[:size],
             "released_row": np.ma.MaskedArray(released, released < 0),
             **(columns or {}),
         }
+        return {column: who.spread(values) for column, values in made.items()}
 
     return Result(
         value=share,
@@ -121,7 +128,7 @@ def copied_people(
         },
         sentence=f"{hits:,} of {size:,} original {plural(size, 'record')} ({percent(share, 2)}) {said}{reference}"
         f"{verdict}. {SIMILARITY}",
-        warnings=[*notes, *strangers_said],
+        warnings=[*notes, *who.notes(), *strangers_said],
         records=records,
         flag="copied",
         rank="score",

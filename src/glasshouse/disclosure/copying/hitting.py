@@ -29,6 +29,7 @@ from glasshouse.disclosure.copying.closeness import (
     surplus,
 )
 from glasshouse.disclosure.wording import against
+from glasshouse.engines.asked import People
 from glasshouse.engines.neighbours.search import TOL, Space
 
 if TYPE_CHECKING:
@@ -64,7 +65,7 @@ def hitting_rate(
     box: float | None = None,
     columns: Sequence[str] | None = None,
     missing: str = "level",
-    queries: int | None = None,
+    queries: People = None,
     confidence: float = 0.95,
     random_state: RandomState = 0,
     n_jobs: int | None = None,
@@ -90,8 +91,9 @@ def hitting_rate(
     missing : {"level", "mismatch", "match", "ignore"}, default "level"
         What a missing value is in a comparison: a value of its own, different from everything, equal to everything, or
         a reason to leave the column out of that comparison.
-    queries : int, optional
-        Ask about a random sample of this many release records; all of them by default. Originals are never thinned.
+    queries : int or "all", optional
+        Ask about a random sample of this many release records; 100,000 of them at most by default. Originals are never
+        thinned.
     confidence : float, default 0.95
         Level of the interval.
     random_state : int, Generator or None, default 0

@@ -15,11 +15,15 @@ from glasshouse.core.limits import LEAK_LIMIT
 from glasshouse.core.measure import measure
 from glasshouse.core.plain import percent
 from glasshouse.core.result import Result
+from glasshouse.core.streams import RandomState, generator
+from glasshouse.data.arrays import Floats
 from glasshouse.disclosure.copying.closeness import CAVEAT, NO_HOLDOUT, refuse_infinite
 from glasshouse.disclosure.wording import against
-from glasshouse.engines.exchange import Exchange, exchange, exposed_people, people_clusters
+from glasshouse.engines.asked import Asked, People, number_asked, people_asked
+from glasshouse.engines.canonical import drawn_records
+from glasshouse.engines.exchange import Exchange, exchange, exposed_people
 from glasshouse.engines.neighbours.others import nearest_others
-from glasshouse.engines.neighbours.search import TOL, chosen_columns, gower_space
+from glasshouse.engines.neighbours.search import TOL, Space, chosen_columns, gower_space
 
 if TYPE_CHECKING:
     from glasshouse.data.pair import Pair
@@ -53,7 +57,9 @@ def epsilon_identifiability(
     missing: str = "level",
     bins: int = 20,
     epsilon: float = 0.05,
+    people: People = None,
     confidence: float = 0.95,
+    random_state: RandomState = 0,
     n_jobs: int | None = None,
 ) -> Result:
     """Share of original records that lie closer to a release record than to any other original record.
@@ -74,8 +80,13 @@ def epsilon_identifiability(
         Equal-width bins numbers are cut into for their entropy.
     epsilon : float, default 0.05
         Distance below which a release record counts for ``details["close_record_share"]``, in (0, 1).
+    people : int or "all", optional
+        How many of original, holdout and release are asked about at most, drawn at random. Default: 100,000 of each;
+        those they are compared with are never thinned.
     confidence : float, default 0.95
         Level of the interval.
+    random_state : int, Generator or None, default 0
+        Seed of that draw.
     n_jobs : int, optional
         Threads; changes no answer.
 
@@ -125,18 +136,21 @@ def epsilon_identifiability(
     if not any(weights.values()):
         raise NotApplicable("every column is constant in the original, so no record can be told from another")
     space = gower_space(pair, chosen, missing, weights)
-    to_release = space.nearest("original", "released", 1, n_jobs).distance[:, 0]
-    to_others = space.nearest("original", "original", 1, n_jobs).distance[:, 0]
+    asked = people_asked(pair, people, random_state, "epsilon_identifiability")
+    to_release = _nearest(space, asked, "original", "released", n_jobs)
+    to_others = _nearest(space, asked, "original", "original", n_jobs)
     closer = to_release < to_others - TOL
     share = float(closer.mean())
-    close = space.nearest("released", "original", 1, n_jobs).distance[:, 0] < epsilon
-    holdout, notes, tested, exposed = None, [], None, None
+    wanted = number_asked(people, pair.n("released"))
+    released = drawn_records(pair, "released", wanted, generator(random_state, "epsilon_identifiability", "released"))
+    query = "released" if released is None else space.rows("released", released)
+    close = space.nearest(query, "original", 1, n_jobs).distance[:, 0] < epsilon
+    holdout, notes, tested, exposed = None, asked.notes(), None, None
     if pair.has_holdout and pair.n("holdout"):
-        reach = space.nearest("holdout", "released", 1, n_jobs).distance[:, 0]
-        people = space.nearest("holdout", "original", 1, n_jobs).distance[:, 0]
-        nearer = reach < people - TOL
+        reach = _nearest(space, asked, "holdout", "released", n_jobs)
+        nearer = reach < _nearest(space, asked, "holdout", "original", n_jobs) - TOL
         holdout = float(nearer.mean())
-        tested, exposed = _exchanged(pair, chosen, missing, bins, confidence, n_jobs)
+        tested, exposed = _exchanged(pair, chosen, missing, bins, confidence, n_jobs, asked)
         compared = f"{percent(holdout)} of holdout people do: {against(tested.p, share, holdout)}"
     else:
         notes.append(f"there is no reference for people outside the data, because there is {NO_HOLDOUT}")
@@ -167,10 +181,10 @@ def epsilon_identifiability(
         ),
         warnings=notes,
         records=lambda: {
-            "closer": closer,
-            "distance_release": to_release,
-            "distance_others": to_others,
-            "gain": to_others - to_release,
+            "closer": asked.spread(closer),
+            "distance_release": asked.spread(to_release),
+            "distance_others": asked.spread(to_others),
+            "gain": asked.spread(to_others - to_release),
         },
         flag="closer",
         rank="gain",
@@ -178,21 +192,31 @@ def epsilon_identifiability(
 
 
 def _exchanged(
-    pair: Pair, columns: Sequence[str], missing: str, bins: int, confidence: float, n_jobs: int | None
+    pair: Pair, columns: Sequence[str], missing: str, bins: int, confidence: float, n_jobs: int | None, asked: Asked
 ) -> tuple[Exchange, Exposure]:
     """Who is closer to the release than to the next real person, original and holdout alike."""
     weights = {name: _weight(pair, name, bins, ("original", "holdout")) for name in columns}
     space = gower_space(pair, columns, missing, weights)
-    others = nearest_others(space, pair, 1, n_jobs)
+    others = nearest_others(space, pair, 1, n_jobs, asked)
     members, strangers = (
-        space.nearest(table, "released", 1, n_jobs).distance[:, 0] < others[table][:, 0] - TOL
+        _nearest(space, asked, table, "released", n_jobs) < others[table][:, 0] - TOL
         for table in ("original", "holdout")
     )
-    clusters = people_clusters(pair)
+    clusters = asked.clusters(pair)
     found = exchange(members, strangers, clusters=clusters, confidence=confidence, name="epsilon_identifiability")
     # nothing lies closer to somebody who has a twin than that twin
     reachable = others["original"][:, 0] > TOL
     return found, exposed_people(members, strangers, clusters, reachable, confidence)
+
+
+def _nearest(space: Space, asked: Asked, of: str, among: str, n_jobs: int | None) -> Floats:
+    """Distance of those asked about to the nearest record of a table, themselves left out."""
+    some = asked.rows[of]
+    if some is None:
+        return space.nearest(of, among, 1, n_jobs).distance[:, 0]
+    if of == among:
+        return space.nearest_besides(of, some, 1, n_jobs).distance[:, 0]
+    return space.nearest(space.rows(of, some), among, 1, n_jobs).distance[:, 0]
 
 
 def _weight(pair: Pair, name: str, bins: int, tables: Sequence[str] = ("original",)) -> float:

@@ -13,6 +13,7 @@ from glasshouse.core.streams import RandomState
 from glasshouse.core.words import SIMILARITY
 from glasshouse.disclosure.copying.found import CITE, copied_people
 from glasshouse.disclosure.copying.pooled import near_scores, pooled
+from glasshouse.engines.asked import People, people_asked
 from glasshouse.engines.neighbours.search import TOL
 
 if TYPE_CHECKING:
@@ -45,6 +46,7 @@ def near_copies(
     *,
     columns: Sequence[str] | None = None,
     missing: str = "level",
+    people: People = None,
     confidence: float = 0.95,
     random_state: RandomState = 0,
     n_jobs: int | None = None,
@@ -62,6 +64,9 @@ def near_copies(
         The columns compared; all shared ones by default.
     missing : {"level", "ignore", "match", "mismatch"}
         How missing values compare: as a value of their own by default.
+    people : int or "all", optional
+        How many of original and of holdout are asked about at most, drawn at random. Default: 100,000 of each; those
+        they are compared with are never thinned.
     confidence : float
         Of the intervals.
     random_state : int, Generator or None
@@ -93,17 +98,19 @@ def near_copies(
     >>> found.value > found.holdout
     True
     """
-    people = pooled(pair, columns, missing, n_jobs)
-    near = (2 * people.reach < people.isolation - TOL) & (people.isolation > TOL)
+    asked = people_asked(pair, people, random_state, "near_copies")
+    found = pooled(pair, columns, missing, n_jobs, asked)
+    near = (2 * found.reach < found.isolation - TOL) & (found.isolation > TOL)
     return copied_people(
         pair,
         near,
-        near_scores(people),
-        alone=people.isolation > TOL,
-        row=people.row,
+        near_scores(found),
+        alone=found.isolation > TOL,
+        row=found.row,
         said="have a released record nearer than half-way to the next real person",
         confidence=confidence,
         random_state=random_state,
         name="near_copies",
-        columns=people.distances,
+        columns=found.distances,
+        asked=asked,
     )

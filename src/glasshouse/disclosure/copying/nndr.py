@@ -31,6 +31,7 @@ from glasshouse.disclosure.copying.closeness import (
     surplus,
 )
 from glasshouse.disclosure.wording import against
+from glasshouse.engines.asked import People
 
 if TYPE_CHECKING:
     from glasshouse.data.pair import Pair
@@ -75,7 +76,7 @@ def nndr(
     columns: Sequence[str] | None = None,
     missing: str = "level",
     threshold: float = SUSPICIOUS,
-    queries: int | None = None,
+    queries: People = None,
     confidence: float = 0.95,
     random_state: RandomState = 0,
     n_jobs: int | None = None,
@@ -97,8 +98,9 @@ def nndr(
         a reason to leave the column out of that comparison.
     threshold : float, default 0.1
         Ratio below which a release record is suspicious, in (0, 1].
-    queries : int, optional
-        Ask about a random sample of this many release records; all of them by default. Originals are never thinned.
+    queries : int or "all", optional
+        Ask about a random sample of this many release records; 100,000 of them at most by default. Originals are never
+        thinned.
     confidence : float, default 0.95
         Level of the interval.
     random_state : int, Generator or None, default 0

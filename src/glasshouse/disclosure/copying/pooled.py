@@ -16,6 +16,7 @@ from glasshouse.core.streams import RandomState
 from glasshouse.data.arrays import Bools, Floats, Ints
 from glasshouse.data.pair import Pair
 from glasshouse.disclosure.copying.closeness import refuse_infinite
+from glasshouse.engines.asked import Asked, everybody
 from glasshouse.engines.exchange import Tested, exchange, exchange_scores, exposed_people, people_clusters
 from glasshouse.engines.neighbours.others import nearest_others
 from glasshouse.engines.neighbours.search import TOL, chosen_columns, gower_space
@@ -42,8 +43,10 @@ class Pooled:
         return {"isolation": self.isolation[: self.n], "distance": self.reach[: self.n]}
 
 
-def pooled(pair: Pair, columns: Sequence[str] | None, missing: str, n_jobs: int | None) -> Pooled:
-    """Distances of all real people, computed once per pair.
+def pooled(
+    pair: Pair, columns: Sequence[str] | None, missing: str, n_jobs: int | None, asked: Asked | None = None
+) -> Pooled:
+    """Distances of real people, computed once per pair.
 
     Parameters
     ----------
@@ -55,6 +58,8 @@ def pooled(pair: Pair, columns: Sequence[str] | None, missing: str, n_jobs: int 
         How missing values compare.
     n_jobs : int, optional
         Threads.
+    asked : Asked, optional
+        Who is asked about; everybody by default.
 
     Returns
     -------
@@ -67,19 +72,22 @@ def pooled(pair: Pair, columns: Sequence[str] | None, missing: str, n_jobs: int 
         raise NotApplicable("the distance to another person needs at least two original records and a release")
     space = gower_space(pair, chosen, missing)
 
+    who = everybody(pair) if asked is None else asked
+
     def compute() -> Pooled:
-        others = nearest_others(space, pair, 1, n_jobs)
-        near = [space.nearest(table, "released", 1, n_jobs) for table in others]
+        others = nearest_others(space, pair, 1, n_jobs, who)
+        rows = {t: t if some is None else space.rows(t, some) for t, some in who.rows.items() if t in others}
+        near = [space.nearest(rows[table], "released", 1, n_jobs) for table in others]
         return Pooled(
             np.concatenate([found[:, 0] for found in others.values()]),
             np.concatenate([found.distance[:, 0] for found in near]),
             np.concatenate([np.asarray(found.index) for found in near]),
-            pair.n("original"),
-            information(pair, chosen)[: sum(pair.n(table) for table in others)],
+            who.n("original"),
+            who.of_both(information(pair, chosen)),
             pair.n("released"),
         )
 
-    return pair.memo(("pooled people", id(space)), compute)
+    return pair.memo(("pooled people", id(space), who.key), compute)
 
 
 def exact_scores(people: Pooled, copied: Bools | None = None) -> Floats:
@@ -109,6 +117,7 @@ def against_strangers(
     confidence: float,
     seed: RandomState,
     name: str,
+    asked: Asked | None = None,
 ) -> tuple[HeldLeak, Exposure | None, Tested | None]:
     """The share of flagged people in original and holdout, how many are exposed, and the exchange of their scores."""
     members, strangers = flags
@@ -116,7 +125,7 @@ def against_strangers(
         counts = Counts(float(members.sum()), len(members))
         leak = HeldLeak(holdout=None, difference=None, difference_interval=None, p_value=None, counts=counts)
         return leak, None, None
-    clusters = people_clusters(pair)
+    clusters = people_clusters(pair) if asked is None else asked.clusters(pair)
     found = exchange(members, strangers, clusters=clusters, confidence=confidence, random_state=seed, name=name)
     tested = exchange_scores(*scores, clusters=clusters, random_state=seed, name=name)
     leak = HeldLeak(

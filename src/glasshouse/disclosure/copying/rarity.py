@@ -17,6 +17,7 @@ from glasshouse.core.result import Result
 from glasshouse.core.streams import RandomState, generator
 from glasshouse.core.words import SIMILARITY
 from glasshouse.disclosure.wording import against
+from glasshouse.engines.asked import People
 from glasshouse.engines.canonical import canonical
 from glasshouse.engines.exchange import exchange, exchange_scores, exposed_people, people_clusters
 from glasshouse.engines.neighbours.search import chosen_columns
@@ -56,7 +57,7 @@ def rare_agreement(
     pair: Pair,
     *,
     columns: Sequence[str] | None = None,
-    people: int | None = None,
+    people: People = None,
     confidence: float = 0.95,
     random_state: RandomState = 0,
 ) -> Result:
@@ -71,7 +72,7 @@ def rare_agreement(
         Original, release and holdout.
     columns : sequence of str, optional
         The columns compared; all shared ones by default.
-    people : int, optional
+    people : int or "all", optional
         How many people of original and holdout together to ask about, drawn at random; all of them by default while
         the work stays within 20 billion comparisons of cells.
     confidence : float
@@ -172,18 +173,19 @@ def _ratio(gap: Floats) -> Floats:
     return np.asarray(np.log1p(EXPECTED * np.expm1(np.clip(gap, 0.0, CERTAIN))))
 
 
-def _asked(pair: Pair, people: int | None, columns: Sequence[str], random_state: RandomState) -> tuple[Ints, list[str]]:
+def _asked(pair: Pair, people: People, columns: Sequence[str], random_state: RandomState) -> tuple[Ints, list[str]]:
     """Positions in original and holdout laid end to end, and the note when they are not all."""
     size = pair.n("original") + pair.n("holdout")
-    if people is not None and people < 2:
-        raise InputError(f"people must be at least 2, not {people}")
-    most = max(2_000, WORK // max(pair.n("released") * len(columns), 1)) if people is None else people
+    if people is not None and people != "all" and (isinstance(people, str) or people < 2):
+        raise InputError(f"people must be a number of at least 2, or 'all', not {people!r}")
+    affordable = max(2_000, WORK // max(pair.n("released") * len(columns), 1))
+    most = size if isinstance(people, str) else affordable if people is None else people
     if most >= size:
         return np.arange(size), []
     drawn = generator(random_state, "rare_agreement", "people").choice(size, most, replace=False)
     # the same people whatever the order of the rows
     chosen = np.sort(canonical(pair, columns).order("original", "holdout")[drawn])
-    return chosen, [f"asked about {most:,} of {size:,} real people, drawn at random; people={size} asks about all"]
+    return chosen, [f"asked about {most:,} of {size:,} real people, drawn at random; people='all' asks about all"]
 
 
 def _full(values: np.ndarray, at: Ints, n: int) -> np.ndarray:

@@ -18,6 +18,7 @@ from glasshouse.data.pair import Pair
 from glasshouse.disclosure.copying.closeness import refuse_infinite
 from glasshouse.disclosure.gdpr.linkability import attack_space, spread
 from glasshouse.disclosure.gdpr.statistics import CITE, Attack, Exchanged, Side, report
+from glasshouse.engines.asked import Asked, People, number_asked
 from glasshouse.engines.canonical import drawn_records
 from glasshouse.engines.exchange import exchange, exposure, people_clusters
 from glasshouse.engines.neighbours.search import Space, chosen_columns, gower_space
@@ -59,7 +60,7 @@ def inference(
     regression: bool | None = None,
     tolerance: float = 0.05,
     scale: float | None = None,
-    n_attacks: int | None = None,
+    n_attacks: People = None,
     missing: str = "level",
     confidence: float = 0.95,
     random_state: RandomState = 0,
@@ -90,8 +91,8 @@ def inference(
         Least size a number is taken for in that error, not negative; the interquartile range of the target among real
         people (original and holdout together) by default, so that neither the sign nor the size of the guess can make
         it right.
-    n_attacks : int, optional
-        Attack a random sample of this many people on each side; everybody by default.
+    n_attacks : int or "all", optional
+        Attack a random sample of this many people on each side; 100,000 at most by default.
     missing : {"level", "mismatch", "match", "ignore"}, default "level"
         What a missing value is in the distance: a value of its own, different from everything, equal to everything, or
         a reason to leave the column out of that comparison.
@@ -145,12 +146,11 @@ def inference(
         raise InputError(
             "tolerance and scale must not be negative: a negative error scale would make wrong guesses right"
         )
-    if n_attacks is not None and n_attacks < 1:
-        raise InputError("n_attacks must be at least 1")
     rule = _Rule(pair, target, numeric, tolerance, scale)
 
     def side(table: str, space: Space | None = None) -> _Guessed:
-        part = drawn_records(pair, table, n_attacks, generator(random_state, "inference", table))
+        number = number_asked(n_attacks, pair.n(table), "n_attacks")
+        part = drawn_records(pair, table, number, generator(random_state, "inference", table))
         if attacker == "nearest":
             return _nearest(space or attack_space(pair, chosen, missing, table), rule, table, part, n_jobs)
         return _predicted(pair, chosen, rule, table, part, attacker, random_state, n_jobs)
@@ -195,12 +195,19 @@ def inference(
         guess=f"people attacked through {len(chosen)} known columns",
         success=f"have their {target} guessed right",
         details=details,
+        warnings=_limited(pair, n_attacks, members, strangers),
         records=records,
         flag="inferred",
         rank="gain",
         exchanged=exchanged,
         population=True,
     )
+
+
+def _limited(pair: Pair, wanted: People, members: _Guessed, strangers: _Guessed | None) -> list[str]:
+    """What is said where nobody asked for a sample and there is one."""
+    parts = {"original": members.part, **({} if strangers is None else {"holdout": strangers.part})}
+    return [] if wanted is not None else Asked(parts, {t: pair.n(t) for t in parts}).notes("n_attacks")
 
 
 def _exchanged(

@@ -23,6 +23,7 @@ from glasshouse.disclosure.gdpr.statistics import (
     difference_interval,
     report,
 )
+from glasshouse.engines.asked import Asked, People, number_asked
 from glasshouse.engines.canonical import drawn_records
 from glasshouse.engines.exchange import exchange, exposed_people, people_clusters
 from glasshouse.engines.neighbours.encoding import encode_pair
@@ -66,7 +67,7 @@ def linkability(
     among: Sequence[str] | None = None,
     k: int = 1,
     direction: str = "bridge",
-    n_attacks: int | None = None,
+    n_attacks: People = None,
     n_splits: int = 10,
     missing: str = "level",
     confidence: float = 0.95,
@@ -93,8 +94,8 @@ def linkability(
     direction : {"bridge", "release"}, default "bridge"
         "bridge": for a person, the nearest released records. "release": for a released record, the nearest originals
         by each set; a link when they share an original.
-    n_attacks : int, optional
-        Attack a random sample of this many records; all of them by default.
+    n_attacks : int or "all", optional
+        Attack a random sample of this many records; 100,000 of a table at most by default.
     n_splits : int, default 10
         Random cuts of the columns that are averaged.
     missing : {"level", "mismatch", "match", "ignore"}, default "level"
@@ -143,8 +144,8 @@ def linkability(
     """
     if direction not in DIRECTIONS:
         raise InputError(f"direction must be one of {listed(DIRECTIONS)}, not {direction!r}")
-    if k < 1 or n_splits < 1 or (n_attacks is not None and n_attacks < 1):
-        raise InputError("k, n_splits and n_attacks must be at least 1")
+    if k < 1 or n_splits < 1:
+        raise InputError("k and n_splits must be at least 1")
     splits = _splits(pair, columns, among, n_splits, generator(random_state, "linkability", "splits"))
     searched = "released" if direction == "bridge" else "original"
     queried = "original" if direction == "bridge" else "released"
@@ -215,12 +216,23 @@ def linkability(
         flag="linked" if direction == "bridge" else None,
         decisive=pair.n(searched) >= ENOUGH_TO_TELL,
         exchanged=exchanged,
+        warnings=_limited(pair, n_attacks, random_state, direction),
     )
 
 
-def _drawn(pair: Pair, table: str, wanted: int | None, random_state: RandomState) -> np.ndarray | None:
+def _limited(pair: Pair, wanted: People, random_state: RandomState, direction: str) -> list[str]:
+    """What is said where nobody asked for a sample and there is one."""
+    if wanted is not None or direction != "bridge":
+        return []
+    tables = ["original", *(["holdout"] if pair.has_holdout else [])]
+    who = Asked({t: _drawn(pair, t, wanted, random_state) for t in tables}, {t: pair.n(t) for t in tables})
+    return who.notes("n_attacks")
+
+
+def _drawn(pair: Pair, table: str, wanted: People, random_state: RandomState) -> np.ndarray | None:
     """Record numbers to attack, the same people whatever the order of the rows; None for all of them."""
-    return drawn_records(pair, table, wanted, generator(random_state, "linkability", table))
+    number = number_asked(wanted, pair.n(table), "n_attacks")
+    return drawn_records(pair, table, number, generator(random_state, "linkability", table))
 
 
 def _exchanged(

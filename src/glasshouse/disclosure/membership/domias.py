@@ -21,8 +21,8 @@ from glasshouse.disclosure.membership.scores import (
     placement_auc,
     separate,
 )
+from glasshouse.engines.asked import Asked, People, people_asked
 from glasshouse.engines.canonical import canonical
-from glasshouse.engines.exchange import people_clusters
 from glasshouse.engines.neighbours.others import nearest_others
 from glasshouse.engines.neighbours.search import Space, gower_space
 
@@ -37,6 +37,7 @@ COUNTED_COLUMNS = 60
 DENSITIES = ("knn", "kde", "count")
 PEOPLE = ("original", "holdout")
 Halves: TypeAlias = tuple[np.ndarray, np.ndarray]
+Rounds: TypeAlias = tuple[Halves, Halves]  # who is tested, and whom they are compared with
 Score: TypeAlias = Callable[[np.ndarray, np.ndarray], np.ndarray]
 Lists: TypeAlias = dict[str, np.ndarray]
 
@@ -75,6 +76,7 @@ def domias(
     columns: Sequence[str] | None = None,
     missing: str = "level",
     counts: bool | None = None,
+    people: People = None,
     confidence: float = 0.95,
     random_state: RandomState = 0,
     n_jobs: int | None = None,
@@ -104,6 +106,9 @@ def domias(
     counts : bool, optional
         Whether ``details["domias_count"]`` repeats the counting version of riskutility (reference: everybody else), for
         comparison; by default up to 20,000 people and 60 columns.
+    people : int or "all", optional
+        How many of original and of holdout are asked about at most, drawn at random, where ``density="knn"``. Default:
+        100,000 of each. The release and the people they are compared with are never thinned.
     confidence : float, default 0.95
         Level of the intervals.
     random_state : int, Generator or None, default 0
@@ -162,14 +167,17 @@ def domias(
     neighbours = min(k, most)
     details: dict[str, object] = {"density": density, "k": neighbours}
     possible = None
+    who = people_asked(pair, people if density == "knn" else "all", random_state, "domias")
+    rounds = _rounds(halves, who)
     if density == "knn":
-        lists = _neighbour_lists(space, halves, min(max(k, 5), most), n_jobs)
+        lists = _neighbour_lists(space, rounds, min(max(k, 5), most), n_jobs, who)
         scores = _knn_scores(lists, neighbours)
-        details["auc_k5"] = _swapped(_knn_scores(lists, min(5, most)), halves, confidence).auc
-        real = nearest_others(space, pair, neighbours, n_jobs)
-        asked = [_log_ratio(real[t][:, neighbours - 1], lists[t][:, neighbours - 1]) for t in PEOPLE]
+        details["auc_k5"] = _swapped(_knn_scores(lists, min(5, most)), rounds, confidence).auc
+        real = nearest_others(space, pair, neighbours, n_jobs, who)
+        reach = {"original": lists["original"], "holdout": who.of("holdout", lists["holdout"])}
+        asked = [_log_ratio(real[t][:, neighbours - 1], reach[t][:, neighbours - 1]) for t in PEOPLE]
         if neighbours == 1:
-            possible = _log_ratio(real["original"][:, 0], np.zeros(pair.n("original")))
+            possible = _log_ratio(real["original"][:, 0], np.zeros(who.n("original")))
     elif density == "kde":
         scores = _kde_scores(space, halves, n_jobs)
         asked = _kde_alike(space, pair, n_jobs)
@@ -177,9 +185,9 @@ def domias(
         within = _radius(space, radius, n_jobs)
         scores = _count_scores(space, halves, within, n_jobs)
         asked = [np.log(ratio) for ratio in _count_ratios(space, within, n_jobs).values()]
-    judged_by = _judges(space, pair, n_jobs)
-    alike = Alike(asked[0], asked[1], people_clusters(pair), possible)
-    found = _swapped(scores, halves, confidence, judged_by, alike, random_state)
+    judged_by = _judges(space, pair, n_jobs, who)
+    alike = Alike(asked[0], asked[1], who.clusters(pair), possible)
+    found = _swapped(scores, rounds, confidence, judged_by, alike, random_state)
     few = pair.n("original") + pair.n("holdout") <= COUNTED_PEOPLE and len(space.columns) <= COUNTED_COLUMNS
     if counts or (counts is None and few):
         chosen = _radius(space, radius, n_jobs)
@@ -191,16 +199,26 @@ def domias(
         alike.members,
         attacker="An attacker who compares densities",
         details=details,
-        n_others=pair.n("holdout"),
+        n_others=who.n("holdout"),
         confidence=confidence,
+        asked=who,
     )
 
 
-def _judges(space: Space, pair: Pair, n_jobs: int | None) -> tuple[np.ndarray, np.ndarray]:
+def _rounds(halves: Halves, who: Asked) -> Rounds:
+    """The people of each half who are tested, and the other half, which they are compared with, as a whole."""
+    asked = who.rows["holdout"]
+    tested = halves if asked is None else tuple(np.intersect1d(half, asked) for half in halves)
+    return (tested[0], halves[1]), (tested[1], halves[0])
+
+
+def _judges(space: Space, pair: Pair, n_jobs: int | None, who: Asked) -> tuple[np.ndarray, np.ndarray]:
     """The released record nearest to every member and non-member; of several, the same whatever the order of rows."""
     released = space.rows("released", canonical(pair, space.columns).order("released"))
     ready = space.prepare(released)
-    original, holdout = (space.search(space.rows(t), released, 1, ready=ready, n_jobs=n_jobs).row[:, 0] for t in PEOPLE)
+    original, holdout = (
+        space.search(space.rows(t, who.rows[t]), released, 1, ready=ready, n_jobs=n_jobs).row[:, 0] for t in PEOPLE
+    )
     return original, holdout
 
 
@@ -252,24 +270,25 @@ def _ratios(in_release: Lists, around: Lists) -> Lists:
 
 def _swapped(
     scores: Score,
-    halves: Halves,
+    rounds: Rounds,
     confidence: float,
     judged_by: tuple[np.ndarray, np.ndarray] | None = None,
     alike: Alike | None = None,
     random_state: RandomState = 0,
 ) -> Separation:
     """Score with each half as reference in turn; DeLong components averaged per member and kept per non-member."""
-    n_holdout = len(halves[0]) + len(halves[1])
-    lost = np.empty(n_holdout)
-    others = np.empty(n_holdout)
+    everybody = np.sort(np.concatenate([tested for tested, _ in rounds]))
+    lost = np.empty(len(everybody))
+    others = np.empty(len(everybody))
     won, members = [], []
-    for tested, reference in (halves, halves[::-1]):
+    for tested, reference in rounds:
         joint = scores(tested, reference)
         member, other = joint[: -len(tested)], joint[-len(tested) :]
         beats, beaten = placement_auc(member, other)
         won.append(beats)
-        lost[tested] = beaten
-        others[tested] = other
+        at = np.searchsorted(everybody, tested)
+        lost[at] = beaten
+        others[at] = other
         members.append(member)
     return separate(
         np.concatenate(members),
@@ -283,13 +302,21 @@ def _swapped(
     )
 
 
-def _neighbour_lists(space: Space, halves: Halves, k: int, n_jobs: int | None) -> Lists:
-    """Distances to the k nearest release records and reference people, keyed by who asks or by the reference."""
-    lists = {t: space.nearest(t, "released", k, n_jobs).distance for t in ("original", "holdout")}
-    for tested, reference in (halves, halves[::-1]):
+def _neighbour_lists(space: Space, rounds: Rounds, k: int, n_jobs: int | None, who: Asked) -> Lists:
+    """Distances to the k nearest release records and reference people, keyed by who asks or by the reference; of the
+    holdout at the places of its records, infinite where nobody is asked about."""
+    lists = {}
+    for t in PEOPLE:
+        some = who.rows[t]
+        near = space.nearest(t if some is None else space.rows(t, some), "released", k, n_jobs).distance
+        lists[t] = near
+        if t == "holdout" and some is not None:
+            lists[t] = np.full((who.sizes[t], k), np.inf)
+            lists[t][some] = near
+    for tested, reference in rounds:
         people = space.rows("holdout", reference)
         ready = space.prepare(people)
-        asked = (space.rows("original"), space.rows("holdout", tested))
+        asked = (space.rows("original", who.rows["original"]), space.rows("holdout", tested))
         found = [space.search(rows, people, k, ready=ready, n_jobs=n_jobs).distance for rows in asked]
         lists[f"reference {reference[0]}"] = np.concatenate(found)
     return lists

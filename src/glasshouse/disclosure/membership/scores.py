@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from glasshouse.data.pair import Pair
+    from glasshouse.engines.asked import Asked
 
 LOW_RATES = {0.01: "tpr_at_fpr_1pct", 0.001: "tpr_at_fpr_0_1pct"}
 _ONE_SIDED = 1.6448536269514722
@@ -276,9 +277,14 @@ def attack_result(
     n_others: int,
     confidence: float,
     notes: Sequence[str] = (),
+    asked: Asked | None = None,
 ) -> Result:
-    """The Result of an attack whose headline is its AUC."""
-    warnings = list(notes)
+    """The Result of an attack whose headline is its AUC. ``scores`` are those of the original people asked about."""
+    warnings = [*notes, *([] if asked is None else asked.notes())]
+
+    def placed(values: np.ndarray) -> np.ndarray:
+        return values if asked is None else asked.spread(values)
+
     for rate, here in found.at.items():
         if here is None:
             warnings.append(
@@ -301,7 +307,7 @@ def attack_result(
         ),
         warnings=warnings,
         plot_data=drawn(found, n_others),
-        records=lambda: {"score": scores, "exposed": found.alike.flags[0]},
+        records=lambda: {"score": placed(scores), "exposed": placed(found.alike.flags[0])},
         flag="exposed",
         rank="score",
     )

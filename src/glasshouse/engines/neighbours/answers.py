@@ -27,8 +27,9 @@ class Nearest:
         How often each occurs.
     reference : Rows
         The searched side.
-    own_rank : array of int or None
-        In a table searched in itself, the rank of each record among the records equal to it.
+    own_row, own_rank : array of int or None
+        In a table searched for its own records, the distinct record each of them is, and its rank among those equal to
+        it.
     """
 
     distance: Floats
@@ -36,7 +37,8 @@ class Nearest:
     row: Ints
     copies: Ints
     reference: Rows
-    own_rank: Ints | None
+    own_row: Ints | None = None
+    own_rank: Ints | None = None
 
     def first(self, k: int) -> Nearest:
         """Only the nearest few.
@@ -51,7 +53,7 @@ class Nearest:
         Nearest
         """
         kept = (self.distance[:, :k], self.distinct[:, :k], self.row[:, :k], self.copies[:, :k])
-        return Nearest(*kept, self.reference, self.own_rank)
+        return Nearest(*kept, self.reference, self.own_row, self.own_rank)
 
     @property
     def index(self) -> Ints:
@@ -66,13 +68,13 @@ class Nearest:
         found = np.full(self.distance.shape, -1, np.int64)
         for j in range(k):
             slot = (upto <= j).sum(axis=1)
-            valid = slot < k
+            valid = slot < self.row.shape[1]
             at = np.flatnonzero(valid)
             chosen = slot[at]
             rank = j - (upto[at, chosen] - self.copies[at, chosen])
             row = self.row[at, chosen]
-            if self.own_rank is not None:
-                own = self.reference.inverse[at] == row
+            if self.own_row is not None and self.own_rank is not None:
+                own = self.own_row[at] == row
                 rank = rank + (own & (rank >= self.own_rank[at]))
             found[at, j] = self.reference.members[self.reference.starts[row] + rank]
         return found

@@ -231,14 +231,37 @@ class Space:
         copies = np.where(row >= 0, reference.counts[row], 0)
         if self_join:
             copies -= row == np.arange(query.size)[:, None]
-        upto = np.cumsum(copies, axis=1)
-        distance = np.full(distinct.shape, np.inf)
-        for j in range(k):
-            slot = np.minimum((upto <= j).sum(axis=1), k - 1)
-            distance[:, j] = np.where(upto[:, -1] > j, distinct[np.arange(query.size), slot], np.inf)
-        back = query.inverse
+        distance, back = _counted(distinct, copies, k), query.inverse
+        own = (reference.inverse, query.ranks) if self_join else (None, None)
+        return Nearest(distance[back], distinct[back], row[back], copies[back], reference, *own)
+
+    def nearest_besides(self, table: str, some: Ints, k: int = 1, n_jobs: int | None = None) -> Nearest:
+        """The nearest other records of a table for some of its own: each leaves out itself.
+
+        Parameters
+        ----------
+        table : str
+            The table that asks and is searched.
+        some : array of int
+            The records that ask.
+        k : int, default 1
+            How many.
+        n_jobs : int, optional
+            Threads; no answer depends on it. Default: all.
+
+        Returns
+        -------
+        Nearest
+            ``distinct``, ``row`` and ``copies`` hold one column more, for the record itself.
+        """
+        query, reference = self.rows(table, some), self.rows(table)
+        itself = reference.inverse[some]
+        with threads(n_jobs, query.size):
+            distinct, row = self._prepared(table).nearest(query, k + 1, False)
+        copies = np.where(row >= 0, reference.counts[row], 0) - (row == itself[query.firsts][:, None])
+        distance, back = _counted(distinct, copies, k), query.inverse
         return Nearest(
-            distance[back], distinct[back], row[back], copies[back], reference, query.ranks if self_join else None
+            distance[back], distinct[back], row[back], copies[back], reference, itself, reference.ranks[some]
         )
 
     def count_within(self, of: str, among: str, radius: float | Floats, n_jobs: int | None = None) -> Ints:
@@ -383,6 +406,16 @@ class Space:
         from glasshouse.engines.neighbours.ready import Ready
 
         return Ready(self.encoded, reference)
+
+
+def _counted(distinct: Floats, copies: Ints, k: int) -> Floats:
+    """Distances to the k nearest records, of which some are equal to each other."""
+    upto = np.cumsum(copies, axis=1)
+    distance = np.full((len(distinct), k), np.inf)
+    for j in range(k):
+        slot = np.minimum((upto <= j).sum(axis=1), distinct.shape[1] - 1)
+        distance[:, j] = np.where(upto[:, -1] > j, distinct[np.arange(len(distinct)), slot], np.inf)
+    return distance
 
 
 def _within(query: Rows, ready: Searchable, radius: float | Floats, self_join: bool, n_jobs: int | None) -> Ints:

@@ -18,6 +18,7 @@ from glasshouse.core.result import Result
 from glasshouse.core.streams import RandomState
 from glasshouse.data.mistakes import without_void_holdout
 from glasshouse.data.pair import Pair
+from glasshouse.engines.asked import People
 from glasshouse.engines.cells.sides import KeyGroups
 from glasshouse.engines.devices import placed
 from glasshouse.judgement.policy.policy import Policy
@@ -28,7 +29,7 @@ from glasshouse.judgement.rumap.figures import Kind, figure, kind_of, point, sin
 from glasshouse.judgement.rumap.ghosts import ghost_pairs, shared_by_size
 from glasshouse.judgement.rumap.map import RUMap
 from glasshouse.judgement.rumap.scales import SCALES, Anchor, risk_anchor, utility_anchor
-from glasshouse.judgement.run import Options, Progress, known_options, printable_seed, run, with_key_groups
+from glasshouse.judgement.run import Options, Progress, known_options, printable_seed, run, with_key_groups, with_people
 from glasshouse.judgement.verdict.assess import assess
 from glasshouse.judgement.verdict.assessment import Assessment
 
@@ -56,6 +57,7 @@ def compare(
     random_state: RandomState = 0,
     n_jobs: int | None = None,
     device: str | None = None,
+    people: People = None,
     progress: Progress | Literal[False] | None = None,
     **roles: Any,
 ) -> RUMap:
@@ -96,6 +98,10 @@ def compare(
         Threads for the measures that can use them; it never changes a figure.
     device
         Where distances are searched and forests grow: "cpu", "cuda" or "spark", as for :func:`glasshouse.assess`.
+    people
+        How many of a table at most a measure asks about that asks about one person, or one released record, after the
+        other; drawn at random, where results say so. Whom they are compared with is never thinned. Default: 100,000;
+        "all" asks about everybody.
     progress
         Called as ``progress(done, total, name)`` before each release. In a notebook a bar is drawn by default; False
         draws none.
@@ -131,7 +137,8 @@ def compare(
     chosen = axes(risk, utility, measures)
     judged = run_for_verdict(chosen, risk, measures, chosen_policy)
     every = [*chosen.values(), *judged]
-    asked = with_key_groups(every, next(iter(pairs.values())), known_options(every, options), key_groups, chosen_policy)
+    wished = with_people(every, known_options(every, options), people, chosen_policy)
+    asked = with_key_groups(every, next(iter(pairs.values())), wished, key_groups, chosen_policy)
     seed = printable_seed(random_state)
     base = {name: pair.release(0) for name, pair in pairs.items()}
     serving = shared_by_size({name: pair.n("released") for name, pair in base.items()}) if scale == "anchored" else {}

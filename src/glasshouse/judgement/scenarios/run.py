@@ -18,6 +18,7 @@ from glasshouse.core.options import door
 from glasshouse.core.plain import Content
 from glasshouse.core.streams import RandomState
 from glasshouse.data.pair import Pair
+from glasshouse.engines.asked import People
 from glasshouse.engines.cells.sides import KeyGroups
 from glasshouse.engines.devices import placed
 from glasshouse.judgement.policy.parsing import check_keys
@@ -46,6 +47,7 @@ def scenarios(
     random_state: RandomState = 0,
     n_jobs: int | None = None,
     device: str | None = None,
+    people: People = None,
     progress: Progress | Literal[False] | None = None,
     options: Options | None = None,
     key_groups: KeyGroups = "default",
@@ -65,7 +67,7 @@ def scenarios(
     target
         One target, or several: every set of keys that names no target of its own is then a scenario for each. Default:
         the target of the pair.
-    policy, measures, random_state, n_jobs, device, progress, options
+    policy, measures, random_state, n_jobs, device, people, progress, options
         As for ``gh.assess``; every scenario has the same.
     key_groups
         As for ``gh.assess``, for the scenarios that do not name their own. Of a mapping each scenario takes the keys it
@@ -107,6 +109,7 @@ def scenarios(
             wanted,
             random_state=seed,
             n_jobs=n_jobs,
+            people=people,
             progress=None if not progress else partial(_step, progress, len(made), len(pairs), name),
             options=options,
             key_groups=groups[name],

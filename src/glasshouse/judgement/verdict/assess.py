@@ -17,6 +17,7 @@ from glasshouse.core.streams import RandomState
 from glasshouse.core.words import spoken
 from glasshouse.data.mistakes import without_void_holdout
 from glasshouse.data.pair import Pair
+from glasshouse.engines.asked import People
 from glasshouse.engines.cells.grouping import AUTO_GROUPS, automatic_groups
 from glasshouse.engines.cells.sides import KeyGroups
 from glasshouse.engines.devices import placed
@@ -32,14 +33,27 @@ from glasshouse.judgement.run import (
     run,
     safely,
     with_key_groups,
+    with_people,
 )
 from glasshouse.judgement.selection import estimate, select
 from glasshouse.judgement.verdict.assessment import Assessment
 from glasshouse.judgement.verdict.decision import decision
-from glasshouse.judgement.verdict.drivers import drivers, people
+from glasshouse.judgement.verdict.drivers import drivers
+from glasshouse.judgement.verdict.drivers import people as exposed
 
 __all__ = ["assess", "estimate"]
-_OWN = ("original", "policy", "measures", "random_state", "n_jobs", "device", "progress", "options", "key_groups")
+_OWN = (
+    "original",
+    "policy",
+    "measures",
+    "random_state",
+    "n_jobs",
+    "device",
+    "people",
+    "progress",
+    "options",
+    "key_groups",
+)
 _ROLES = ("keys", "target", "weights", "cluster", "row_paired", "missing", "exclude")
 
 
@@ -56,6 +70,7 @@ def assess(
     random_state: RandomState = 0,
     n_jobs: int | None = None,
     device: str | None = None,
+    people: People = None,
     progress: Progress | Literal[False] | None = None,
     options: Options | None = None,
     key_groups: KeyGroups = "default",
@@ -83,6 +98,10 @@ def assess(
         Spark session, on which forests grow, too; it never changes a figure (the attacker ``gbm`` on Spark: in the last
         digits, and its notes say so). Default: the processor, or, for large jobs, a card where torch finds one, and the
         executors where the tables are Spark frames.
+    people
+        How many of a table at most a measure asks about that asks about one person, or one released record, after the
+        other; drawn at random, where results say so. Whom they are compared with is never thinned. Default: 100,000;
+        "all" asks about everybody.
     progress
         Called as ``progress(done, total, name)`` before each measure and once at the end. In a notebook a bar is
         drawn by default; False draws none.
@@ -123,6 +142,7 @@ def assess(
         measures,
         random_state=random_state,
         n_jobs=n_jobs,
+        people=people,
         progress=progress or None,
         options=options,
         key_groups=key_groups,
@@ -136,6 +156,7 @@ def assess_pair(
     *,
     random_state: RandomState,
     n_jobs: int | None,
+    people: People,
     progress: Progress | None,
     options: Options | None,
     key_groups: KeyGroups,
@@ -151,13 +172,14 @@ def assess_pair(
         measures = chosen_policy.measures
     chosen = select(measures, chosen_policy, pair.row_paired)
     chosen_policy = chosen_policy.validated({m.name: m for m in chosen})
-    wanted = with_key_groups(chosen, pair, known_options(chosen, options), key_groups, chosen_policy)
+    wanted = with_people(chosen, known_options(chosen, options), people, chosen_policy)
+    wanted = with_key_groups(chosen, pair, wanted, key_groups, chosen_policy)
     asked = {m.name: {**chosen_policy.options_for(m.name), **wanted.get(m.name, {})} for m in chosen}
     seed = printable_seed(random_state)
     found = run(chosen, pair, seed=seed, options=asked, n_jobs=n_jobs, progress=progress, shared=shared)
     made = decision(pair, chosen_policy, found.results)
     leading, no_drivers = safely(lambda: drivers(pair, made.judged, found.options))
-    at_risk, no_people = safely(lambda: people(pair, made.judged))
+    at_risk, no_people = safely(lambda: exposed(pair, made.judged))
     notes = [
         f"{what} could not be worked out: {why}"
         for what, why in (("which keys drive the risk", no_drivers), ("who is at risk", no_people))

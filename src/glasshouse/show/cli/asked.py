@@ -128,6 +128,7 @@ class Asked:
             "random_state": self.seed,
             "n_jobs": self.said.get("jobs"),
             "device": self.said.get("device"),
+            "people": self.said.get("people"),
             "options": {name: given for name, given in options.items() if name in run or name in self.flagged},
             "key_groups": self.said.get("key_groups", "default"),
         }
@@ -300,6 +301,7 @@ def _flags(
             "seed": running.seed,
             "jobs": running.jobs,
             "device": running.device,
+            "people": o.people_of(running.people),
         }
     if reporting is not None:
         given |= {"output": [str(path) for path in reporting.output or ()] or None}

@@ -24,8 +24,8 @@ ARGUMENTS: Mapping[str, str] = {
         name: f"--{name.replace('_', '-')}"
         for name in (
             "keys", "target", "holdout", "weights", "cluster", "schema", "special_codes", "exclude", "missing",
-            "row_paired", "header", "encoding", "policy", "measures", "key_groups", "device", "audience", "smoothing",
-            "domain", "visit_sequence",
+            "row_paired", "header", "encoding", "policy", "measures", "key_groups", "device", "people", "audience",
+            "smoothing", "domain", "visit_sequence",
         )
     },
     "options": "--option",

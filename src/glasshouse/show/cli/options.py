@@ -73,6 +73,16 @@ Device = Annotated[
         show_default=False,
     ),
 ]
+People = Annotated[
+    str | None,
+    typer.Option(
+        "--people",
+        help="How many of a table at most are asked about one by one: a number, or all; the report says how many "
+        "were.  [default: 100000]",
+        metavar="N|all",
+        show_default=False,
+    ),
+]
 Quiet = Annotated[
     bool, typer.Option("--quiet", "-q", help="Say nothing but errors and the data asked for; no progress either.")
 ]
@@ -223,6 +233,7 @@ class Running:
     seed: Seed = None
     jobs: Jobs = None
     device: Device = None
+    people: People = None
 
 
 @dataclass(frozen=True)
@@ -262,6 +273,11 @@ def key_sets(keys: Sequence[str] | None, key: Sequence[str] | None) -> list[list
     """One set of keys per ``--keys a,b``, each with every ``--key``."""
     sets = [[*(listing(one) or ()), *(key or ())] for one in (keys or ([""] if key else []))]
     return [list(dict.fromkeys(one)) for one in sets] or None
+
+
+def people_of(given: str | None) -> int | str | None:
+    """How many are asked about: a number, or "all"."""
+    return int(given) if given is not None and given.isdecimal() else given
 
 
 def schema_of(given: Sequence[str] | None) -> dict[str, Any] | None:

@@ -42,6 +42,10 @@ def _whole(value: object) -> bool:
     return isinstance(value, int) and not isinstance(value, bool)
 
 
+def _whole_or_all(value: object) -> bool:
+    return _whole(value) or value == "all"
+
+
 def _truth(value: object) -> bool:
     return isinstance(value, bool)
 
@@ -74,7 +78,8 @@ KNOWN: Mapping[str, tuple[str, Callable[[object], bool]]] = {
     "options": ("tables, [options.rapid] and then trees = 200", _tables),
     "seed": ("a whole number, seed = 0", _whole),
     "jobs": ("a whole number, jobs = 2", _whole),
-    "device": ('cpu or cuda, device = "cuda"', _text),
+    "device": ('cpu, cuda or spark, device = "cuda"', _text),
+    "people": ('a whole number or "all", people = "all"', _whole_or_all),
     "output": ('a file or a list of files, output = "report.html"', _texts),
     "format": ('a format, format = "json"', _text),
     "audience": ('internal or external, audience = "external"', _text),
