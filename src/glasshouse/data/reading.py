@@ -237,7 +237,13 @@ class Reading:
         -------
         polars.Series
             One value per record; all columns of a table are in one order.
+
+        Raises
+        ------
+        InputError
+            When the table does not have the column.
         """
+        self.n_missing(column, table)  # says which columns there are
         return self._tables.column(table, column)
 
     def codes(self, column: str) -> Codes:
