@@ -7,6 +7,7 @@ the one that this machine would have grown, bit for bit.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import fields
 from typing import Any
 
 import numpy as np
@@ -43,9 +44,9 @@ class Executors:
     def grow(self, numbers: range) -> tuple[list[Tree], list[np.ndarray]]:
         """Trees of these numbers and their drops of impurity, in order."""
         step = max(1, len(numbers) // (jobs.PER_CORE * self.cores))
-        parts = [numbers[a : a + step] for a in range(0, len(numbers), step)]
+        parts = [list(numbers[a : a + step]) for a in range(0, len(numbers), step)]
         made = [one for some in jobs.spread(self.session, _grown, self._plan, parts) for one in some]
-        return [tree for tree, _ in made], [gain for _, gain in made]
+        return [Tree(*arrays) for arrays, _ in made], [gain for _, gain in made]
 
     def add(self, trees: Sequence[Tree], rows: np.ndarray, total: np.ndarray) -> None:
         """Add the answers of the trees to the totals of rows, in the order of the trees."""
@@ -58,8 +59,9 @@ class Executors:
         shared.destroy()
 
 
-def _grown(plan: Plan, numbers: range) -> list[tuple[Tree, np.ndarray]]:
-    return [plan.tree(t) for t in numbers]
+def _grown(plan: Plan, numbers: Sequence[int]) -> list[tuple[tuple[np.ndarray, ...], np.ndarray]]:
+    made = [plan.tree(t) for t in numbers]
+    return [(tuple(getattr(tree, f.name) for f in fields(Tree)), gain) for tree, gain in made]
 
 
 def _scored(asked: tuple[int, list[Tree]], part: tuple[np.ndarray, np.ndarray]) -> np.ndarray:

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import pickle
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 from glasshouse.core.errors import InputError, foreign
+from glasshouse.engines.distributed.packing import Packable, packed, unpacked
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-Part = TypeVar("Part")
-Done = TypeVar("Done")
 PER_CORE = 4  # parts per core: some take longer than others
 
 
@@ -39,7 +37,9 @@ def broadcast(session: Any, shared: object) -> Any:
     return context(session).broadcast(shared)
 
 
-def spread(session: Any, work: Callable[[Any, Part], Done], shared: Any, parts: Sequence[Part]) -> list[Done]:
+def spread(
+    session: Any, work: Callable[[Any, Any], Packable], shared: Any, parts: Sequence[Packable]
+) -> list[Packable]:
     """What ``work(shared, part)`` gives for each part, in the order of the parts.
 
     Parameters
@@ -51,7 +51,7 @@ def spread(session: Any, work: Callable[[Any, Part], Done], shared: Any, parts: 
     shared : Broadcast
         What ``broadcast`` gave.
     parts : sequence
-        The parts: arrays and numbers.
+        The parts: numbers, arrays and tuples of them, as what ``work`` gives back (:mod:`.packing`).
 
     Returns
     -------
@@ -75,11 +75,10 @@ def spread(session: Any, work: Callable[[Any, Part], Done], shared: Any, parts: 
         for batch in batches:
             for place, part in zip(batch["place"].to_pylist(), batch["part"], strict=True):
                 with threads(1):  # every core has a task of its own
-                    done = work(shared.value, pickle.loads(part.as_buffer()))
-                yield pa.record_batch({"place": [place], "part": [pickle.dumps(done, protocol=5)]}, schema=kinds)
+                    done = work(shared.value, unpacked(part.as_buffer()))
+                yield pa.record_batch({"place": [place], "part": [packed(done)]}, schema=kinds)
 
-    packed = [pickle.dumps(part, protocol=5) for part in parts]
-    table = pa.table({"place": range(len(parts)), "part": packed}, schema=kinds)
+    table = pa.table({"place": range(len(parts)), "part": [packed(part) for part in parts]}, schema=kinds)
     told = "place long, part binary"
     try:
         frame = session.createDataFrame(table).repartition(len(parts))
@@ -91,5 +90,5 @@ def spread(session: Any, work: Callable[[Any, Part], Done], shared: Any, parts: 
             f"the Spark executors could not do their part ({type(problem).__name__}); look at their log (is glasshouse "
             "installed on every node?), or say device='cpu'"
         ) from None
-    answers = {p: pickle.loads(d.as_buffer()) for p, d in zip(found["place"].to_pylist(), found["part"], strict=True)}
+    answers = {p: unpacked(d.as_buffer()) for p, d in zip(found["place"].to_pylist(), found["part"], strict=True)}
     return [answers[i] for i in range(len(parts))]

@@ -92,7 +92,7 @@ class Prepared:
         -------
         Found
         """
-        parts = [(q, k, rows if self_join else None) for q, rows in self._parts(query)]
+        parts = [(*q, k, rows if self_join else None) for q, rows in self._parts(query)]
         found = jobs.spread(self.session, _nearest, self._shared, parts)
         if not found:
             return Found(np.empty((0, k)), np.empty((0, k), np.int64))
@@ -114,7 +114,7 @@ class Prepared:
         -------
         array of int
         """
-        parts = [(q, radius[rows], rows if self_join else None) for q, rows in self._parts(query)]
+        parts = [(*q, radius[rows], rows if self_join else None) for q, rows in self._parts(query)]
         return np.concatenate([np.empty(0, np.int64), *jobs.spread(self.session, _within, self._shared, parts)])
 
     def listed(self, query: Rows, radius: Floats) -> tuple[Ints, Ints]:
@@ -132,17 +132,20 @@ class Prepared:
         (offsets, row) : tuple of array of int
             ``row[offsets[q]:offsets[q + 1]]`` for query q, ascending.
         """
-        parts = [(q, radius[rows]) for q, rows in self._parts(query)]
+        parts = [(*q, radius[rows]) for q, rows in self._parts(query)]
         found = jobs.spread(self.session, _listed, self._shared, parts)
         counts = np.concatenate([np.empty(0, np.int64), *(c for c, _ in found)])
         row = np.concatenate([np.empty(0, np.int32), *(r for _, r in found)])
         return np.concatenate([[0], np.cumsum(counts)]).astype(np.int64), row
 
-    def _parts(self, query: Rows) -> list[tuple[Rows, Ints]]:
-        """The queries in parts, with their numbers."""
+    def _parts(self, query: Rows) -> list[tuple[tuple[Floats, Ints], Ints]]:
+        """The coordinates of the queries in parts, with their numbers."""
         step = min(PART, max(1, -(-query.size // (jobs.PER_CORE * jobs.cores(self.session)))))
         starts = range(0, query.size, step)
-        return [(_some(query, slice(a, a + step)), np.arange(a, min(a + step, query.size))) for a in starts]
+        return [
+            ((query.numbers[a : a + step], query.codes[a : a + step]), np.arange(a, min(a + step, query.size)))
+            for a in starts
+        ]
 
 
 def _some(rows: Rows, some: slice) -> Rows:
@@ -151,8 +154,15 @@ def _some(rows: Rows, some: slice) -> Rows:
     return Rows(rows.numbers[some], rows.codes[some], none, rows.counts[some], rows.firsts[some], none)
 
 
-def _nearest(blocks: Blocks, part: tuple[Rows, int, Ints | None]) -> tuple[Floats, Ints]:
-    query, k, rows = part
+def _asking(numbers: Floats, codes: Ints) -> Rows:
+    """Queries of which nothing counts but where they are."""
+    one = np.arange(len(codes))
+    return Rows(numbers, codes, one, np.ones_like(one), one, one)
+
+
+def _nearest(blocks: Blocks, part: tuple[Floats, Ints, int, Ints | None]) -> tuple[Floats, Ints]:
+    numbers, codes, k, rows = part
+    query = _asking(numbers, codes)
     distances, found, records = [], [], []
     for i, block in enumerate(blocks.blocks):
         distance, row = blocks.ready(i).nearest_but(query, k, blocks.own(i, rows, query.size))
@@ -164,16 +174,18 @@ def _nearest(blocks: Blocks, part: tuple[Rows, int, Ints | None]) -> tuple[Float
     return np.take_along_axis(distance, order, 1), np.take_along_axis(row, order, 1)
 
 
-def _within(blocks: Blocks, part: tuple[Rows, Floats, Ints | None]) -> Ints:
-    query, radius, rows = part
+def _within(blocks: Blocks, part: tuple[Floats, Ints, Floats, Ints | None]) -> Ints:
+    numbers, codes, radius, rows = part
+    query = _asking(numbers, codes)
     total = np.zeros(query.size, np.int64)
     for i in range(len(blocks.blocks)):
         total += blocks.ready(i).within_but(query, radius, blocks.own(i, rows, query.size))
     return total
 
 
-def _listed(blocks: Blocks, part: tuple[Rows, Floats]) -> tuple[Ints, Ints]:
-    query, radius = part
+def _listed(blocks: Blocks, part: tuple[Floats, Ints, Floats]) -> tuple[Ints, Ints]:
+    numbers, codes, radius = part
+    query = _asking(numbers, codes)
     asked: list[Ints] = [np.empty(0, np.int64)]
     found: list[Ints] = [np.empty(0, np.int32)]
     for i in range(len(blocks.blocks)):
