@@ -14,7 +14,7 @@ import glasshouse as gh
 from glasshouse.core.evidence import Counts
 from glasshouse.engines.exchange import exchange_counts
 
-RUNS = 200
+RUNS = 120
 ROLES: dict[str, Any] = {"keys": ["k", "l"], "target": "t"}
 MEASURES: dict[str, Callable[..., gh.Result]] = {
     "disco": gh.disclosure.disco,
@@ -90,7 +90,7 @@ def test_clean_releases_of_households_keep_the_level() -> None:
 @pytest.mark.study
 @pytest.mark.parametrize("clustered", [False, True])
 def test_every_measure_keeps_the_level(clustered: bool) -> None:
-    check_level(tuple(MEASURES), clustered, 2 * RUNS)
+    check_level(tuple(MEASURES), clustered, 400)
 
 
 def planted(rng: np.random.Generator, clustered: bool = False) -> gh.Pair:

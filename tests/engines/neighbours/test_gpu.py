@@ -74,7 +74,7 @@ def test_a_table_larger_than_the_card_goes_through_in_parts(monkeypatch):
     monkeypatch.setattr(gpu, "QUERIES", 70)
     monkeypatch.setattr(gpu, "ROOM", 900)
     monkeypatch.setattr(gpu, "COMPUTED", 64)
-    the_same(encoded(*tables(5), "level"), k=4, radius=0.3, part=61)
+    the_same(encoded(*tables(5, (90, 130)), "level"), k=4, radius=0.3, part=61)
 
 
 def test_levels_become_finer_where_bounds_leave_too_many(monkeypatch):
