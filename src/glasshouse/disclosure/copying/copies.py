@@ -14,6 +14,7 @@ from glasshouse.core.measure import measure
 from glasshouse.core.result import Result
 from glasshouse.core.streams import RandomState
 from glasshouse.core.words import SIMILARITY
+from glasshouse.disclosure.copying.closeness import refuse_infinite
 from glasshouse.disclosure.copying.found import CITE, copied_people
 from glasshouse.disclosure.copying.pooled import exact_scores, pooled
 from glasshouse.engines.asked import Asked, People, everybody, people_asked
@@ -171,6 +172,7 @@ def _of_many(
 ) -> Result:
     """Equal records of everybody, which are found by sorting; how far apart people are of those who are copied, ranked
     among a sample of all."""
+    refuse_infinite(pair, measured)
     equal = equals(pair, chosen)
     space = gower_space(pair, measured, "level")
     wanted = asked.with_more(equal.whole)
