@@ -169,3 +169,10 @@ def test_one_persons_label_brings_no_measure_of_utility_onto_the_map_outside() -
     assert list(told[0]["measures"]) == list(told[1]["measures"])
     assert "hellinger" in told[0]["measures"] and told[0]["left_out"] == told[1]["left_out"]
     assert told[0]["weights"] == told[1]["weights"]
+
+
+def test_one_table_in_the_place_of_several_is_one_candidate() -> None:
+    one, other = (gh.compare(ORIGINAL, r, keys=["sex"], measures=MEASURES) for r in (RELEASED, [RELEASED]))
+    assert one.releases == other.releases == ["release 1"]
+    with pytest.raises(gh.InputError, match="released is a int"):
+        gh.compare(ORIGINAL, 5)

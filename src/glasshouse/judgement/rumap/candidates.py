@@ -32,9 +32,7 @@ def split_weights(
     return (made if column is None else {**made, "weights": column}), weights
 
 
-def candidate_pairs(
-    original: Any, releases: Mapping[str, Any] | Sequence[Any] | None, roles: Mapping[str, Any], policy: Policy
-) -> dict[str, Pair]:
+def candidate_pairs(original: Any, releases: Any, roles: Mapping[str, Any], policy: Policy) -> dict[str, Pair]:
     """One pair per candidate, with the roles given here, else those of the Pair, else those of the policy."""
     roles = dict(roles)
     unknown = [name for name in roles if name not in (*PAIR_ARGUMENTS, *ALIASES)]
@@ -50,6 +48,8 @@ def candidate_pairs(
     if own:
         held = original._given["released"]
         releases = held if isinstance(held, (Mapping, list, tuple)) else [held]
+    if releases is not None and not isinstance(releases, (Mapping, list, tuple)):
+        releases = [releases]  # one table is one candidate, and what is none is refused as a table
     if releases is None or not len(releases):
         raise InputError("there is no release to compare; pass {name: frame, ...}")
     named = dict(releases) if isinstance(releases, Mapping) else {f"release {i + 1}": r for i, r in enumerate(releases)}

@@ -43,7 +43,7 @@ Ghosts = dict[str, dict[str, Result]]
 @placed
 def compare(
     original: Any = None,
-    releases: Mapping[str, Any] | Sequence[Any] | None = None,
+    releases: Any = None,
     policy: Policy | str | Path | None = None,
     measures: str | Sequence[str | AnyMeasure] | None = None,
     *,
