@@ -139,3 +139,14 @@ def test_one_word_for_a_whole_assessment(monkeypatch: pytest.MonkeyPatch) -> Non
         assert not [said for said in everyone.results[name].warnings if "drawn at random" in said]
     named = gh.assess(pair, measures=names, people="all", options={"dcr": {"queries": 60}})
     assert named.results["dcr"].settings["options"]["queries"] == 60, "what is said about one measure wins"
+
+
+@pytest.mark.parametrize(("name", "option"), SAMPLED.items())
+def test_hardly_anybody_asked_about_is_an_answer_or_a_sentence(name: str, option: str) -> None:
+    for few in (1, 2, 3):
+        try:
+            found = all_measures()[name](made(), **{option: few})
+        except gh.InputError as refused:
+            assert "people must be" in str(refused)
+        else:
+            assert found.status == "ok" or "raise people=" in str(found.reason), found.reason

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, TypeAlias
 import numpy as np
 
 from glasshouse.core.advice import MEMBERSHIP
-from glasshouse.core.errors import InputError
+from glasshouse.core.errors import InputError, NotApplicable
 from glasshouse.core.limits import LEAK_LIMIT
 from glasshouse.core.measure import measure
 from glasshouse.core.result import Result
@@ -209,6 +209,11 @@ def _rounds(halves: Halves, who: Asked) -> Rounds:
     """The people of each half who are tested, and the other half, which they are compared with, as a whole."""
     asked = who.rows["holdout"]
     tested = halves if asked is None else tuple(np.intersect1d(half, asked) for half in halves)
+    if any(not len(some) for some in tested):
+        raise NotApplicable(
+            f"of {who.n('holdout'):,} holdout people drawn at random all are in one half, and each half is compared "
+            "with the other; raise people="
+        )
     return (tested[0], halves[1]), (tested[1], halves[0])
 
 
