@@ -88,12 +88,7 @@ class Asked:
 
     def spread(self, values: np.ndarray) -> np.ndarray:
         """Figures of the original people asked about at their places among all; the others are masked."""
-        rows = self.rows.get("original")
-        if rows is None:
-            return values
-        held = np.ma.MaskedArray(np.zeros(self.sizes["original"], values.dtype), np.ones(self.sizes["original"], bool))
-        held[rows] = values
-        return held
+        return spread(values, self.rows.get("original"), self.sizes["original"])
 
     def notes(self, option: str = "people") -> list[str]:
         """What a result says about it; ``option`` is what asks about all."""
@@ -103,6 +98,31 @@ class Asked:
             if rows is not None
         ]
         return [f"asked about {' and '.join(said)}, drawn at random; {option}='all' asks about all"] if said else []
+
+
+def spread(values: np.ndarray, rows: Ints | None, n: int) -> np.ndarray:
+    """Figures of the records asked about at their places among n; the others are masked, and stay so who were.
+
+    Parameters
+    ----------
+    values : array
+        One figure per record asked about; may be masked.
+    rows : array of int or None
+        Their places; None for all of them in order.
+    n : int
+        Records of the table.
+
+    Returns
+    -------
+    array
+    """
+    if rows is None:
+        return values
+    full = np.full(n, None if values.dtype == object else 0, values.dtype)
+    full[rows] = np.ma.getdata(values)
+    shown = np.zeros(n, bool)
+    shown[rows] = ~np.ma.getmaskarray(values)
+    return np.ma.MaskedArray(full, ~shown)
 
 
 def number_asked(wish: People, n: int, name: str = "people") -> int | None:

@@ -66,7 +66,9 @@ def test_by_hand() -> None:
     assert found.reach * 10 == pytest.approx([0, 0, 0, 0.2, 4.8, 2.8, 2.0])
     # the third is alone and copied: one of 7 people has that value, there were 3 chances to meet it, and 3 of 7 people
     # are no further from the next one
-    assert exact_scores(found) == pytest.approx([0, 0, np.log1p(0.01 * 7 / 3) * (1 + 3 / 7) ** 3, 0, 0, 0, 0])
+    copied = (found.isolation > 0) & (found.reach == 0)
+    scores = exact_scores(copied, found.information, found.isolation, found.released, found.isolation)
+    assert scores == pytest.approx([0, 0, np.log1p(0.01 * 7 / 3) * (1 + 3 / 7) ** 3, 0, 0, 0, 0])
     assert near_scores(found) == pytest.approx([0, 0, np.sqrt(0.1), 0.8**2 * np.sqrt(0.2), 0, 0, 0])
     result = exact_copies(pair)
     assert (result.value, result.holdout, result.difference) == (0.2, 0.0, 0.2)

@@ -132,22 +132,23 @@ def exact_copies(
     many = missing == "level" and len(chosen) > most_columns(pair)
     measured = drawn_columns(chosen, most_columns(pair), (*pair.keys, *pair.targets)) if many else chosen
     asked = people_asked(pair, people, random_state, "exact_copies") if missing == "level" else everybody(pair)
-    if not asked.whole:
-        return _of_many(pair, chosen, measured, asked, columns, confidence, random_state, n_jobs)
-    found = pooled(pair, measured, missing, n_jobs)
-    copied, alone, row = (found.reach <= TOL) & (found.isolation > TOL), found.isolation > TOL, found.row
     if many:
         notes.append(
             f"records are compared in all of {len(chosen):,} columns; how far apart people are is measured in "
             f"{len(measured)} of them"
         )
+    if not asked.whole:
+        return _of_many(pair, chosen, measured, asked, columns, confidence, random_state, n_jobs, notes)
+    found = pooled(pair, measured, missing, n_jobs)
+    copied, alone, row = (found.reach <= TOL) & (found.isolation > TOL), found.isolation > TOL, found.row
+    if many:
         equal = equals(pair, chosen)
         copied, alone, row = equal.whole, equal.single, equal.row
         found = replace(found, information=equal.information)
     return copied_people(
         pair,
         copied,
-        exact_scores(found, copied),
+        exact_scores(copied, found.information, found.isolation, found.released, found.isolation),
         alone=alone,
         row=row,
         said="have their exact record in the release",
@@ -169,6 +170,7 @@ def _of_many(
     confidence: float,
     random_state: RandomState,
     n_jobs: int | None,
+    notes: Sequence[str],
 ) -> Result:
     """Equal records of everybody, which are found by sorting; how far apart people are of those who are copied, ranked
     among a sample of all."""
@@ -179,13 +181,11 @@ def _of_many(
     apart = np.concatenate([found[:, 0] for found in nearest_others(space, pair, 1, n_jobs, wanted).values()])
     isolation = np.zeros(len(equal.whole))
     isolation[wanted.positions] = apart
-    among = np.sort(isolation[asked.positions])
-    rank = np.searchsorted(among, isolation, side="right") / len(among)
-    scores = np.where(equal.whole, weight_of(equal.information, pair.n("released")) * (1 + rank) ** 3, 0.0)
+    among = isolation[asked.positions]
     return copied_people(
         pair,
         equal.whole,
-        scores,
+        exact_scores(equal.whole, equal.information, isolation, pair.n("released"), among),
         alone=equal.single,
         row=equal.row,
         said="have their exact record in the release",
@@ -194,8 +194,9 @@ def _of_many(
         name="exact_copies",
         chance=_equals_by_chance(pair, columns, False, random_state),
         notes=[
+            *notes,
             f"records are compared of everybody; how far apart people are is ranked among {len(among):,} drawn at "
-            "random, people='all' ranks among all"
+            "random, people='all' ranks among all",
         ],
     )
 

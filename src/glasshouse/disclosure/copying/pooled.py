@@ -90,16 +90,15 @@ def pooled(
     return pair.memo(("pooled people", id(space), who.key), compute)
 
 
-def exact_scores(people: Pooled, copied: Bools | None = None) -> Floats:
+def exact_scores(copied: Bools, information: Floats, isolation: Floats, released: int, among: Floats) -> Floats:
     """How surprising it is that somebody unlike anybody else equals a released record; 0 where nobody does.
 
-    ``copied`` says who does, by default whoever stands alone and has no distance to the release. Information takes
-    columns for independent; how far the next person is allows for what they have in common.
+    ``copied`` says who does. Information takes columns for independent; how far the next person is, ranked ``among``
+    the distances of others, allows for what they have in common.
     """
-    copied = (people.isolation > TOL) & (people.reach <= TOL) if copied is None else copied
     # equal isolation, equal score, whatever the order of the rows
-    apart = np.searchsorted(np.sort(people.isolation), people.isolation, side="right") / len(people.isolation)
-    return np.where(copied, weight_of(people.information, people.released) * (1 + apart) ** 3, 0.0)
+    apart = np.searchsorted(np.sort(among), isolation, side="right") / len(among)
+    return np.where(copied, weight_of(information, released) * (1 + apart) ** 3, 0.0)
 
 
 def near_scores(people: Pooled) -> Floats:

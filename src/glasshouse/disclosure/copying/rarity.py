@@ -17,7 +17,7 @@ from glasshouse.core.result import Result
 from glasshouse.core.streams import RandomState, generator
 from glasshouse.core.words import SIMILARITY
 from glasshouse.disclosure.wording import against
-from glasshouse.engines.asked import People
+from glasshouse.engines.asked import People, spread
 from glasshouse.engines.canonical import canonical
 from glasshouse.engines.exchange import exchange, exchange_scores, exposed_people, people_clusters
 from glasshouse.engines.neighbours.search import chosen_columns
@@ -141,7 +141,7 @@ def rare_agreement(
             "gap": found.gap[members],
             "released_row": np.ma.MaskedArray(found.row[members], ~flags),
         }
-        return {name: _full(values, own, n) for name, values in made.items()}
+        return {name: spread(values, None if len(own) == n else own, n) for name, values in made.items()}
 
     return Result(
         value=rate,
@@ -186,14 +186,3 @@ def _asked(pair: Pair, people: People, columns: Sequence[str], random_state: Ran
     # the same people whatever the order of the rows
     chosen = np.sort(canonical(pair, columns).order("original", "holdout")[drawn])
     return chosen, [f"asked about {most:,} of {size:,} real people, drawn at random; people='all' asks about all"]
-
-
-def _full(values: np.ndarray, at: Ints, n: int) -> np.ndarray:
-    """Values at their places among all original records; people who were not asked are masked."""
-    if len(at) == n:
-        return values
-    placed = np.zeros(n, values.dtype)
-    placed[at] = np.ma.getdata(values)
-    hidden = np.ones(n, bool)
-    hidden[at] = np.ma.getmaskarray(values)
-    return np.ma.MaskedArray(placed, hidden)

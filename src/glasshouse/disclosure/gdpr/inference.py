@@ -16,9 +16,9 @@ from glasshouse.core.result import Result
 from glasshouse.core.streams import RandomState, generator
 from glasshouse.data.pair import Pair
 from glasshouse.disclosure.copying.closeness import refuse_infinite
-from glasshouse.disclosure.gdpr.linkability import attack_space, spread
+from glasshouse.disclosure.gdpr.linkability import attack_space
 from glasshouse.disclosure.gdpr.statistics import CITE, Attack, Exchanged, Side, report
-from glasshouse.engines.asked import Asked, People, number_asked
+from glasshouse.engines.asked import Asked, People, number_asked, spread
 from glasshouse.engines.canonical import drawn_records
 from glasshouse.engines.exchange import exchange, exposure, people_clusters
 from glasshouse.engines.neighbours.search import Space, chosen_columns, gower_space

@@ -23,7 +23,7 @@ from glasshouse.disclosure.gdpr.statistics import (
     difference_interval,
     report,
 )
-from glasshouse.engines.asked import Asked, People, number_asked
+from glasshouse.engines.asked import Asked, People, number_asked, spread
 from glasshouse.engines.canonical import drawn_records
 from glasshouse.engines.exchange import exchange, exposed_people, people_clusters
 from glasshouse.engines.neighbours.encoding import encode_pair
@@ -295,17 +295,6 @@ def _naive(n: int, k: int) -> float:
     if 2 * k > n:
         return 1.0
     return float(1 - np.prod((n - k - np.arange(k)) / (n - np.arange(k))))
-
-
-def spread(values: np.ndarray, targets: np.ndarray | None, n: int) -> np.ndarray:
-    """Attacked records' figures on all records, masked where a record was not attacked."""
-    if targets is None:
-        return values
-    full = np.full(n, None if values.dtype == object else 0, values.dtype)
-    full[targets] = values
-    asked = np.zeros(n, bool)
-    asked[targets] = ~np.ma.getmaskarray(values)
-    return np.ma.MaskedArray(full, ~asked)
 
 
 def _splits(
