@@ -7,7 +7,9 @@ from itertools import combinations
 import numpy as np
 import pytest
 
+from glasshouse.core.streams import integer_seed
 from glasshouse.engines.exchange import exchange, exchange_counts, exchange_scores
+from glasshouse.engines.exchange_kernel import dealt_differences
 
 
 def enumerated(sums: np.ndarray, sizes: np.ndarray, members: int, seen: float) -> float:
@@ -76,3 +78,29 @@ def test_order_and_threads_do_not_matter() -> None:
 def test_nothing_to_tell_is_no_finding() -> None:
     assert exchange_scores(np.zeros(10), np.zeros(8)).p == 1.0
     assert exchange_scores(np.ones(10), np.ones(8)).p == 1.0
+
+
+def test_dealing_ends_when_more_of_it_would_only_add_digits() -> None:
+    """As many extreme deals as a p value of 5 % has among all of them, counted where the last of these was dealt."""
+    rng = np.random.default_rng(2)
+    scores = rng.normal(size=90)
+    seen = float(scores[:50].mean() - scores[50:].mean())
+    tested = exchange_scores(scores[:50], scores[50:])
+    order, seed = np.argsort(scores), integer_seed(0, "exchange", "labels")
+    groups = (90, 50, float(scores.sum()), 90.0)
+    every = dealt_differences(scores[order], np.ones(90), *groups, seed, range(9_999))
+    last = int(np.flatnonzero(every >= seen - 1e-12)[499])
+    assert tested.p == 500 / (last + 1) and tested.deals < 9_999
+    later = dealt_differences(scores[order], np.ones(90), *groups, seed, range(100, 200))
+    assert np.array_equal(later, every[100:200])
+    # a small p value takes all deals, and the spread is that of the null whenever dealing ended
+    assert exchange_scores(np.arange(40.0) + 9, np.arange(40.0)).deals == 9_999
+    assert tested.null_sd == pytest.approx(every.std(), rel=0.03)
+
+
+def test_p_values_that_end_early_are_no_smaller_than_they_may_be() -> None:
+    """Under exchange P(p <= a) <= a, also just above 5 %, where dealing begins to end early."""
+    rng = np.random.default_rng(3)
+    p = np.array([exchange_scores(*np.split(rng.exponential(size=40), [22])).p for _ in range(2_000)])
+    for level in (0.04, 0.06, 0.1, 0.3):
+        assert (p <= level).mean() < level + 3 * np.sqrt(level * (1 - level) / 2_000)

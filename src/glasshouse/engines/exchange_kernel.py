@@ -19,15 +19,25 @@ def _mixed(state: np.uint64) -> np.uint64:
 
 
 def dealt_differences(
-    sums: np.ndarray, sizes: np.ndarray, units: int, members: int, total: float, count: float, seed: int, deals: int
+    sums: np.ndarray,
+    sizes: np.ndarray,
+    units: int,
+    members: int,
+    total: float,
+    count: float,
+    seed: int,
+    deals: range,
 ) -> np.ndarray:
-    """Members minus strangers under ``deals`` random assignments of ``members`` labels to ``units`` units.
+    """Members minus strangers under random assignments of ``members`` labels to ``units`` units, by number of the deal.
 
     ``sums`` and ``sizes`` describe the units that matter (those whose score is not 0, or all of them where sizes
     differ); a unit receives a label with the chance labels left / units left, which is a draw without replacement.
     """
-    found = np.empty(deals)
-    share_out(lambda a, b: _deal(sums, sizes, units, members, total, count, np.uint64(seed), found, a, b), deals)
+    found = np.empty(len(deals))
+    first = deals.start
+    share_out(
+        lambda a, b: _deal(sums, sizes, units, members, total, count, np.uint64(seed), found, first, a, b), len(found)
+    )
     return found
 
 
@@ -41,25 +51,25 @@ def _deal(
     count: float,
     seed: np.uint64,
     found: np.ndarray,
+    number: int,
     first: int,
     stop: int,
 ) -> None:
-    """The deals ``first:stop``."""
+    """The deals ``first:stop`` of those that begin with ``number``."""
     for b in range(first, stop):
         # a stream of its own per deal, started far from the others, so that threads cannot change the answer
-        state = _mixed(_mixed(seed + _STEP) + np.uint64(b + 1) * _STEP)
-        left_units, left_labels = units, members
+        state = _mixed(_mixed(seed + _STEP) + np.uint64(number + b + 1) * _STEP)
+        left_units, left_labels = float(units), float(members)
         own, size = 0.0, 0.0
         for u in range(len(sums)):
             state += _STEP
             draw = float(_mixed(state) >> np.uint64(11)) * (1.0 / 9007199254740992.0)
-            if draw * left_units < left_labels:
-                own += sums[u]
-                size += sizes[u]
-                left_labels -= 1
-            left_units -= 1
-            if left_labels == 0:
-                break
+            # nobody can foresee who gets a label, so arithmetic instead of a branch
+            label = 1.0 if draw * left_units < left_labels else 0.0
+            own += label * sums[u]
+            size += label * sizes[u]
+            left_labels -= label
+            left_units -= 1.0
         if count == units:  # one record per unit: the number of member records is fixed
             size = float(members)
         rest = count - size
