@@ -20,6 +20,7 @@ SAMPLED = {
     "near_copies": "people",
     "epsilon_identifiability": "people",
     "domias": "people",
+    "membership_classifier": "people",
     "rare_agreement": "people",
     "exact_copies": "people",
     "dcr": "queries",

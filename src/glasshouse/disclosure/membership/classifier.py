@@ -16,6 +16,7 @@ from glasshouse.core.result import Result
 from glasshouse.core.streams import RandomState, generator, integer_seed
 from glasshouse.disclosure.copying.closeness import answerable_columns
 from glasshouse.disclosure.membership.scores import Alike, attack_result, check_holdout, separate
+from glasshouse.engines.asked import PEOPLE, People, people_asked
 from glasshouse.engines.canonical import canonical, canonical_designs
 from glasshouse.engines.exchange import people_clusters
 from glasshouse.engines.neighbours.encoding import row_ids
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
 
 STEADY = 2000  # people whose scores need no second deal into folds
 MOST_DEALS = 20
+DRAWN = 100_000  # records a tree learns from at most; each tree draws its own
 
 
 @measure(
@@ -55,6 +57,7 @@ def membership_classifier(
     folds: int = 4,
     trees: int = 200,
     columns: Sequence[str] | None = None,
+    people: People = None,
     confidence: float = 0.95,
     random_state: RandomState = 0,
     n_jobs: int | None = None,
@@ -78,10 +81,13 @@ def membership_classifier(
         Trees of the forest ("rf").
     columns : sequence of str, optional
         Columns the attacker knows; every shared column with a value in the release by default.
+    people : int or "all", optional
+        How many of original and of holdout are asked about at most, drawn at random. Default: 100,000 of each. The
+        attacker learns from everybody.
     confidence : float, default 0.95
         Level of the intervals.
     random_state : int, Generator or None, default 0
-        Seed of the folds and of the classifier.
+        Seed of the folds, of the classifier and of the people asked about.
     n_jobs : int, optional
         Threads; changes no answer.
 
@@ -102,6 +108,8 @@ def membership_classifier(
     for the people x of fold f
 
         score(x) = P(release | x),   AUC = P(score of a member > score of a non-member) + P(equal) / 2
+
+    Each tree of the forest learns from as many records as there are, drawn with replacement, or from 100,000 of more.
 
     With fewer than 2,000 people they are dealt several times (``details``: ``deals``, at most 20) and their scores
     averaged, so that the answer hangs less on the seed.
@@ -132,51 +140,57 @@ def membership_classifier(
     names = answerable_columns(pair, columns, notes)
     ids = pair.memo(("row_ids", names, None), lambda: row_ids(pair, names))
     tables = canonical_designs(pair, names, ("original", "holdout", "released"))
-    people = ("original", "holdout")
-    scores = {t: np.zeros(pair.n(t)) for t in people}
-    options: dict[str, object] = {"trees": trees, "node_size": 1} if attacker == "rf" else {}
-    deals = _deals(sum(pair.n(t) for t in people))
+    who = people_asked(pair, people, random_state, "membership_classifier")
+    every = {t: np.arange(pair.n(t)) if rows is None else rows for t, rows in who.rows.items()}
+    scores = {t: np.zeros(pair.n(t)) for t in PEOPLE}
+    n_people = sum(pair.n(t) for t in PEOPLE)
+    deals = _deals(n_people)
     dealt = [_deal(pair, names, ids, folds, random_state, deal) for deal in range(deals)]
     for (deal, fold), f in product(enumerate(dealt), range(folds)):
         # original and holdout people alike, else a score would depend on who is which
         real = [tables[t].take(fold[t] != f) for t in fold]
         training = tables["released"].stack(real[0].stack(real[1]))
         y = (np.arange(training.n) < pair.n("released")).astype(np.int64)
-        asked = [tables[t].take(fold[t] == f) for t in fold]
+        at = {t: every[t][fold[t][every[t]] == f] for t in fold}
+        options: dict[str, object] = {}
+        if attacker == "rf":
+            options = {"trees": trees, "node_size": 1, "draws": min(training.n, DRAWN)}
         answers, _ = fit_and_predict(
             attacker,
             training,
             y,
-            asked,
+            [tables[t].take(at[t]) for t in fold],
             n_classes=2,
             random_state=integer_seed(random_state, "membership_classifier", deal * folds + f),
             n_jobs=n_jobs,
             **options,
         )
         for table, answer in zip(fold, answers, strict=True):
-            scores[table][fold[table] == f] += answer[:, 1] / deals
-    _, twin, counts = np.unique(np.concatenate([ids[t] for t in people]), return_inverse=True, return_counts=True)
-    alone = counts[twin.reshape(-1)[: pair.n("original")]] == 1
+            scores[table][at[table]] += answer[:, 1] / deals
+    _, twin, counts = np.unique(np.concatenate([ids[t] for t in PEOPLE]), return_inverse=True, return_counts=True)
+    alone = who.of("original", counts[twin.reshape(-1)[: pair.n("original")]] == 1)
     possible = np.where(alone, np.inf, -np.inf)  # nobody can be found among their equals
-    alike = Alike(scores["original"], scores["holdout"], people_clusters(pair), possible)
+    told = {t: who.of(t, scores[t]) for t in PEOPLE}
+    alike = Alike(told["original"], told["holdout"], who.clusters(pair), possible)
     found = separate(alike.members, alike.others, confidence, alike=alike, random_state=random_state)
     # Cut where release and population are equally likely given their share in training.
-    cut = pair.n("released") / (pair.n("released") + sum(pair.n(t) for t in people) * (folds - 1) / folds)
+    cut = pair.n("released") / (pair.n("released") + n_people * (folds - 1) / folds)
     name = attacker if isinstance(attacker, str) else type(attacker).__name__
     return attack_result(
         found,
-        scores["original"],
+        told["original"],
         attacker=f"A classifier ({name})",
         details={
             "attacker": name,
             "folds": folds,
             "deals": deals,
-            "recall": float((scores["original"] >= cut).mean()),
-            "false_positive_rate": float((scores["holdout"] >= cut).mean()),
+            "recall": float((told["original"] >= cut).mean()),
+            "false_positive_rate": float((told["holdout"] >= cut).mean()),
         },
-        n_others=pair.n("holdout"),
+        n_others=who.n("holdout"),
         confidence=confidence,
         notes=notes,
+        asked=who,
     )
 
 

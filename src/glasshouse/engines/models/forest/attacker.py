@@ -37,6 +37,7 @@ def rf(
     node_size: int | None = None,
     max_depth: int | None = None,
     weights: np.ndarray | None = None,
+    draws: int | None = None,
 ) -> ForestModel:
     """Probability or regression forest (:mod:`glasshouse.engines.models.forest.forest`)."""
     table = training.table
@@ -52,6 +53,7 @@ def rf(
         node_size=node_size,
         max_depth=max_depth,
         weights=weights,
+        draws=draws,
         seed=integer_seed(training.random_state, "rf"),
         n_jobs=training.n_jobs,
         score=[asked.codes for asked in training.asked],

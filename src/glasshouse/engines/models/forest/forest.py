@@ -145,6 +145,7 @@ def grow(
     node_size: int | None = None,
     max_depth: int | None = None,
     weights: np.ndarray | None = None,
+    draws: int | None = None,
     seed: int = 0,
     n_jobs: int | None = None,
     score: Sequence[np.ndarray] = (),
@@ -154,20 +155,22 @@ def grow(
 
     ``n_classes`` None: regression on float ``y``; else ``y`` holds class codes 0..n_classes-1. ``values[j]`` are the
     sorted numbers behind the codes of a numeric key (None for a categorical one, whose cuts lie between level codes).
-    ``weights``: chances of a record to be drawn into the bootstrap.
+    ``weights``: chances of a record to be drawn into the bootstrap; ``draws``: records drawn for a tree, by default as
+    many as there are.
     """
     n, n_keys = codes.shape
-    _check(n, n_keys, y, trees, mtry)
+    _check(n, n_keys, y, trees, mtry, draws)
     wide = max(n_levels, default=1) > 65_536
     seeds = np.random.SeedSequence(seed).generate_state(trees, np.uint64)
     limits = (mtry or max(1, int(np.sqrt(n_keys))), node_size, max_depth)
-    plan = _plan(codes, y, n_classes, numeric, values, n_levels, weights, wide, limits, seeds)
+    draws = n if draws is None else draws
+    plan = _plan(codes, y, n_classes, numeric, values, n_levels, weights, draws, wide, limits, seeds)
 
     forest = Forest(plan.kind, n_classes or 0, trees, n_keys, np.zeros(n_keys))
     tables = [_distinct(_compact(table, wide)) for table in score]
     sums = [np.zeros((len(rows), forest._width)) for rows, _ in tables]
     gains: list[np.ndarray] = []
-    with _grower(plan, n * trees, n_jobs) as grower:
+    with _grower(plan, draws * trees, n_jobs) as grower:
         for begin in range(0, trees, grower.batch):
             batch, added = grower.grow(range(begin, min(begin + grower.batch, trees)))
             gains += added
@@ -186,8 +189,8 @@ class Plan:
 
     Attributes
     ----------
-    kind, n, n_classes : int
-        Kind of target, records, classes.
+    kind, draws, n_classes : int
+        Kind of target, records drawn for a tree, classes.
     keys : tuple
         Codes of the distinct rows by key, levels, which are numeric, the numbers behind the codes.
     drawn : tuple
@@ -201,7 +204,7 @@ class Plan:
     """
 
     kind: int
-    n: int
+    draws: int
     n_classes: int
     keys: tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray]
     drawn: tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]
@@ -216,8 +219,8 @@ class Plan:
         state = self.seeds[t : t + 1].copy()
         weight = np.zeros(rows, np.int64)
         total = np.zeros(rows if self.kind == kernel.REGRESSION else 1)
-        kernel.bootstrap(self.kind, state, *self.drawn, weight, total)
-        made = room.make(self.kind, state, weight, total, self.row_class, self.n, levels, self.n_classes)
+        kernel.bootstrap(self.kind, state, *self.drawn, self.draws, weight, total)
+        made = room.make(self.kind, state, weight, total, self.row_class, self.draws, levels, self.n_classes)
         nodes, value, leaf_start, leaf_class, leaf_count = made[-5:]
         gain = np.zeros(len(levels))
         n_nodes, n_leaves, n_entries = kernel.grow_tree(self.kind, *self.keys, *self.limits, gain, *made)
@@ -239,6 +242,7 @@ def _plan(
     values: Sequence[np.ndarray | None],
     n_levels: Sequence[int],
     weights: np.ndarray | None,
+    draws: int,
     wide: bool,
     limits: tuple[int, int | None, int | None],
     seeds: np.ndarray,
@@ -263,7 +267,7 @@ def _plan(
     keys = (columns, np.asarray(n_levels, np.int64), np.asarray(numeric, np.bool_), flat, offsets)
     mtry, node_size, max_depth = limits
     leaf = float(node_size if node_size is not None else 5 if kind == kernel.REGRESSION else 10)
-    return Plan(kind, len(codes), n_classes or 1, keys, drawn, (int(mtry), leaf, int(max_depth or 0)), row_class, seeds)
+    return Plan(kind, draws, n_classes or 1, keys, drawn, (int(mtry), leaf, int(max_depth or 0)), row_class, seeds)
 
 
 class Grower(Protocol):
@@ -347,7 +351,7 @@ def _flat_values(values: Sequence[np.ndarray | None]) -> tuple[np.ndarray, np.nd
     return offsets, np.concatenate([*parts, np.zeros(1)])
 
 
-def _check(n: int, n_keys: int, y: np.ndarray, trees: int, mtry: int | None) -> None:
+def _check(n: int, n_keys: int, y: np.ndarray, trees: int, mtry: int | None, draws: int | None) -> None:
     if n == 0:
         raise InputError("the release has no records to train on; release at least one record")
     if n_keys == 0:
@@ -356,5 +360,7 @@ def _check(n: int, n_keys: int, y: np.ndarray, trees: int, mtry: int | None) -> 
         raise InputError(f"{n} key rows but {len(y)} target values; pass one target value per row")
     if trees < 1:
         raise InputError(f"trees must be at least 1, not {trees}")
+    if draws is not None and draws < 1:
+        raise InputError(f"draws must be at least 1, not {draws}")
     if mtry is not None and not 1 <= mtry <= n_keys:
         raise InputError(f"mtry must lie between 1 and the number of keys ({n_keys}), not {mtry}")

@@ -62,16 +62,17 @@ def bootstrap(
     cumulative: np.ndarray,
     y_class: np.ndarray,
     y_value: np.ndarray,
+    draws: int,
     weight: np.ndarray,
     total: np.ndarray,
 ) -> None:
-    """Draw as many records as there are, with replacement; fill weight and target total of each distinct row.
+    """Draw so many records with replacement; fill weight and target total of each distinct row.
 
     The upper half of a weight counts class 2. ``state`` holds the seed of the tree and goes on to its keys.
     """
     n = row_of.size
     _random(state)
-    for _ in range(n):
+    for _ in range(draws):
         if cumulative.size > 0:
             u = np.float64(_random(state) >> np.uint64(11)) * (1.0 / 9007199254740992.0)
             record = _above(cumulative, u * cumulative[n - 1])
