@@ -4,6 +4,8 @@ matter.
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -226,3 +228,24 @@ def test_columns_that_say_the_same_are_credited_alike_wherever_they_stand():
     assert first.value == pytest.approx(second.value, rel=1e-9)
     one, other = first.details["importance"], second.details["importance"]
     assert one.keys() == other.keys() and all(one[k] == pytest.approx(other[k], rel=1e-6) for k in one)
+
+
+def test_a_logit_of_very_many_records_has_as_many_coefficients_as_fit_in_memory() -> None:
+    """By its own rule or by the caller's, and said; 60 million cells are half a gigabyte."""
+    from glasshouse.utility.propensity.models import MOST_CELLS, Settings
+
+    own = Settings("logit", None, None, 0.001, 5, 100, None)
+    assert own.most_params(65_000) == 400 and own.most_params(2_000_000) * 2_000_000 <= MOST_CELLS
+    assert replace(own, max_params=900).most_params(2_000_000) == 900
+
+
+def test_levels_that_do_not_fit_are_one_level_and_it_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    from glasshouse.utility.propensity import models
+
+    rng = np.random.default_rng(0)
+    tables = [pl.DataFrame({"town": rng.integers(0, 40, 600).astype(str), "x": rng.normal(size=600)}) for _ in "ab"]
+    whole = gh.utility.pmse(gh.Pair(*tables))
+    monkeypatch.setattr(models, "MOST_CELLS", 1200 * 12)
+    some = gh.utility.pmse(gh.Pair(*tables))
+    assert not [said for said in whole.warnings if "'town'" in said]
+    assert [said for said in some.warnings if "'town' has 40 levels" in said and "11 most frequent" in said]

@@ -40,7 +40,7 @@ def pmse(
     null: str | None = None,
     columns: Columns = None,
     n_perm: int = 20,
-    max_params: int = 400,
+    max_params: int | None = None,
     cp: float = 1e-3,
     minbucket: int = 5,
     trees: int = 100,
@@ -67,8 +67,9 @@ def pmse(
         Columns the model may use; default: all shared ones.
     n_perm : int, default 20
         Permutations of the labels; below 19 they make no band.
-    max_params : int, default 400
-        Most coefficients of a logit; above it two-way terms are left out and rare levels merged.
+    max_params : int, optional
+        Most coefficients of a logit; above it two-way terms are left out and rare levels merged. Default: 400, or
+        fewer above 150,000 records of both tables, so that they times records stay within 60 million.
     cp : float, default 0.001
         Complexity parameter of the tree: least gain of a split.
     minbucket : int, default 5

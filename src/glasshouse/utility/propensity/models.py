@@ -18,6 +18,8 @@ from glasshouse.engines.models.design import MISSING, Design, Levels, as_numbers
 
 MODELS = ("logit", "cart", "forest")
 FOLDS = 5
+MOST_PARAMETERS = 400
+MOST_CELLS = 60_000_000  # records times coefficients of a logit, where nobody says how many coefficients
 
 
 @dataclass(frozen=True)
@@ -26,11 +28,17 @@ class Settings:
 
     model: str
     maxorder: int | None
-    max_params: int
+    max_params: int | None
     cp: float
     minbucket: int
     trees: int
     n_jobs: int | None
+
+    def most_params(self, records: int) -> int:
+        """The coefficients that a logit of so many records may have."""
+        if self.max_params is not None:
+            return self.max_params
+        return min(MOST_PARAMETERS, max(1, MOST_CELLS // max(records, 1)))
 
 
 @dataclass(frozen=True)
@@ -178,7 +186,8 @@ def _logit_fitter(data: Stacked, settings: Settings) -> Callable[[np.ndarray], F
     from glasshouse.engines.models.linear.regression import logistic
 
     notes: list[str] = []
-    main, names, source = _main_effects(data, settings.max_params, notes)
+    most = settings.most_params(len(data.labels))
+    main, names, source = _main_effects(data, most, notes)
     scale = main.std(axis=0)
     main = (main - main.mean(axis=0)) / np.where(scale > 0, scale, 1.0)
     crossed = [(a, b) for a, b in combinations(range(main.shape[1]), 2) if source[a] != source[b]]
@@ -186,16 +195,16 @@ def _logit_fitter(data: Stacked, settings: Settings) -> Callable[[np.ndarray], F
     order = settings.maxorder
     if order is None:
         # with as many coefficients as records a logit separates anything
-        limit = min(settings.max_params, len(main) - 1)
+        limit = min(most, len(main) - 1)
         order = 1 if wanted <= limit else 0
         if order == 0:
             notes.append(
                 f"two-way terms would need {wanted:,} coefficients (limit {limit}); main effects "
                 "only, table_utility looks at pairs"
             )
-    elif order == 1 and wanted > settings.max_params:
+    elif order == 1 and wanted > most:
         raise NotApplicable(
-            f"two-way terms need {wanted:,} coefficients, more than max_params={settings.max_params}; raise it, "
+            f"two-way terms need {wanted:,} coefficients, more than max_params={most}; raise it, "
             "use maxorder=0 or model='cart'"
         )
     design = main

@@ -36,7 +36,7 @@ def specks(
     null: str | None = "permutation",
     columns: Columns = None,
     n_perm: int = 20,
-    max_params: int = 400,
+    max_params: int | None = None,
     cp: float = 1e-3,
     minbucket: int = 5,
     trees: int = 100,
@@ -61,8 +61,9 @@ def specks(
         Columns the model may use; default: all shared ones.
     n_perm : int, default 20
         Permutations of the labels; below 19 they make no band.
-    max_params : int, default 400
-        Most coefficients of a logit; above it two-way terms are left out and rare levels merged.
+    max_params : int, optional
+        Most coefficients of a logit; above it two-way terms are left out and rare levels merged. Default: 400, or
+        fewer above 150,000 records of both tables, so that they times records stay within 60 million.
     cp : float, default 0.001
         Complexity parameter of the tree: least gain of a split.
     minbucket : int, default 5
@@ -136,7 +137,7 @@ def po50(
     null: str | None = "permutation",
     columns: Columns = None,
     n_perm: int = 20,
-    max_params: int = 400,
+    max_params: int | None = None,
     cp: float = 1e-3,
     minbucket: int = 5,
     trees: int = 100,
@@ -161,8 +162,9 @@ def po50(
         Columns the model may use; default: all shared ones.
     n_perm : int, default 20
         Permutations of the labels; below 19 they make no band.
-    max_params : int, default 400
-        Most coefficients of a logit; above it two-way terms are left out and rare levels merged.
+    max_params : int, optional
+        Most coefficients of a logit; above it two-way terms are left out and rare levels merged. Default: 400, or
+        fewer above 150,000 records of both tables, so that they times records stay within 60 million.
     cp : float, default 0.001
         Complexity parameter of the tree: least gain of a split.
     minbucket : int, default 5
@@ -238,7 +240,7 @@ def u_statistic(
     null: str | None = "permutation",
     columns: Columns = None,
     n_perm: int = 20,
-    max_params: int = 400,
+    max_params: int | None = None,
     cp: float = 1e-3,
     minbucket: int = 5,
     trees: int = 100,
@@ -264,8 +266,9 @@ def u_statistic(
         Columns the model may use; default: all shared ones.
     n_perm : int, default 20
         Permutations of the labels; below 19 they make no band.
-    max_params : int, default 400
-        Most coefficients of a logit; above it two-way terms are left out and rare levels merged.
+    max_params : int, optional
+        Most coefficients of a logit; above it two-way terms are left out and rare levels merged. Default: 400, or
+        fewer above 150,000 records of both tables, so that they times records stay within 60 million.
     cp : float, default 0.001
         Complexity parameter of the tree: least gain of a split.
     minbucket : int, default 5
