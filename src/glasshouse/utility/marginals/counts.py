@@ -193,9 +193,12 @@ def _dealt_counts(
 
     step = max(1, CHUNK // (3 * max(total, 1)))
     first, drawn = 0, list[list[np.ndarray]]()
+    base = pool(pair)
+    everybody = count(base.rows, False) if weights is None and base.chances is None else None
     for r, dealt in deals(pair, replicates, random_state):
-        sides = (dealt.x, dealt.y, dealt.again)
-        drawn.append([count(rows, weigh) for rows, weigh in zip(sides, weighted, strict=True)])
+        x, again = count(dealt.x, weighted[0]), count(dealt.again, weighted[2])
+        # who is not dealt to one side is on the other
+        drawn.append([x, count(dealt.y, weighted[1]) if everybody is None else everybody - x, again])
         if len(drawn) == step or r == replicates - 1:
             x, y, again = (np.stack([d[side] for d in drawn]) for side in range(3))
             yield first, x, y, again
