@@ -11,3 +11,4 @@ from .recipe import Recipe as Recipe
 from .recipe import Step as Step
 from .recipe import apply as apply
 from .rounding import round_numbers as round_numbers
+from .suppress import suppress_locally as suppress_locally
