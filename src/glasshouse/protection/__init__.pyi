@@ -1,7 +1,12 @@
+from .aggregating import microaggregate as microaggregate
+from .noising import add_noise as add_noise
 from .operation import Operation as Operation
 from .operation import Protected as Protected
 from .operation import operations as operations
+from .randomising import pram as pram
 from .recipe import Recipe as Recipe
 from .recipe import Step as Step
 from .recipe import apply as apply
 from .rounding import round_numbers as round_numbers
+from .swapping import swap_ranks as swap_ranks
+from .transition import corrected_counts as corrected_counts
