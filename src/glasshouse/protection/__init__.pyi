@@ -1,4 +1,10 @@
 from .aggregating import microaggregate as microaggregate
+from .binning import bin_numbers as bin_numbers
+from .dates import coarsen_dates as coarsen_dates
+from .extremes import top_code as top_code
+from .identifiers import drop_identifiers as drop_identifiers
+from .identifiers import pseudonymise as pseudonymise
+from .levels import merge_levels as merge_levels
 from .noising import add_noise as add_noise
 from .operation import Operation as Operation
 from .operation import Protected as Protected
