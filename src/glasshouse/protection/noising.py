@@ -108,7 +108,7 @@ def add_noise(
     names = before.columns(columns, kind="numeric")
     if not 0 < scale < np.inf or (method == "kept_moments" and scale >= 1):
         most = " and below 1 with kept moments" if method == "kept_moments" else ""
-        raise InputError(f"scale={scale:g} must be above 0{most}: the noise over the data, in standard deviations")
+        raise InputError(f"scale={scale} must be above 0{most}: the noise over the data, in standard deviations")
     limits = _limits(before, names, bounds)
     seed = integer_seed(random_state, "add_noise")
     ordered = sorted(names)  # sums are the same whatever order the columns were named in
@@ -117,14 +117,14 @@ def add_noise(
     with one_blas_thread():
         noisy = np.empty_like(values)
         noisy[rows] = _noisy(values[rows], ordered, scale, method, exact, seed)
-    made = _Noise(ordered, values, noisy, limits, leave_zeros)
-    return protected(
-        before,
-        {name: made.released[:, ordered.index(name)] for name in names},
-        did="blurred",
-        notes=made.notes(method, exact),
-        details=made.details(names),
-    )
+        made = _Noise(ordered, values, noisy, limits, leave_zeros)
+        return protected(
+            before,
+            {name: made.released[:, ordered.index(name)] for name in names},
+            did="blurred",
+            notes=made.notes(method, exact),
+            details=made.details(names),
+        )
 
 
 def _noisy(values: Floats, names: Sequence[str], scale: float, method: str, exact: bool, seed: int) -> Floats:
