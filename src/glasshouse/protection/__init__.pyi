@@ -14,5 +14,6 @@ from .recipe import Recipe as Recipe
 from .recipe import Step as Step
 from .recipe import apply as apply
 from .rounding import round_numbers as round_numbers
+from .suppress import suppress_locally as suppress_locally
 from .swapping import swap_ranks as swap_ranks
 from .transition import corrected_counts as corrected_counts
