@@ -15,6 +15,7 @@ import pytest
 import glasshouse as gh
 from glasshouse.protection import generalising
 from glasshouse.protection.held import held
+from glasshouse.protection.hierarchies import automatic, levels_of
 
 P: Any = gh.protection
 H: Any = gh.protection.Hierarchy
@@ -58,8 +59,8 @@ def test_mappings_become_levels() -> None:
 def test_automatic_hierarchies_are_nested() -> None:
     rng = np.random.default_rng(0)
     for values in (rng.lognormal(size=300), rng.integers(0, 5, 300), np.r_[np.zeros(290), np.arange(10)], [1.0, 2, 3]):
-        made = H.automatic(pl.Series("x", values))
-        levels = made.on(pl.Series("x", values))
+        made = automatic(pl.Series("x", values))
+        levels = levels_of(made, pl.Series("x", values))
         for low, high in zip(levels.codes, levels.codes[1:], strict=False):
             assert len({(a, b) for a, b in zip(low, high, strict=True)}) == len(set(low.tolist()))
         assert len(levels.labels[-1]) == 1

@@ -14,7 +14,7 @@ from glasshouse.core.words import counted
 from glasshouse.data.arrays import Bools
 from glasshouse.data.frames import Frame
 from glasshouse.protection.held import Held, held
-from glasshouse.protection.hierarchies import Hierarchy, Levels, as_hierarchy
+from glasshouse.protection.hierarchies import Levels, as_hierarchy, automatic, levels_of
 from glasshouse.protection.keyed import value_codes
 from glasshouse.protection.lattice import Lattice, Loss, weights_of
 from glasshouse.protection.lattice_search import anytime, exact
@@ -70,7 +70,7 @@ def recode_levels(table: Frame, hierarchies: Mapping[str, object], levels: Mappi
     for name in names:
         if name not in hierarchies:
             raise InputError(f"levels names {name!r}, which has no hierarchy{closest(name, map(str, hierarchies))}")
-        made = as_hierarchy(hierarchies[name], name).on(before[name])
+        made = levels_of(as_hierarchy(hierarchies[name], name), before[name])
         if not 0 <= levels[name] <= made.height:
             raise InputError(f"the hierarchy of {name!r} has levels 0 to {made.height}, and not {levels[name]}")
         found[name] = made
@@ -234,8 +234,8 @@ def _released(
 
 
 def _levels(before: Held, name: str, given: object) -> Levels:
-    hierarchy = as_hierarchy(given, name) if given is not None else Hierarchy.automatic(before[name])
-    return hierarchy.on(before[name])
+    hierarchy = as_hierarchy(given, name) if given is not None else automatic(before[name])
+    return levels_of(hierarchy, before[name])
 
 
 def _labelled(values: pl.Series, one: Levels, level: int) -> pl.Series:

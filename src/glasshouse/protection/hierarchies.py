@@ -141,30 +141,6 @@ class Hierarchy:
         return cls(spans=spans)
 
     @classmethod
-    def automatic(cls, values: pl.Series) -> Hierarchy:
-        """What is used where a caller says nothing: quantile classes of numbers, spans of dates, all or nothing else.
-
-        Parameters
-        ----------
-        values : polars.Series
-            The column.
-
-        Returns
-        -------
-        Hierarchy
-        """
-        if values.dtype in (pl.Date, pl.Datetime):
-            return cls.dates()
-        if not values.dtype.is_numeric() or values.drop_nulls().n_unique() < 4:
-            return cls()
-        known = np.sort(values.drop_nulls().cast(pl.Float64).to_numpy())
-        fine = np.quantile(known, np.arange(1, CLASSES) / CLASSES, method="lower")
-        levels = [sorted(set(fine[step - 1 :: step])) for step in (1, 2, 4, 8)]
-        inside = [[float(b) for b in level if b < known[-1]] for level in levels]
-        distinct = [level for i, level in enumerate(inside) if level and (i == 0 or level != inside[i - 1])]
-        return cls(breaks=distinct)
-
-    @classmethod
     def load(cls, path: str | Path, separator: str = ";") -> Hierarchy:
         """Read a hierarchy as ARX writes it: no header, a line per value, its labels from fine to coarse.
 
@@ -231,39 +207,6 @@ class Hierarchy:
         if self.rows:
             return {"rows": [list(row) for row in self.rows]}
         return {"breaks": [list(level) for level in self.breaks], "spans": list(self.spans)}
-
-    def on(self, values: pl.Series) -> Levels:
-        """The levels of a column.
-
-        Parameters
-        ----------
-        values : polars.Series
-            The column.
-
-        Returns
-        -------
-        Levels
-
-        Raises
-        ------
-        InputError
-            Where the column holds what the hierarchy says nothing about.
-        """
-        name = values.name
-        distinct = values.drop_nulls().unique().sort()
-        if self.rows:
-            labels, leaves = _of_rows(self.rows, distinct, name)
-        elif self.breaks:
-            if not values.dtype.is_numeric():
-                raise InputError(f"the hierarchy of {name!r} is one of numbers, and the column holds none")
-            labels, leaves = _of_breaks(self.breaks, distinct.cast(pl.Float64).to_numpy()), len(distinct)
-        elif self.spans:
-            labels, leaves = _of_spans(self.spans, distinct, name), len(distinct)
-        else:
-            labels, leaves = [], len(distinct)
-        if not self.rows:
-            labels = [*labels, [STAR] * len(distinct)]
-        return Levels.of(values, distinct, labels, leaves, _domain(self.rows) if self.rows else None)
 
 
 @dataclass(frozen=True)
@@ -359,6 +302,66 @@ def as_hierarchy(given: object, name: str) -> Hierarchy:
         f"the hierarchy of {name!r} is a Hierarchy, a file as ARX writes it, a list of mappings from values to labels, "
         "or a list of lists of breaks"
     )
+
+
+def automatic(values: pl.Series) -> Hierarchy:
+    """What is used where a caller says nothing: quantile classes of numbers, spans of dates, all or nothing else.
+
+    Parameters
+    ----------
+    values : polars.Series
+        The column.
+
+    Returns
+    -------
+    Hierarchy
+    """
+    if values.dtype in (pl.Date, pl.Datetime):
+        return Hierarchy.dates()
+    if not values.dtype.is_numeric() or values.drop_nulls().n_unique() < 4:
+        return Hierarchy()
+    known = np.sort(values.drop_nulls().cast(pl.Float64).to_numpy())
+    fine = np.quantile(known, np.arange(1, CLASSES) / CLASSES, method="lower")
+    levels = [sorted(set(fine[step - 1 :: step])) for step in (1, 2, 4, 8)]
+    inside = [[float(b) for b in level if b < known[-1]] for level in levels]
+    distinct = [level for i, level in enumerate(inside) if level and (i == 0 or level != inside[i - 1])]
+    return Hierarchy(breaks=distinct)
+
+
+def levels_of(hierarchy: Hierarchy, values: pl.Series) -> Levels:
+    """The levels of a column.
+
+    Parameters
+    ----------
+    hierarchy : Hierarchy
+        How it is coarsened.
+    values : polars.Series
+        The column.
+
+    Returns
+    -------
+    Levels
+
+    Raises
+    ------
+    InputError
+        Where the column holds what the hierarchy says nothing about.
+    """
+    name = values.name
+    distinct = values.drop_nulls().unique().sort()
+    if hierarchy.rows:
+        labels, leaves = _of_rows(hierarchy.rows, distinct, name)
+    elif hierarchy.breaks:
+        if not values.dtype.is_numeric():
+            raise InputError(f"the hierarchy of {name!r} is one of numbers, and the column holds none")
+        labels, leaves = _of_breaks(hierarchy.breaks, distinct.cast(pl.Float64).to_numpy()), len(distinct)
+    elif hierarchy.spans:
+        labels, leaves = _of_spans(hierarchy.spans, distinct, name), len(distinct)
+    else:
+        labels, leaves = [], len(distinct)
+    if not hierarchy.rows:
+        labels = [*labels, [STAR] * len(distinct)]
+    return Levels.of(values, distinct, labels, leaves, _domain(hierarchy.rows) if hierarchy.rows else None)
 
 
 # -- checks ------------------------------------------------------------------------------------------------------------
