@@ -96,6 +96,26 @@ def test_a_changed_type_is_said() -> None:
     assert str(whole.table["age"].dtype) == "Int64"
 
 
+def test_types_of_pandas_stay_where_they_hold_the_values() -> None:
+    table = pd.DataFrame({
+        "small": pd.array([1, 2, 3], dtype="Int16"), "whole": np.array([1, 2, 3], np.int32), "text": ["a", "b", "c"],
+        "date": pd.to_datetime(["2024-01-05", "2024-02-05", "2024-03-05"]), 
+        "thing": pd.Series([1, "x", None], dtype=object),
+        "share": np.array([0.5, 1.5, 2.5], np.float32), "yes": [True, False, True],
+        "cat": pd.Categorical([1, 2, 2]),
+    })  # fmt: skip
+    before = held(table)
+    same = protected(before, {name: before[name] for name in table.columns})
+    assert same.cells == 0 and not same.notes
+    pd.testing.assert_frame_equal(same.table.drop(columns="thing"), table.drop(columns="thing"))
+    hole = {name: before[name].clone().scatter(0, None) for name in ("small", "whole", "yes", "text", "cat", "share")}
+    made = protected(before, hole).table
+    kinds = {name: str(made[name].dtype) for name in ("small", "whole", "yes", "share")}
+    assert kinds == {"small": "Int16", "whole": "Int64", "yes": "boolean", "share": "float32"}
+    assert made["text"].dtype == table["text"].dtype and made["cat"].dtype == table["cat"].dtype
+    assert made[list(hole)].iloc[0].isna().all()
+
+
 def test_removed_records_and_columns_are_counted() -> None:
     keep = np.array([True, False, True, True])
     for table in (people(), people().to_pandas(), people().to_arrow()):

@@ -106,8 +106,15 @@ def test_the_other_readings_are_met_at_a_known_price(name: str, golden_protectio
     pattern = P.suppress_locally(table, definition="pattern", **given(args))
     assert pattern.cells == expected["optimal_total_pattern_fits_k_originals"], "the exact minimum"
     assert alike(codes(pattern, keys), x).min() >= k
-    if k == 2 or name.endswith("_imp"):
-        return  # as many cases again take as long again, and say the same
+    if name not in (
+        "casc_k3",
+        "francdat_k2",
+        "francdat_na_k3",
+        "free1_5keys_k3",
+        "testdata_6keys_k5",
+        "testdata_na_k3",
+    ):
+        return  # the others take as long again, and say the same
     category = P.suppress_locally(table, **given(args))
     assert class_sizes(codes(category, keys)).min() >= k
     greedy = expected["heuristic_total_missing_as_category"]

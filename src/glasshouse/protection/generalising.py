@@ -14,7 +14,8 @@ from glasshouse.core.words import counted
 from glasshouse.data.arrays import Bools
 from glasshouse.data.frames import Frame
 from glasshouse.protection.held import Held, held
-from glasshouse.protection.hierarchies import Levels, as_hierarchy, automatic, levels_of
+from glasshouse.protection.hierarchies import as_hierarchy, automatic
+from glasshouse.protection.hierarchy_levels import Levels, levels_of
 from glasshouse.protection.keyed import value_codes
 from glasshouse.protection.lattice import Lattice, Loss, weights_of
 from glasshouse.protection.lattice_search import anytime, exact

@@ -15,7 +15,7 @@ import polars as pl
 from glasshouse.core.errors import InputError, closest, listed, names_wanted, shortened
 from glasshouse.data.arrays import Bools, Floats
 from glasshouse.data.conversion import collected
-from glasshouse.data.frames import Adopted, Frame, Values, adopt_headed, give_back, to_series
+from glasshouse.data.frames import Adopted, Frame, Values, adopt_headed, give_back, label_text, to_series
 
 KINDS = {"numeric": "numbers", "date": "dates", "categorical": "categories", "any": "values"}
 
@@ -272,21 +272,32 @@ def _pandas_column(series: pl.Series, old: Frame, index: Frame = None) -> Frame:
         kind = pd.CategoricalDtype(series.dtype.categories.to_list(), ordered=True)
         return pd.Series(pd.Categorical(series.to_list(), dtype=kind), index=index)
     if old is not None and str(old.dtype) == "category" and series.dtype == pl.String:
-        ours = {str(level): level for level in old.cat.categories}
+        ours = {label_text(level): level for level in old.cat.categories}
         more = sorted(set(series.drop_nulls().unique()) - set(ours))
         levels = [*old.cat.categories, *more]
         kind = pd.CategoricalDtype(levels, ordered=bool(old.cat.ordered) and not more)
         return pd.Series(pd.Categorical([ours.get(v, v) for v in series], dtype=kind), index=index)
-    if series.null_count() and (series.dtype.is_integer() or series.dtype == pl.Boolean):
-        nullable = "Int64" if series.dtype.is_integer() else "boolean"
-        return pd.Series(pd.array(series.to_list(), dtype=nullable), index=index)
+    whole, truth = series.dtype.is_integer(), series.dtype == pl.Boolean
+    if old is not None and str(old.dtype) == "object":
+        return pd.Series(series.to_list(), dtype=object, index=index)
+    if series.null_count() and (whole or truth):
+        nullable = "Int64" if whole else "boolean"
+        kept = old is not None and pd.api.types.is_extension_array_dtype(old.dtype) and _same_kind(old.dtype, nullable)
+        return pd.Series(pd.array(series.to_list(), dtype=old.dtype if kept else nullable), index=index)
     made = series.to_pandas()
     made.index = index
-    if old is not None and made.dtype != old.dtype:
-        same = _spoken(series.dtype) == _spoken(pl.Series(pl.from_pandas(old.iloc[:1])).dtype) if len(old) else False
-        if same or str(old.dtype) in ("object", "str", "string"):
-            return made.astype(old.dtype)
+    if old is not None and made.dtype != old.dtype and _same_kind(old.dtype, made.dtype):
+        return made.astype(old.dtype)
     return made
+
+
+def _same_kind(one: Frame, other: Frame) -> bool:
+    """Whether two types of pandas hold the same kind of value."""
+    from pandas.api import types
+
+    tests = (types.is_bool_dtype, types.is_integer_dtype, types.is_float_dtype, types.is_datetime64_any_dtype,
+             types.is_string_dtype)  # fmt: skip
+    return any(test(one) and test(other) for test in tests)
 
 
 def _to_arrow(native: Frame, new: Mapping[str, pl.Series], gone: Sequence[str]) -> Frame:

@@ -18,6 +18,8 @@ from glasshouse.engines.cells.wildcards import dense_ids, fitting_counts
 from glasshouse.protection.held import Held
 
 MOST_KEYS = 12  # 4,096 subsets of cells
+HALF = 6  # keys whose subsets are summed beforehand
+MOST_SUMS = 10_000_000
 Marks: TypeAlias = Ints  # one bit per key: cells that are blank
 
 READINGS = ("category", "pattern", "candidates", "wildcard")
@@ -92,11 +94,23 @@ class Keys:
         -------
         array of uint64
         """
+        if len(self.rows) << HALF <= MOST_SUMS:
+            low, high = self._sums
+            return np.asarray(low[subset & ((1 << HALF) - 1), which] + high[subset >> HALF, which])
         found = self.whole[which].copy()
         for j in range(self.m):
             if subset >> j & 1:
                 found -= self.parts[which, j]
         return found
+
+    @cached_property
+    def _sums(self) -> tuple[np.ndarray, np.ndarray]:
+        """Parts of the first keys, and of the others, summed over every subset that is left when some are blanked."""
+        made = []
+        for parts in (self.parts[:, :HALF], self.parts[:, HALF:]):
+            kept = [[j for j in range(parts.shape[1]) if not s >> j & 1] for s in range(1 << parts.shape[1])]
+            made.append(np.stack([parts[:, cells].sum(axis=1, dtype=np.uint64) for cells in kept]))
+        return made[0], made[1]
 
     def released(self, which: Ints, marks: Marks) -> Ints:
         """Codes of keys with cells blanked, 0 where blank.

@@ -15,7 +15,7 @@ import numpy as np
 
 from glasshouse.data.arrays import Bools, Floats, Ints
 from glasshouse.engines.cells.wildcards import dense_ids
-from glasshouse.protection.hierarchies import Levels
+from glasshouse.protection.hierarchy_levels import Levels
 
 Loss: TypeAlias = Literal["granularity", "entropy", "discernibility", "class_size", "precision", "height"]
 Node: TypeAlias = tuple[int, ...]

@@ -19,7 +19,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from glasshouse.core.streams import generator
-from glasshouse.data.arrays import Floats, Ints
+from glasshouse.data.arrays import Bools, Floats, Ints
 from glasshouse.protection.keyed import Keys, Marks, subsets, weight_of
 
 ROUNDS = 30
@@ -102,7 +102,7 @@ class Cover:
             codes = keys.code(s, waiting)
             groups, of = np.unique(codes, return_inverse=True)
             people = np.bincount(of, weights=left[waiting])
-            there = np.isin(groups, classes)
+            there = among(groups, classes)
             largest[order] = k if there.any() else int(people.max())
             need = np.where(there, 0, np.maximum(k - people, 0)).astype(np.int64)
             spent = np.bincount(of, weights=left[waiting] * self.weight[s & ~self.blank[waiting]])
@@ -125,7 +125,7 @@ class Cover:
                 donors, taken = donors[giving], taken[giving]
                 placed = placed.plus(donors, s | self.blank[donors], taken).plus(donors, self.blank[donors], -taken)
                 np.subtract.at(surplus, donors, taken)
-            classes = np.union1d(classes, groups[chosen])
+            classes = np.sort(np.concatenate([classes, groups[chosen & ~there]]))
         return placed, left
 
     def _donors(self, s: int, groups: np.ndarray, need: Ints, surplus: Ints) -> tuple[Ints, Ints, Ints]:
@@ -314,6 +314,13 @@ class Cover:
         some = np.flatnonzero(gone)
         without = placed.plus(key[some], placed.marks[rows[some]], -gone[some])
         return without.plus(key[some], marks[some], gone[some])
+
+
+def among(codes: np.ndarray, known: np.ndarray) -> Bools:
+    """Which codes are among others, which are sorted."""
+    if not len(known):
+        return np.zeros(len(codes), np.bool_)
+    return np.asarray(known[np.minimum(np.searchsorted(known, codes), len(known) - 1)] == codes)
 
 
 def cover(keys: Keys, k: int, costs: Floats, allowed: int) -> tuple[Placed, int]:
