@@ -20,10 +20,11 @@ import glasshouse as gh
 from glasshouse.catalogue import all_measures, sections
 from glasshouse.core.measure import Measure
 
-ROOMS = {"gh": gh, "gh.data": gh.data, "gh.formal": gh.formal, "gh.synthesis": gh.synthesis}
+ROOMS = {"gh": gh, "gh.data": gh.data, "gh.formal": gh.formal, "gh.protection": gh.protection,
+         "gh.synthesis": gh.synthesis}  # fmt: skip
 NEEDS = {"glasshouse.synthesis.dp.mst": "opendp", "glasshouse.synthesis.dp.aim": "opendp"}
 ENGINES = ("cells", "neighbours", "pairs")
-EXAMPLES_OF = ("data", "formal", "synthesis", "judgement")
+EXAMPLES_OF = ("data", "formal", "synthesis", "protection", "judgement")
 FLAGS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 
 

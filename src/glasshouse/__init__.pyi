@@ -1,6 +1,7 @@
 from . import data as data
 from . import disclosure as disclosure
 from . import formal as formal
+from . import protection as protection
 from . import synthesis as synthesis
 from . import utility as utility
 from .catalogue import check as check

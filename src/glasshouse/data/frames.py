@@ -152,6 +152,7 @@ def adopt(table: Frame, role: str, encoding: str | None = None) -> Adopted:
 def as_given(table: Frame, role: str, encoding: str | None = None) -> Adopted:
     """The same with codes as they stand in the file; :func:`glasshouse.data.code_books.settle` settles them jointly."""
     entering()
+    table = getattr(table, "__glasshouse_table__", table)  # what an operation made holds a table
     if isinstance(table, (str, Path)):
         return as_contents(contents_of(table, encoding), Path(table))
     if isinstance(table, (nw.DataFrame, nw.LazyFrame)):

@@ -1,0 +1,327 @@
+"""A caller's table in the hands of an operation: what it may read, and how the changed table goes back.
+
+Whatever an operation does not touch goes back as it came: the same columns of the same library, types and index
+included. A changed column takes its old type again where that holds the new values.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import polars as pl
+
+from glasshouse.core.errors import InputError, closest, listed, names_wanted, shortened
+from glasshouse.data.arrays import Bools, Floats
+from glasshouse.data.conversion import collected
+from glasshouse.data.frames import Adopted, Frame, Values, adopt_headed, give_back, label_text, to_series
+
+KINDS = {"numeric": "numbers", "date": "dates", "categorical": "categories", "any": "values"}
+
+
+@dataclass(frozen=True)
+class Held:
+    """A table in memory, and the caller's own object behind it.
+
+    Parameters
+    ----------
+    frame : polars.DataFrame
+        The table; categories are text.
+    like : Adopted
+        The caller's table, whose library is answered in.
+    """
+
+    frame: pl.DataFrame
+    like: Adopted
+
+    @property
+    def n(self) -> int:
+        """Number of records."""
+        return self.frame.height
+
+    def __getitem__(self, column: str) -> pl.Series:
+        return self.frame[column]
+
+    def columns(self, given: str | Sequence[str], called: str = "columns", kind: str = "any") -> list[str]:
+        """Names of columns as a caller gave them, each once, all of them in the table and of one kind.
+
+        Parameters
+        ----------
+        given : str or sequence of str
+            One name or several.
+        called : str, default "columns"
+            The argument, for messages.
+        kind : {"any", "numeric", "date", "categorical"}, default "any"
+            What the columns must hold.
+
+        Returns
+        -------
+        list of str
+
+        Raises
+        ------
+        InputError
+            For an empty list, a column that is not there or of another kind.
+        """
+        names = [given] if isinstance(given, str) else list(given)
+        known = self.frame.columns
+        names_wanted(called, names, known)
+        if not names:
+            raise InputError(f"{called} is empty; name at least one of {listed(known)}")
+        for name in names:
+            if name not in known:
+                raise InputError(
+                    f"{called} names column {shortened(str(name))!r}, which the table does not have"
+                    f"{closest(str(name), known)}"
+                )
+            if kind != "any" and self.kind(name) not in (kind, "any"):
+                raise InputError(
+                    f"{called} takes columns of {KINDS[kind]}, and column {name!r} holds {KINDS[self.kind(name)]}"
+                )
+        return list(dict.fromkeys(names))
+
+    def kind(self, column: str) -> str:
+        """What a column holds by its type: "numeric", "date" or "categorical"; "any" where all is missing."""
+        dtype = self.frame.schema[column]
+        if dtype == pl.Null:
+            return "any"
+        return "numeric" if dtype.is_numeric() else "date" if dtype in (pl.Date, pl.Datetime) else "categorical"
+
+    def numbers(self, column: str) -> Floats:
+        """A column of numbers as float64, missing as NaN; infinite numbers are refused.
+
+        Parameters
+        ----------
+        column : str
+            Name of the column.
+
+        Returns
+        -------
+        array of float
+        """
+        self.columns(column, kind="numeric")
+        values = self.frame[column].cast(pl.Float64).fill_null(float("nan")).to_numpy()
+        if np.isinf(values).any():
+            raise InputError(f"column {column!r} holds infinite numbers; set them missing before it is protected")
+        return np.asarray(values, np.float64)
+
+
+@dataclass(frozen=True)
+class Changed:
+    """A changed table in the caller's library, and what is different in it.
+
+    Parameters
+    ----------
+    table : frame
+        The table.
+    columns : dict of str to int
+        Cells with another value than before, by column; those of removed records do not count.
+    records : int
+        Records with at least one of them, or removed.
+    notes : tuple of str
+        Columns that changed their type.
+    """
+
+    table: Frame
+    columns: dict[str, int]
+    records: int
+    notes: tuple[str, ...]
+
+    @property
+    def cells(self) -> int:
+        """Cells changed."""
+        return sum(self.columns.values())
+
+
+def held(table: Frame) -> Held:
+    """Take a caller's table into memory.
+
+    Parameters
+    ----------
+    table : frame, path or Protected
+        pandas, polars, pyarrow, DuckDB, PySpark, a file, or what another operation returned.
+
+    Returns
+    -------
+    Held
+
+    Raises
+    ------
+    InputError
+        For what is no table, and for one without records.
+    """
+    like = adopt_headed(table, "table")
+    frame = collected(like.lazy, "given")
+    if not frame.height:
+        raise InputError("the table has no records; there is nothing to protect")
+    floats = [c for c, dtype in frame.schema.items() if dtype in (pl.Float32, pl.Float64)]
+    return Held(frame.with_columns(pl.col(c).fill_nan(None) for c in floats), like)
+
+
+def changed(
+    before: Held, columns: Mapping[str, Values], drop: Iterable[str] = (), keep: Bools | None = None
+) -> Changed:
+    """The caller's table with other columns, without some, or without some records.
+
+    Parameters
+    ----------
+    before : Held
+        The table as it was.
+    columns : mapping of str to array
+        New values of columns, one per record; new columns come last.
+    drop : iterable of str, default empty
+        Columns to leave out.
+    keep : array of bool, optional
+        The records that stay. Default: all.
+
+    Returns
+    -------
+    Changed
+    """
+    new = {name: _retyped(to_series(name, values), before.frame.schema.get(name)) for name, values in columns.items()}
+    gone = list(drop)
+    different = {name: _different(before.frame, series) for name, series in new.items()}
+    different |= {name: before.frame[name].is_not_null().to_numpy() for name in gone}
+    notes = tuple(
+        f"Column {name!r} held {_spoken(before.frame.schema[name])} and now holds {_spoken(series.dtype)}."
+        for name, series in new.items()
+        if name in before.frame.columns and _spoken(series.dtype) != _spoken(before.frame.schema[name])
+    )
+    stays = np.ones(before.n, np.bool_) if keep is None else keep
+    touched = ~stays
+    for mask in different.values():
+        touched = touched | mask
+    counts = {name: int((mask & stays).sum()) for name, mask in different.items()}
+    return Changed(_returned(before, new, gone, keep), counts, int(touched.sum()), notes)
+
+
+def _different(frame: pl.DataFrame, new: pl.Series) -> Bools:
+    """Where a column holds another value than before; a new column counts everywhere."""
+    if new.name not in frame.columns:
+        return np.ones(frame.height, np.bool_)
+    old = frame[new.name]
+    if old.dtype != new.dtype and old.dtype.is_numeric() and new.dtype.is_numeric():
+        old, new = old.cast(pl.Float64), new.cast(pl.Float64)
+    elif old.dtype != new.dtype:
+        old, new = old.cast(pl.String), new.cast(pl.String)
+    return np.asarray(old.ne_missing(new).to_numpy())
+
+
+def _retyped(new: pl.Series, old: pl.DataType | None) -> pl.Series:
+    """New values in the type of the old ones, where it holds them exactly."""
+    if old is None or new.dtype == old:
+        return new
+    if isinstance(old, (pl.Enum, pl.Categorical)):
+        if new.dtype != pl.String or isinstance(old, pl.Categorical):
+            return new.cast(pl.Categorical) if new.dtype == pl.String else new
+        levels = old.categories.to_list()
+        return new.cast(pl.Enum([*levels, *sorted(set(new.drop_nulls().unique()) - set(levels))]))
+    if not (old.is_numeric() and new.dtype.is_numeric()):
+        return new.cast(old) if new.dtype == pl.Null else new
+    cast = new.cast(old, strict=False)
+    exact = cast.cast(pl.Float64).eq_missing(new.cast(pl.Float64)).all()
+    return cast if exact or (old.is_float() and new.dtype.is_float()) else new
+
+
+def _spoken(dtype: pl.DataType) -> str:
+    """A type as a person says it."""
+    if dtype.is_integer():
+        return "whole numbers"
+    if dtype.is_numeric():
+        return "decimals"
+    return {pl.Boolean: "true or false", pl.Date: "dates", pl.Datetime: "times", pl.Null: "nothing"}.get(
+        dtype.base_type(), "text"
+    )
+
+
+def _returned(before: Held, new: Mapping[str, pl.Series], gone: Sequence[str], keep: Bools | None) -> Frame:
+    """The caller's own object with the new columns in the places of the old ones."""
+    like = before.like
+    if like.library == "pandas":
+        made = _to_pandas(like.native, new, gone)
+        return made if keep is None else made[keep]
+    if like.library == "pyarrow":
+        made = _to_arrow(like.native, new, gone)
+        return made if keep is None else made.filter(pl.Series(keep).to_arrow())
+    native = like.native if like.library == "polars" and isinstance(like.native, pl.DataFrame) else before.frame
+    frame = native.with_columns(new.values()).drop(gone)
+    frame = frame if keep is None else frame.filter(pl.Series(keep))
+    if like.library in ("duckdb", "pyspark"):
+        return give_back({c: frame[c] for c in frame.columns}, like, keep_index=False)
+    return frame
+
+
+def _to_pandas(native: Frame, new: Mapping[str, pl.Series], gone: Sequence[str]) -> Frame:
+    made = native.copy(deep=False)
+    places = {str(name): i for i, name in enumerate(native.columns)}
+    for name, series in new.items():
+        if name in places:
+            made.isetitem(places[name], _pandas_column(series, native.iloc[:, places[name]]))
+        else:
+            made.insert(made.shape[1], name, _pandas_column(series, None, native.index))
+    return made.iloc[:, [i for name, i in places.items() if name not in gone] + list(range(len(places), made.shape[1]))]
+
+
+def _pandas_column(series: pl.Series, old: Frame, index: Frame = None) -> Frame:
+    """A column for a pandas table: whole numbers and truth values stay so beside missing ones."""
+    import pandas as pd
+
+    index = old.index if old is not None else index
+    if isinstance(series.dtype, pl.Enum):  # classes of numbers: their order is known
+        kind = pd.CategoricalDtype(series.dtype.categories.to_list(), ordered=True)
+        return pd.Series(pd.Categorical(series.to_list(), dtype=kind), index=index)
+    if old is not None and str(old.dtype) == "category" and series.dtype == pl.String:
+        ours = {label_text(level): level for level in old.cat.categories}
+        more = sorted(set(series.drop_nulls().unique()) - set(ours))
+        levels = [*old.cat.categories, *more]
+        kind = pd.CategoricalDtype(levels, ordered=bool(old.cat.ordered) and not more)
+        return pd.Series(pd.Categorical([ours.get(v, v) for v in series], dtype=kind), index=index)
+    whole, truth = series.dtype.is_integer(), series.dtype == pl.Boolean
+    if old is not None and str(old.dtype) == "object":
+        return pd.Series(series.to_list(), dtype=object, index=index)
+    if series.null_count() and (whole or truth):
+        nullable = "Int64" if whole else "boolean"
+        kept = old is not None and pd.api.types.is_extension_array_dtype(old.dtype) and _same_kind(old.dtype, nullable)
+        return pd.Series(pd.array(series.to_list(), dtype=old.dtype if kept else nullable), index=index)
+    made = series.to_pandas()
+    made.index = index
+    if old is not None and made.dtype != old.dtype and _same_kind(old.dtype, made.dtype):
+        return made.astype(old.dtype)
+    return made
+
+
+def _same_kind(one: Frame, other: Frame) -> bool:
+    """Whether two types of pandas hold the same kind of value."""
+    from pandas.api import types
+
+    tests = (types.is_bool_dtype, types.is_integer_dtype, types.is_float_dtype, types.is_datetime64_any_dtype,
+             types.is_string_dtype)  # fmt: skip
+    return any(test(one) and test(other) for test in tests)
+
+
+def _to_arrow(native: Frame, new: Mapping[str, pl.Series], gone: Sequence[str]) -> Frame:
+    made = native
+    for name, series in new.items():
+        column = series.to_arrow()
+        if name in made.column_names:
+            place = made.column_names.index(name)
+            old = native.schema.field(place).type
+            text = {"string", "large_string", "string_view"}
+            if str(old) != str(column.type) and (str(old) in text) == (str(column.type) in text):
+                column = column.cast(old, safe=True) if _fits(column, old) else column
+            made = made.set_column(place, name, column)
+        else:
+            made = made.append_column(name, column)
+    return made.drop_columns(list(gone)) if gone else made
+
+
+def _fits(column: Frame, kind: Frame) -> bool:
+    """Whether an Arrow type holds every value of a column."""
+    import pyarrow
+
+    try:
+        column.cast(kind, safe=True)
+    except pyarrow.ArrowInvalid:
+        return False
+    return True
