@@ -264,8 +264,8 @@ def resynthesise_dp(
     made = pl.DataFrame(model.fit(real.frame.select(columns)).sample(before.n, random_state=random_state))
     note = (
         f"The release was made with rho = {rho:g} of zero-concentrated differential privacy. The guarantee holds as "
-        "long as no later step looks at the original; the noise cannot be seeded, so the recipe makes another table each "
-        "time and uses up the budget anew."
+        "long as no later step looks at the original; the noise cannot be seeded, so the recipe makes another table "
+        "each time and uses up the budget anew."
     )
     return _anew(before, made, None, [note])
 

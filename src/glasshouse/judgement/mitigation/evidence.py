@@ -1,0 +1,183 @@
+"""What the search knows of a candidate: how far it is from the policy, what it costs, where it stands on the map.
+
+The same runner, the same decision and the same scales as in an assessment and on a map. A candidate is asked first by
+the measures that decided against the release; only one that gets past them is asked by all of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from math import log10
+
+import numpy as np
+
+from glasshouse.core.measure import AnyMeasure
+from glasshouse.core.result import Result
+from glasshouse.core.words import SEVERITY
+from glasshouse.data.pair import Pair
+from glasshouse.judgement.policy.leak import LeakLevels
+from glasshouse.judgement.policy.policy import Policy
+from glasshouse.judgement.rumap.anchoring import anchor_of, measured_ghosts
+from glasshouse.judgement.rumap.candidates import axes
+from glasshouse.judgement.rumap.figures import Kind, figure, kind_of
+from glasshouse.judgement.rumap.order import composite_of, measure_weights
+from glasshouse.judgement.rumap.scales import Anchor
+from glasshouse.judgement.run import Options, run
+from glasshouse.judgement.selection import select
+from glasshouse.judgement.verdict.decision import Decision, decision
+
+SURE = 6.0  # so many powers of ten below its level a p value counts as hopeless
+MOST_TESTS = 3  # tests of one threat that are asked first
+SIDES = {"risk": "disclosure", "utility": "utility"}
+
+
+@dataclass
+class Candidate:
+    """What was found about one release so far.
+
+    Attributes
+    ----------
+    pair
+        The release beside the original and the half of the holdout that steers.
+    results
+        By measure, as far as they were asked for.
+    """
+
+    pair: Pair
+    results: dict[str, Result] = field(default_factory=dict)
+
+
+class Bench:
+    """Measures candidates of one original: the fixed points of the scales are measured once.
+
+    Parameters
+    ----------
+    pair
+        The release as it came, with the people who steer.
+    policy
+        A validated policy.
+    options
+        Options per measure.
+    seed
+        Of every measure.
+    n_jobs
+        Threads.
+    measures
+        What a whole assessment would run.
+    """
+
+    def __init__(
+        self, pair: Pair, policy: Policy, options: Options, seed: int, n_jobs: int | None, measures: str | Iterable[str]
+    ) -> None:
+        self.pair, self.policy, self.options, self.seed, self.n_jobs = pair, policy, options, seed, n_jobs
+        self.judging = [m for m in select(measures, policy, pair.row_paired) if m.side == "disclosure"]
+        placed = axes(None, None, "default")
+        self.placed = {side: [m for m in placed.values() if m.side == name] for side, name in SIDES.items()}
+        self.alarms = [m for m in self.placed["utility"] if m.alarm]
+        self._anchors: dict[str, dict[str, Anchor]] = {}
+        self._kinds: dict[str, Kind] = {}
+
+    # -- asking --------------------------------------------------------------------------------------------------------
+
+    def ask(self, candidate: Candidate, measures: Sequence[AnyMeasure]) -> None:
+        """Run the measures that have not been asked yet."""
+        missing = [m for m in measures if m.name not in candidate.results]
+        if missing:
+            found = run(missing, candidate.pair, seed=self.seed, options=self.options, n_jobs=self.n_jobs)
+            candidate.results |= found.results
+
+    def decide(self, candidate: Candidate, measures: Sequence[AnyMeasure]) -> Decision:
+        """What the policy says, as far as some measures tell."""
+        self.ask(candidate, measures)
+        asked = {m.name for m in measures}
+        return decision(candidate.pair, self.policy, {n: r for n, r in candidate.results.items() if n in asked})
+
+    def judge(self, candidate: Candidate) -> Decision:
+        """What the policy says on the whole."""
+        return self.decide(candidate, [*self.judging, *self.alarms])
+
+    # -- how far from the policy ---------------------------------------------------------------------------------------
+
+    def against(self, made: Decision) -> list[AnyMeasure]:
+        """The measures that decide against a release: what failed or warned, of each threat the surest first."""
+        found: dict[str, AnyMeasure] = {}
+        for threat in made.threats.values():
+            if threat.status not in ("warn", "fail"):
+                continue
+            names = [threat.worst, *threat.decided_by, *threat.findings]
+            for name in list(dict.fromkeys(n for n in names if n is not None))[:MOST_TESTS]:
+                found[name] = next(j.measure for j in made.judged if j.name == name)
+        for one in made.outcomes.outcomes:
+            if one.status in ("warn", "fail"):
+                found[one.limit.measure] = next(j.measure for j in made.judged if j.name == one.limit.measure)
+        return list(found.values())
+
+    def shortfall(self, made: Decision) -> float:
+        """How far a release is from the policy: 0 where it meets it.
+
+        The sum over threats and limits of how many powers of ten a p value lies below its level, and the share of
+        members exposed beyond strangers; a broken limit counts by how far it is passed.
+        """
+        levels = self.policy.leak or LeakLevels()
+        total = 0.0
+        for threat in made.threats.values():
+            leak = threat.leak
+            if threat.status not in ("warn", "fail"):
+                continue
+            if leak is not None:
+                tests = [(max(0.0, log10(levels.warn / max(t.p, 1e-300))), t.exposure) for t in leak.tests]
+                sizes = [seen.share for _, seen in tests if seen is not None]
+                total += min(max(sure for sure, _ in tests), SURE) / SURE + max([0.0, *sizes])
+            total += {"fail": 0.5, "warn": 0.1}[threat.status]
+        return total + sum(beyond(j.decided_by.figure, j.decided_by.limit.fail or j.decided_by.limit.warn)
+                           for j in made.judged
+                           if j.decides and j.decided_by is not None and j.status in ("warn", "fail"))  # fmt: skip
+
+    # -- the map -------------------------------------------------------------------------------------------------------
+
+    def place(self, candidate: Candidate, side: str) -> float:
+        """Risk or utility on the map, between the fixed points of the release as it came."""
+        self.ask(candidate, self.placed[side])
+        anchors = self._fixed(side)
+        named = {m.name: m for m in self.placed[side] if m.name in anchors}
+        at = []
+        for name in named:
+            found = figure(candidate.results[name], self._kinds[name])
+            place = None if found is None else anchors[name].place(found.value)
+            at.append(np.nan if place is None else place)
+        if not named:
+            return float("nan")
+        families = {n: m.family for n, m in named.items()}
+        weights = measure_weights(list(named), families, "family", {})
+        end = "high" if side == "risk" else "low"
+        return float(composite_of(np.array([at], float), list(named), families, "family", weights, end)[0])
+
+    def _fixed(self, side: str) -> dict[str, Anchor]:
+        """The scales of the measures that say something on these data, measured at the first look."""
+        if side not in self._anchors:
+            chosen = {m.name: m for m in self.placed[side]}
+            first = Candidate(self.pair)
+            self.ask(first, list(chosen.values()))
+            held = self.pair.has_holdout and not self.pair.row_paired
+            self._kinds |= {n: kind_of([first.results[n]], m.side, held) for n, m in chosen.items()}
+
+            def measured(pair: Pair, wanted: Sequence[AnyMeasure]) -> dict[str, Result]:
+                return run(wanted, pair, seed=self.seed, options=self.options, n_jobs=self.n_jobs).results
+
+            ghosts = measured_ghosts(self.pair, chosen, self._kinds, self.seed, measured)
+            made = {n: anchor_of(m, self._kinds[n], ghosts) for n, m in chosen.items()}
+            self._anchors[side] = {n: a for n, a in made.items() if a.reason is None}
+        return self._anchors[side]
+
+
+def beyond(found: float | None, limit: float | None) -> float:
+    """How far a figure lies beyond its limit, as a share of the limit; at most 1."""
+    if found is None or limit is None:
+        return 1.0
+    return float(min(abs(found - limit) / max(abs(limit), 0.01), 1.0))
+
+
+def gravest(statuses: Mapping[str, str]) -> list[str]:
+    """Threats that fail or warn, the gravest first."""
+    return sorted((n for n, s in statuses.items() if s in ("warn", "fail")), key=lambda n: -SEVERITY[statuses[n]])
