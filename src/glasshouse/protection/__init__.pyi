@@ -1,6 +1,15 @@
+from .aggregating import microaggregate as microaggregate
+from .binning import bin_numbers as bin_numbers
+from .dates import coarsen_dates as coarsen_dates
+from .extremes import top_code as top_code
+from .identifiers import drop_identifiers as drop_identifiers
+from .identifiers import pseudonymise as pseudonymise
+from .levels import merge_levels as merge_levels
+from .noising import add_noise as add_noise
 from .operation import Operation as Operation
 from .operation import Protected as Protected
 from .operation import operations as operations
+from .randomising import pram as pram
 from .recipe import Recipe as Recipe
 from .recipe import Step as Step
 from .recipe import apply as apply
@@ -10,3 +19,5 @@ from .resynthesis import mix_independent as mix_independent
 from .resynthesis import resynthesise as resynthesise
 from .resynthesis import resynthesise_dp as resynthesise_dp
 from .rounding import round_numbers as round_numbers
+from .swapping import swap_ranks as swap_ranks
+from .transition import corrected_counts as corrected_counts

@@ -268,6 +268,9 @@ def _pandas_column(series: pl.Series, old: Frame, index: Frame = None) -> Frame:
     import pandas as pd
 
     index = old.index if old is not None else index
+    if isinstance(series.dtype, pl.Enum):  # classes of numbers: their order is known
+        kind = pd.CategoricalDtype(series.dtype.categories.to_list(), ordered=True)
+        return pd.Series(pd.Categorical(series.to_list(), dtype=kind), index=index)
     if old is not None and str(old.dtype) == "category" and series.dtype == pl.String:
         ours = {str(level): level for level in old.cat.categories}
         more = sorted(set(series.drop_nulls().unique()) - set(ours))

@@ -30,6 +30,7 @@ Kind: TypeAlias = Literal["numeric", "categorical", "date", "any"]
 P = ParamSpec("P")
 
 TABLES = ("table", "original", "holdout", "reference")  # arguments that are data, and no setting
+SECRETS = ("key",)  # never written down
 
 
 @dataclass(frozen=True)
@@ -205,7 +206,7 @@ def operation(
             return replace(
                 made,
                 operation=function.__name__,
-                settings={k: _setting(v) for k, v in call.arguments.items() if k not in TABLES},
+                settings={k: _setting(v) for k, v in call.arguments.items() if k not in (*TABLES, *SECRETS)},
                 voids_dp=looks_at_original,
             )
 

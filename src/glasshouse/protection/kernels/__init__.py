@@ -1,0 +1,1 @@
+"""Compiled loops of the operations, imported where they run."""
