@@ -66,6 +66,7 @@ def redraw_records(
     copies: str = "exact",
     threshold: float = 0.5,
     columns: Sequence[str] | None = None,
+    keep: Sequence[str] = (),
     cluster: str | None = None,
     k: int = 10,
     random_state: RandomState = 0,
@@ -86,6 +87,8 @@ def redraw_records(
         How near a near copy is: nearer than this share of half-way to the next person.
     columns : sequence of str, optional
         The columns compared. Default: all that both tables have, without identifiers.
+    keep : sequence of str, default empty
+        Columns that keep their values in re-drawn records as well.
     cluster : str, optional
         Column that names the person or household over several rows. Default: every record is a person.
     k : int, default 10
@@ -138,17 +141,19 @@ def redraw_records(
             f"{counted(int(marked.sum()), 'record')} of {looked.before.n:,} are copies, so there is nothing left to "
             "draw from; synthesise the table anew (resynthesise)"
         )
-    drawn, left = _drawn(looked, marked, copies, threshold, cluster, k, random_state, n_jobs)
+    stay = looked.before.columns(keep, "keep") if len(keep) else []
+    free = [c for c in looked.columns if c not in stay]
+    drawn, left = _drawn(looked, free, marked, copies, threshold, cluster, k, random_state, n_jobs)
     gone = (
         [f"{counted(left, 'copy', 'copies')} could not be drawn anew: whatever their neighbours hold is a copy again."]
         if left
         else []
     )
-    made = protected(looked.before, {c: drawn[c] for c in looked.columns})
+    made = protected(looked.before, {c: drawn[c] for c in free})
     many = counted(int(marked.sum()), "record")
     return protected(
         looked.before,
-        {c: drawn[c] for c in looked.columns if made.columns[c]},
+        {c: drawn[c] for c in free if made.columns[c]},
         notes=[WHY_REDRAWN, SECRET, *gone],
         details={**looked.figures, "left": left},
         sentence=f"Drew {many} of {looked.before.n:,} anew ({counted(made.cells, 'cell')}).",
@@ -268,6 +273,7 @@ def comparable(before: Held, real: Held, cluster: str | None) -> list[str]:
 
 def _drawn(
     looked: Looked,
+    free: Sequence[str],
     marked: Bools,
     copies: str,
     threshold: float,
@@ -285,7 +291,7 @@ def _drawn(
     todo = np.arange(len(rows))
     for attempt in range(ROUNDS):
         near = min(k * 2 ** (attempt // 2), donors.shape[1])
-        fresh = _mixture(frame, columns, donors[todo, :near], root, attempt)
+        fresh = _mixture(frame, free, donors[todo, :near], root, attempt)
         frame = _placed(frame, fresh, rows[todo])
         found = find_copies(looked.original, frame, columns, copies, threshold, cluster, n_jobs).of(copies)
         todo = np.flatnonzero(found[rows])

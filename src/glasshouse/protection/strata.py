@@ -60,7 +60,10 @@ def strata_of(before: Held, by: Sequence[str] | None, apart: Sequence[str]) -> l
         raise InputError(f"by and columns both name column {both[0]!r}; strata are made of columns that stay")
     table = before.frame.select(names).with_row_index("\x1frows").group_by(names).agg(pl.col("\x1frows"))
     made = [
-        Stratum({name: _label(value) for name, value in zip(names, row[:-1], strict=True)}, np.sort(np.array(row[-1], np.int64)))
+        Stratum(
+            {name: _label(value) for name, value in zip(names, row[:-1], strict=True)},
+            np.sort(np.array(row[-1], np.int64)),
+        )
         for row in table.rows()
     ]
     return sorted(made, key=lambda one: tuple(one.labels.values()))

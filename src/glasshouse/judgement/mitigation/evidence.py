@@ -6,15 +6,14 @@ the measures that decided against the release; only one that gets past them is a
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
 from math import log10
 
 import numpy as np
 
 from glasshouse.core.measure import AnyMeasure
 from glasshouse.core.result import Result
-from glasshouse.core.words import SEVERITY
 from glasshouse.data.pair import Pair
 from glasshouse.judgement.policy.leak import LeakLevels
 from glasshouse.judgement.policy.policy import Policy
@@ -28,6 +27,7 @@ from glasshouse.judgement.selection import select
 from glasshouse.judgement.verdict.decision import Decision, decision
 
 SURE = 6.0  # so many powers of ten below its level a p value counts as hopeless
+STRICTER = 2.0  # times the levels of the policy: whoever picks among many candidates picks lucky ones
 MOST_TESTS = 3  # tests of one threat that are asked first
 SIDES = {"risk": "disclosure", "utility": "utility"}
 
@@ -70,10 +70,11 @@ class Bench:
     def __init__(
         self, pair: Pair, policy: Policy, options: Options, seed: int, n_jobs: int | None, measures: str | Iterable[str]
     ) -> None:
-        self.pair, self.policy, self.options, self.seed, self.n_jobs = pair, policy, options, seed, n_jobs
+        self.pair, self.policy, self.options, self.seed, self.n_jobs = pair, stricter(policy), options, seed, n_jobs
         self.judging = [m for m in select(measures, policy, pair.row_paired) if m.side == "disclosure"]
         placed = axes(None, None, "default")
         self.placed = {side: [m for m in placed.values() if m.side == name] for side, name in SIDES.items()}
+        self.utility = [m for m in select("full", policy) if m.side == "utility"]
         self.alarms = [m for m in self.placed["utility"] if m.alarm]
         self._anchors: dict[str, dict[str, Anchor]] = {}
         self._kinds: dict[str, Kind] = {}
@@ -130,9 +131,9 @@ class Bench:
                 sizes = [seen.share for _, seen in tests if seen is not None]
                 total += min(max(sure for sure, _ in tests), SURE) / SURE + max([0.0, *sizes])
             total += {"fail": 0.5, "warn": 0.1}[threat.status]
-        return total + sum(beyond(j.decided_by.figure, j.decided_by.limit.fail or j.decided_by.limit.warn)
-                           for j in made.judged
-                           if j.decides and j.decided_by is not None and j.status in ("warn", "fail"))  # fmt: skip
+        broken = [j for j in made.judged if j.decides and j.role != "utility" and j.status in ("warn", "fail")]
+        limits = [j.decided_by for j in broken if j.decided_by is not None]
+        return total + sum(beyond(one.figure, one.limit.fail or one.limit.warn) for one in limits)
 
     # -- the map -------------------------------------------------------------------------------------------------------
 
@@ -171,13 +172,20 @@ class Bench:
         return self._anchors[side]
 
 
+def stricter(policy: Policy) -> Policy:
+    """The policy with higher levels for the tests of members against strangers.
+
+    The search looks at many candidates and takes one that passes, so that p values just above their level are chosen
+    more often than they are true.
+    """
+    if policy.leak is None:
+        return policy
+    raised = {name: min(STRICTER * getattr(policy.leak, name), 0.5) for name in ("warn", "copy_warn")}
+    return replace(policy, leak=replace(policy.leak, **raised))
+
+
 def beyond(found: float | None, limit: float | None) -> float:
     """How far a figure lies beyond its limit, as a share of the limit; at most 1."""
     if found is None or limit is None:
         return 1.0
     return float(min(abs(found - limit) / max(abs(limit), 0.01), 1.0))
-
-
-def gravest(statuses: Mapping[str, str]) -> list[str]:
-    """Threats that fail or warn, the gravest first."""
-    return sorted((n for n, s in statuses.items() if s in ("warn", "fail")), key=lambda n: -SEVERITY[statuses[n]])

@@ -65,7 +65,8 @@ def halves_of(pair: Pair, seed: int) -> Halves:
 
 DEALT = (
     "The holdout was dealt in two by person before the search. One half steered it; the verdict is that of the whole "
-    "assessment on the other half, with a new seed. Half a holdout sees less than a whole one; the verdict says how much."
+    "assessment on the other half, with a new seed. Half a holdout sees less than a whole one; the verdict says how "
+    "much."
 )
 NOBODY = (
     "There is no holdout, so nothing verifies the result: the search and the verdict looked at the same people, and a "
