@@ -19,5 +19,6 @@ from .resynthesis import mix_independent as mix_independent
 from .resynthesis import resynthesise as resynthesise
 from .resynthesis import resynthesise_dp as resynthesise_dp
 from .rounding import round_numbers as round_numbers
+from .suppress import suppress_locally as suppress_locally
 from .swapping import swap_ranks as swap_ranks
 from .transition import corrected_counts as corrected_counts

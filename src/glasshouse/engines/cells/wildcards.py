@@ -92,6 +92,38 @@ def compatible_counts(
     return fk, Fk
 
 
+def fitting_counts(own: Ints, other: Ints, sizes: Ints) -> Floats:
+    """For each row how many records of another table agree with it wherever both have a value.
+
+    Parameters
+    ----------
+    own, other : array of int
+        One row per class, one column per key, joint codes; -1 is missing.
+    sizes : array of int
+        Records of each class of ``other``.
+
+    Returns
+    -------
+    array of float
+        One per row of ``own``.
+    """
+    keys = own.shape[1]
+    bits = 1 << np.arange(keys, dtype=np.int64)
+    mine, theirs = (own < 0) @ bits, (other < 0) @ bits
+    found = np.zeros(len(own))
+    weights = sizes.astype(float)
+    groups = {int(p): np.flatnonzero(theirs == p) for p in np.unique(theirs)}
+    for pattern in np.unique(mine):
+        rows = np.flatnonzero(mine == pattern)
+        for gaps, there in groups.items():
+            common = [k for k in range(keys) if not (int(pattern) | gaps) >> k & 1]
+            if not common:
+                found[rows] += weights[there].sum()
+                continue
+            found[rows] += _totals(own[rows][:, common], other[there][:, common], sizes[there], weights[there])[0]
+    return found
+
+
 def _totals(own: Ints, other: Ints, sizes: Ints, weights: Floats) -> tuple[Floats, Floats]:
     """For each row of ``own`` the records and weight of the rows of ``other`` equal to it. Only the shorter side is
     sorted.
