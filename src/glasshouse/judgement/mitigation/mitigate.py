@@ -155,7 +155,8 @@ def mitigate(
     taken = steps_of(found, ru)
     recipe = Recipe([one.step for one in found.taken])
     notes = notes_of(before, after, halves, search, found)
-    return Mitigated(found.table, after, before, taken, recipe, notes, ru, seed, halves.verified, search.tried)
+    steered = "pass" if found.passes else "warn" if found.met else "fail"
+    return Mitigated(found.table, after, before, taken, recipe, notes, ru, seed, halves.verified, search.tried, steered)
 
 
 def protected_of(pair: Pair, protect: Sequence[str]) -> tuple[tuple[str, ...], tuple[str, ...]]:

@@ -104,6 +104,9 @@ class Mitigated:
         Whether the verdict rests on people whom the search never saw.
     tried : int
         Candidates that were tried.
+    steered : str or None
+        What the people who steered the search say of the release that came of it: "pass", "warn" or "fail"; None where
+        nothing was searched.
     """
 
     released: Frame
@@ -116,6 +119,7 @@ class Mitigated:
     seed: int = 0
     verified: bool = True
     tried: int = 0
+    steered: str | None = None
     _contents: dict[str, Content] = field(default_factory=dict, repr=False)
 
     name, status, reason = "mitigated", "ok", None
