@@ -3,8 +3,8 @@
     python -m studies.mitigation run mitigation.jsonl --null 20 --leaks 20
     python -m studies.mitigation report mitigation.jsonl
 
-Clean releases (original, release and holdout are draws of one population that share nobody) must stay as they are. On
-planted leaks the half of the holdout that steered the search and the half that verified it should say the same. Runs are
+Clean releases (original, release and holdout are draws of one population that share nobody) must stay as they are.
+On planted leaks the half of the holdout that steered the search and the half that verified it should say the same. Runs are
 appended to a file, one line each, and the command takes up where it stopped.
 """
 
@@ -19,7 +19,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-
 from studies.kinds import KINDS, Missing, world
 from studies.leaks import LEAKS
 

@@ -71,7 +71,7 @@ def test_seeds_rows_and_libraries() -> None:
     other = gh.protection.redraw_records(released, original=original, random_state=4)
     assert not once.table.equals(other.table)
     pandas = gh.protection.redraw_records(released.to_pandas(), original=original.to_pandas(), random_state=3)
-    assert pl.DataFrame(pandas.table.astype({c: str for c in ("gender", "education", "disease_status")})).equals(
+    assert pl.DataFrame(pandas.table.astype(dict.fromkeys(("gender", "education", "disease_status"), str))).equals(
         once.table.with_columns(pl.col("gender", "education", "disease_status").cast(pl.String))
     )
     order = np.random.default_rng(0).permutation(released.height).tolist()

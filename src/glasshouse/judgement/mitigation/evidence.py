@@ -27,8 +27,10 @@ from glasshouse.judgement.selection import select
 from glasshouse.judgement.verdict.decision import Decision, decision
 
 SURE = 6.0  # so many powers of ten below its level a p value counts as hopeless
-STRICTER = 2.0  # times the levels of the policy: whoever picks among many candidates picks lucky ones
-MOST_TESTS = 3  # tests of one threat that are asked first
+# Whoever picks among many candidates picks lucky ones: the first must keep twice the levels of the policy, and more the
+# later it comes, up to six times (0.3 in the presets). Natural candidates come early, and most clean ones pass.
+FIRST, LATEST, SLOWLY = 2.0, 6.0, 5
+MOST_TESTS = {"copying": 2}  # tests of one threat that are asked first; one of the others
 SIDES = {"risk": "disclosure", "utility": "utility"}
 
 
@@ -71,6 +73,7 @@ class Bench:
         self, pair: Pair, policy: Policy, options: Options, seed: int, n_jobs: int | None, measures: str | Iterable[str]
     ) -> None:
         self.pair, self.policy, self.options, self.seed, self.n_jobs = pair, stricter(policy), options, seed, n_jobs
+        self._given = policy
         self.judging = [m for m in select(measures, policy, pair.row_paired) if m.side == "disclosure"]
         placed = axes(None, None, "default")
         self.placed = {side: [m for m in placed.values() if m.side == name] for side, name in SIDES.items()}
@@ -94,9 +97,13 @@ class Bench:
         asked = {m.name for m in measures}
         return decision(candidate.pair, self.policy, {n: r for n, r in candidate.results.items() if n in asked})
 
-    def judge(self, candidate: Candidate) -> Decision:
-        """What the policy says on the whole."""
-        return self.decide(candidate, [*self.judging, *self.alarms])
+    def judge(self, candidate: Candidate, tried: int = 1) -> Decision:
+        """What the policy says on the whole, to a candidate that is the ``tried``-th."""
+        measures = [*self.judging, *self.alarms]
+        self.ask(candidate, measures)
+        wanted = {m.name for m in measures}
+        results = {n: r for n, r in candidate.results.items() if n in wanted}
+        return decision(candidate.pair, stricter(self._given, tried), results)
 
     # -- how far from the policy ---------------------------------------------------------------------------------------
 
@@ -106,8 +113,9 @@ class Bench:
         for threat in made.threats.values():
             if threat.status not in ("warn", "fail"):
                 continue
-            names = [threat.worst, *threat.decided_by, *threat.findings]
-            for name in list(dict.fromkeys(n for n in names if n is not None))[:MOST_TESTS]:
+            tested = [] if threat.leak is None else sorted(threat.leak.tests, key=lambda t: t.p)
+            names = [threat.worst, *(t.name for t in tested)]
+            for name in list(dict.fromkeys(n for n in names if n is not None))[: MOST_TESTS.get(threat.name, 1)]:
                 found[name] = next(j.measure for j in made.judged if j.name == name)
         for one in made.outcomes.outcomes:
             if one.status in ("warn", "fail"):
@@ -172,16 +180,19 @@ class Bench:
         return self._anchors[side]
 
 
-def stricter(policy: Policy) -> Policy:
+def stricter(policy: Policy, tried: int = 1) -> Policy:
     """The policy with higher levels for the tests of members against strangers.
 
     The search looks at many candidates and takes one that passes, so that p values just above their level are chosen
-    more often than they are true.
+    more often than they are true; the more so, the more have been tried.
     """
     if policy.leak is None:
         return policy
-    raised = {name: min(STRICTER * getattr(policy.leak, name), 0.5) for name in ("warn", "copy_warn")}
-    return replace(policy, leak=replace(policy.leak, **raised))
+    times = min(LATEST, FIRST + (tried - 1) / SLOWLY)
+    levels = replace(
+        policy.leak, warn=min(times * policy.leak.warn, 0.5), copy_warn=min(FIRST * policy.leak.copy_warn, 0.5)
+    )
+    return replace(policy, leak=levels)
 
 
 def beyond(found: float | None, limit: float | None) -> float:

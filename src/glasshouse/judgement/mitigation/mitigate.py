@@ -89,7 +89,8 @@ def mitigate(
     failed, on the columns whose values tell their owners), the cheapest first and each at its strongest; kept are the
     candidates that no other one beats in both distance from the policy and utility, as long as they are more useful
     than those that pass; those that pass are weakened step by step. Because whoever picks among many candidates picks
-    lucky ones, a candidate passes only above twice the levels of the policy. Utility is that of the risk-utility map,
+    lucky ones, a candidate must keep two to six times the level of the policy, the more the later it is tried, and
+    where other draws of its operations pass too. Utility is that of the risk-utility map,
     averaged over several draws of the operations; of candidates within its noise the one that touches fewer cells is
     taken. The verdict is that of the whole ``gh.assess`` on the other half of the holdout, with a new seed.
 
@@ -148,9 +149,11 @@ def mitigate(
     found, _ = search.run(bench.judge(Candidate(halves.steering)))
     told(2, "the map")
     verifying = integer_seed(seed, "verification")
-    ru = _mapped(halves, table, found, chosen, verifying, n_jobs)
+    ru = _mapped(halves, table, found, bench, policy, verifying, n_jobs)
     told(3, "the verdict")
     after = assess(halves.verifying.replace(released=found.table), random_state=verifying, **given)
+    if ru is not None:  # the last state has the whole assessment, the others what places them and looks for copies
+        ru.assessments[ru.releases[-1]] = after
     told(PARTS, "")
     taken = steps_of(found, ru)
     recipe = Recipe([one.step for one in found.taken])
@@ -185,22 +188,16 @@ def _options(policy: Policy, options: Options | None) -> dict[str, dict[str, Any
     return {name: {**policy.options_for(name), **dict((options or {}).get(name, {}))} for name in names}
 
 
-def _mapped(halves: Halves, table: Any, found: State, policy: Policy, seed: int, n_jobs: int | None) -> RUMap | None:
+def _mapped(
+    halves: Halves, table: Any, found: State, bench: Bench, policy: Any, seed: int, n_jobs: int | None
+) -> RUMap | None:
     """Every state of the way on one map, with the people who verify; None where no figure can be placed."""
     tables = {CAME: table}
     for number, taken in enumerate(found.taken, start=1):
         tables[f"{number}. {taken.proposal.operation.title}"] = taken.made.table
-    made, _ = safely(
-        lambda: compare(
-            halves.verifying,
-            tables,
-            policy=policy,
-            measures="default",
-            random_state=seed,
-            n_jobs=n_jobs,
-            progress=False,
-        )
-    )
+    names = {side: [m.name for m in placed] for side, placed in bench.placed.items()}
+    given: dict[str, Any] = {**names, "policy": policy, "random_state": seed, "n_jobs": n_jobs}
+    made, _ = safely(lambda: compare(halves.verifying, tables, progress=False, **given))
     return made
 
 

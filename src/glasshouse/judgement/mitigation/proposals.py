@@ -99,7 +99,7 @@ def _mixed(columns: Columns, pair: Pair) -> list[Arguments]:
 
 
 def _models(columns: Columns, pair: Pair) -> list[Arguments]:
-    return [{"minbucket": size, "smoothing": "density"} for size in (20, 50)] if not columns.protected else []
+    return [{"minbucket": size, "smoothing": "density"} for size in (20, 50, 100)] if not columns.protected else []
 
 
 def _suppressed(columns: Columns, pair: Pair) -> list[Arguments]:

@@ -5,7 +5,7 @@ does not help at full strength does not help at half. Kept are the states that n
 the policy and utility, as long as they are more useful than those that pass already. Those that pass are weakened
 (steps taken out or made milder, as long as they pass), and the one that loses the least utility is chosen. A
 difference of utility within the noise of the operations' own draws chooses nobody; then the one that touches fewer
-cells is taken.
+cells is taken, and of those that touch about as many the one that is farthest from any alarm.
 """
 
 from __future__ import annotations
@@ -33,7 +33,10 @@ FINALISTS = 3  # passing states that are weakened and compared
 DRAWS = 3  # seeds by which the utility of a finalist is measured
 TIED = 0.01  # differences of utility up to this are none, however small their noise
 HELPS = 0.9  # an operation that leaves more of the distance than this on its own is not tried on top of others
-MOST = 40  # candidates that are measured before what was found is weakened
+STACKED = 4  # operations, those that bring it nearest, are
+MOST = 36  # candidates that are measured before what was found is weakened
+LUCKY = 0.05  # distance of a candidate that passes, and comes too late to be believed
+MOST_CHOSEN = 6  # states of which further draws are measured at most
 ROUTES = 2  # states measured on the utility side beyond the nearest to the policy
 
 
@@ -79,8 +82,12 @@ class State:
         Whether every measure was asked and none fails or warns.
     met
         Whether every measure was asked and none fails.
-    utility
-        On the map; None before it was measured.
+    utility, noise
+        On the map; None before it was measured. The standard error over draws of the operations.
+    steady
+        Whether every draw gets past the measures that decided against the release, as far as others were tried.
+    place
+        How many candidates had been tried when it came.
     """
 
     table: Frame
@@ -92,11 +99,19 @@ class State:
     met: bool = False
     utility: float | None = None
     noise: float = 0.0
+    steady: bool = True
+    place: int = 1
 
     @property
     def cells(self) -> int:
         """Cells touched by all steps."""
         return sum(t.made.cells for t in self.taken)
+
+    @property
+    def margin(self) -> float:
+        """The p value over all threats: how far it is from what the policy calls a leak; 1 where nothing is tested."""
+        leak = None if self.decision is None else self.decision.leak
+        return 1.0 if leak is None or leak.p_value is None else leak.p_value
 
     @property
     def done(self) -> list[tuple[str, int]]:
@@ -176,16 +191,16 @@ class Search:
             level = [child for state in beam for child in self.children(state, against, asked, depth)]
             warned += [s for s in level if s.met and not s.passes]
             if depth == 0:
-                self.idle = {s.done[0][0] for s in level if s.shortfall > HELPS * first.shortfall and not s.met}
+                self.idle = _idle(level, first)
             nearest = min([nearest, *level], key=lambda s: (s.shortfall, s.cells))
             passing += self.weakest([s for s in level if s.passes], asked)
             beam = self.kept([s for s in level if not s.passes], passing)
             if not beam or self.tried >= MOST:
                 break
         if passing:
-            return self.choose(passing), first
+            return self.choose(passing, asked), first
         if warned:
-            return self.choose(self.weakest(warned, asked, met=True)), first
+            return self.choose(self.weakest(warned, asked, met=True), asked), first
         self.utility(nearest)
         return nearest, first
 
@@ -223,7 +238,8 @@ class Search:
         protected, pair = made
         if not protected.records and not protected.cells:
             return None
-        return State(protected.table, Candidate(pair), (*state.taken, Taken(proposal, step, protected, pair)))
+        taken = (*state.taken, Taken(proposal, step, protected, pair))
+        return State(protected.table, Candidate(pair), taken, place=self.tried)
 
     def _run(self, step: Step, table: Frame) -> tuple[Protected, Pair]:
         made = step.run(table, self.original)
@@ -240,12 +256,14 @@ class Search:
             return
         made = self.bench.judge(state.candidate)
         state.decision, state.shortfall = made, self.bench.shortfall(made)
-        verdict = made.verdict(self.bench.policy)
+        strict = self.bench.judge(state.candidate, state.place)
         kept = not (set(self._losing(state)) - self._lost)
-        state.passes = state.shortfall == 0 and verdict in ("pass", "incomplete") and kept
-        state.met = verdict != "fail" and kept
+        state.passes = state.shortfall == 0 and strict.verdict(self.bench.policy) in ("pass", "incomplete") and kept
+        state.met = made.verdict(self.bench.policy) != "fail" and kept
         if not kept:
             state.shortfall += 1.0
+        elif not state.passes:
+            state.shortfall += LUCKY
         known = {m.name for m in asked}
         asked += [m for m in self.bench.against(made) if m.name not in known]
 
@@ -284,36 +302,52 @@ class Search:
         useful = sorted(passing, key=lambda s: (-self.utility(s), s.cells))[:FINALISTS]
         fewest = sorted(passing, key=lambda s: (s.cells, -self.utility(s)))[:1]
         finalists = list({id(s): s for s in (*fewest, *useful)}.values())[:FINALISTS]
-        return [self.weakened(state, asked, met) for state in finalists]
+        weak = [self.weakened(state, asked, met) for state in finalists]
+        return list({id(s): s for s in (*weak, *finalists)}.values())
 
-    def choose(self, passing: Sequence[State]) -> State:
-        """The passing state that loses least; where noise would choose, the one that touches fewer cells."""
-        finalists = sorted(passing, key=lambda s: (-self.utility(s), s.cells))[: FINALISTS + 1]
-        finalists += [min(passing, key=lambda s: s.cells)]
-        for state in {id(s): s for s in finalists}.values():
-            self.measure(state)
-        best = max(finalists, key=self.utility)
+    def choose(self, passing: Sequence[State], asked: list[Any]) -> State:
+        """The passing state that loses least; where noise would choose, the one that touches fewer cells.
+
+        A state that passes by the luck of its draw is taken only where no other one passes in every draw.
+        """
+        useful = sorted(passing, key=lambda s: (-self.utility(s), s.cells))
+        order = list({id(s): s for s in (min(passing, key=lambda s: s.cells), *useful)}.values())
+        known: list[State] = []
+        for state in order[:MOST_CHOSEN]:
+            self.measure(state, asked)
+            known.append(state)
+            if len(known) >= FINALISTS and any(s.steady for s in known):
+                break
+        steady = [s for s in known if s.steady] or known
+        best = max(steady, key=self.utility)
 
         def gap(state: State) -> float:
             return self.utility(best) - self.utility(state) - max(TIED, 2 * float(np.hypot(state.noise, best.noise)))
 
-        return min((s for s in finalists if gap(s) <= 0), key=lambda s: (s.cells, -self.utility(s)))
+        return min((s for s in steady if gap(s) <= 0), key=lambda s: (self._part(s), -s.margin, s.cells))
+
+    def _part(self, state: State) -> float:
+        """The share of the cells that the steps touch, to a tenth: nobody chooses by less."""
+        whole = self.bench.pair.n("released") * max(len(self.bench.pair.columns), 1)
+        return round(min(state.cells / max(whole, 1), 1.0), 1)
 
     def weakened(self, state: State, asked: list[Any], met: bool) -> State:
-        """The same steps with those left out, or made milder, that it passes without."""
+        """The same steps made milder one by one, and left out, as long as it passes.
+
+        From the strongest to the mildest: who looks for the mildest that passes among many finds one by luck.
+        """
         best = state
         for at in range(len(state.taken) - 1, -1, -1):
-            if at >= len(best.taken):
-                continue
-            for milder in (None, *self.milder(best.taken[at].proposal)):
-                if milder is None and len(best.taken) == 1:
-                    continue
+            steps: list[Proposal | None] = [*reversed(self.milder(best.taken[at].proposal))]
+            for milder in [*steps, *([None] if len(best.taken) > 1 else [])]:
                 child = self.replay(best, at, milder)
                 if child is None:
-                    continue
+                    break
                 child = self._known(child, asked)
-                if child.passes or (met and child.met):
-                    best = child
+                if not (child.passes or (met and child.met)):
+                    break
+                best = child
+                if milder is None:
                     break
         return best
 
@@ -340,28 +374,39 @@ class Search:
             made = None if made is None else self.apply(made, proposal, depth)
         return made
 
-    def measure(self, state: State) -> None:
-        """Utility over several draws of the operations, and the noise of their mean."""
-        self.utility(state)
-        if not any(t.proposal.operation.random for t in state.taken):
-            return
+    def measure(self, state: State, asked: Sequence[Any]) -> None:
+        """Utility over several draws of the operations, its noise, and whether every draw gets past the measures that
+        decided against the release."""
         found = [self.utility(state)]
-        for draw in range(1, DRAWS):
-            table = self.table
-            for taken in state.taken:
-                own: dict[str, Any] = dict(taken.step.arguments)
-                if taken.proposal.operation.random:
-                    own["random_state"] = integer_seed(self.seed, "draw", draw, taken.step.operation)
-                table = Step(taken.step.operation, own).run(table, self.original).table
-            found.append(self.bench.place(Candidate(self.bench.pair.replace(released=table)), "utility"))
+        for draw in range(1, DRAWS if any(t.proposal.operation.random for t in state.taken) else 1):
+            again = Candidate(self.bench.pair.replace(released=self._drawn(state, draw)))
+            found.append(self.bench.place(again, "utility"))
+            state.steady &= self.bench.shortfall(self.bench.decide(again, asked)) == 0
         state.utility = float(np.mean(found))
-        state.noise = float(np.std(found, ddof=1) / np.sqrt(len(found)))
+        state.noise = float(np.std(found, ddof=1) / np.sqrt(len(found))) if len(found) > 1 else 0.0
+
+    def _drawn(self, state: State, draw: int) -> Frame:
+        """The release after the same steps with other seeds."""
+        table = self.table
+        for taken in state.taken:
+            own: dict[str, Any] = dict(taken.step.arguments)
+            if taken.proposal.operation.random:
+                own["random_state"] = integer_seed(self.seed, "draw", draw, taken.step.operation)
+            table = Step(taken.step.operation, own).run(table, self.original).table
+        return table
 
 
 def _strongest(found: Sequence[Proposal]) -> list[Proposal]:
-    """Of every operation the strongest proposal, in the order of cost."""
+    """Of every operation the strongest proposal, in the order of cost; what touches few records is tried mildly too."""
     last = {p.operation.name: p for p in sorted(found, key=lambda p: p.rung)}
-    return [p for p in found if last[p.operation.name] is p]
+    return [p for p in found if last[p.operation.name] is p or p.operation.touches == "records"]
+
+
+def _idle(level: Sequence[State], first: State) -> set[str]:
+    """The operations that are not tried on top of others: all but those that bring the release nearest."""
+    near = sorted(level, key=lambda s: s.shortfall)
+    helping = list(dict.fromkeys(s.done[0][0] for s in near if s.shortfall < HELPS * first.shortfall))[:STACKED]
+    return {s.done[0][0] for s in level} - set(helping)
 
 
 def _key(state: State) -> tuple[tuple[str, str], ...]:
