@@ -32,6 +32,7 @@ docs: $(STAMP)-$(EXTRAS)
 	@$(BIN)/python tools/make_measure_list.py
 	@$(BIN)/python tools/make_scale_list.py
 	@$(BIN)/python tools/make_name_list.py
+	@$(BIN)/python tools/make_operation_list.py
 
 lint: $(STAMP)-lint
 	@$(BIN)/ruff check src tests bench tools studies examples

@@ -217,10 +217,10 @@ def facts(name: str) -> dict[str, str | None]:
 def _functions() -> dict[str, Callable[..., object]]:
     """Public functions and classes by name, the measures aside."""
     import glasshouse
-    from glasshouse import data, synthesis
+    from glasshouse import data, protection, synthesis
 
     found: dict[str, Callable[..., object]] = {}
-    for room in (glasshouse, data, synthesis):
+    for room in (glasshouse, data, protection, synthesis):
         for name in room.__all__:
             if callable(one := getattr(room, name)):
                 found.setdefault(name, one)

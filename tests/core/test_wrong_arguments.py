@@ -185,11 +185,48 @@ def good() -> dict[str, Any]:
         "alarms": 2,
         "people": {"sex": "f"},
         "judgement_of.name": "identical",
+        **protecting(),
+    }
+
+
+def protecting() -> dict[str, Any]:
+    """What sound calls of operations give where it differs."""
+    ages = gh.protection.Hierarchy.intervals([[30, 60], [60]])
+    step = gh.protection.Step("round_numbers", {"columns": ["age"]})
+    return {
+        "apply.recipe": gh.protection.Recipe([step]),
+        "merge_levels.columns": ["sex"],
+        "merge_levels.k": 5,
+        "bin_numbers.bins": 3,
+        "top_code.top": 1_000_000,
+        "coarsen_dates.table": people(60, 1).with_columns(born=dt.date(1980, 1, 1)),
+        "coarsen_dates.columns": ["born"],
+        "recode_levels.hierarchies": {"age": ages},
+        "recode_levels.levels": {"age": 1},
+        "pram.columns": ["sex"],
+        "corrected_counts.counts": {"f": 10, "m": 20},
+        "corrected_counts.matrix": {"f": {"f": 0.9, "m": 0.1}, "m": {"f": 0.1, "m": 0.9}},
+        "Hierarchy.rows": [("a", "*")],
+        "from_rows.rows": [("a", "*")],
+        "intervals.breaks": [[30, 60], [60]],
+        "load.path": "no-such-file.toml",
+        "from_toml.text": "",
+        "Step.operation": "round_numbers",
     }
 
 
 # Containers of what was computed: nobody but this house makes them, and their fields say nothing that could be wrong.
-MADE_HERE = {"Audit", "AuditPoint", "Constraint", "LowerBounds", "ThreatGuide", "Guarantee", "Synthesiser"}
+MADE_HERE = {
+    "Operation",
+    "Protected",
+    "Audit",
+    "AuditPoint",
+    "Constraint",
+    "LowerBounds",
+    "ThreatGuide",
+    "Guarantee",
+    "Synthesiser",
+}
 ERRORS = {"GlasshouseError", "InputError"}
 # Methods of a pair or a result that engines and measures call, not people.
 WITHIN = {
@@ -217,7 +254,7 @@ def methods(made: Any) -> Iterator[tuple[str, Callable[..., Any]]]:
 def calls() -> Iterator[tuple[str, Callable[..., Any]]]:
     """Every public callable, and the methods of what it gives."""
     seen: set[int] = set()
-    for room in (gh, gh.data, gh.formal, gh.synthesis):
+    for room in (gh, gh.data, gh.formal, gh.protection, gh.synthesis):
         for name in room.__all__:
             one = getattr(room, name)
             if inspect.ismodule(one) or not callable(one) or id(one) in seen or name in ERRORS:
@@ -231,6 +268,8 @@ def calls() -> Iterator[tuple[str, Callable[..., Any]]]:
     made: list[Any] = [pair(), assessment(), ru_map(), cart(), risk, gh.formal.approximate(1.0), gh.formal.gaussian(1)]
     made += [gh.Policy.preset("public"), pair().check(), gh.data.load("health"), gh.disclosure.identical(pair())]
     made += [gh.disclosure.rapid(pair(), trees=20), gh.formal.audit_counts(risk, 5, 50, 2, 50)]
+    made += [gh.protection.Recipe([gh.protection.Step("round_numbers", {"columns": ["age"]})])]
+    made += [gh.protection.Step("round_numbers", {"columns": ["age"]}), gh.protection.Hierarchy.intervals([[30, 60]])]
     made += [gh.synthesis.sdc(people(60, 2)), gh.scenarios(pair(), measures=["identical"])]
     for one in made:
         yield from methods(one)

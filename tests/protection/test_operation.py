@@ -215,3 +215,10 @@ def test_rounding_twice_changes_nothing() -> None:
 def test_wrong_rounding_is_answered(given: dict[str, Any], said: str) -> None:
     with pytest.raises(gh.InputError, match=said):
         gh.protection.round_numbers(people(), **given)
+
+
+def test_the_page_lists_the_operations_as_they_are_declared() -> None:
+    """docs/protection.md holds a table made from the declarations; `make docs` writes it."""
+    from tools.make_operation_list import PAGE, page
+
+    assert PAGE.read_text(encoding="utf-8") == page(), "run `make docs`: docs/protection.md is out of date"

@@ -15,9 +15,9 @@ from glasshouse.data.frames import Frame
 from glasshouse.engines.workers import in_threads
 from glasshouse.protection import mdav
 from glasshouse.protection.held import Held, held
-from glasshouse.protection.noise import all_whole
 from glasshouse.protection.operation import Protected, operation, protected
 from glasshouse.protection.ranking import ranked_groups
+from glasshouse.protection.rounding import all_whole, whole_numbers
 from glasshouse.protection.strata import Stratum, refuse_small, strata_of
 
 
@@ -128,7 +128,8 @@ def microaggregate(
     apart = method != "mdav" and len(names) > 1
     return protected(
         before,
-        dict(zip(names, released.T, strict=True)),
+        {name: whole_numbers(column) if name in whole else column
+         for name, column in zip(names, released.T, strict=True)},
         did="averaged",
         notes=_notes(names, k, apart, blocks, thin, {name: totals[name] for name in whole}),
         details={

@@ -158,12 +158,9 @@ def group_means(values: Floats, group: Ints, weights: Floats | None = None) -> F
     for j in range(values.shape[1]):
         known = ~np.isnan(values[:, j])
         at, own = group[known], values[known, j]
-        first = np.zeros(size)
-        first[at[::-1]] = own[::-1]  # deviations from a member: no digits are lost to a large common part
         counts = np.ones(len(at)) if weights is None else weights[known]
         counts = np.where(np.bincount(at, counts, size)[at] > 0, counts, 1.0)
-        moved = np.bincount(at, counts * (own - first[at]), size)[at] / np.bincount(at, counts, size)[at]
-        released[known, j] = first[at] + moved
+        released[known, j] = np.bincount(at, counts * own, size)[at] / np.bincount(at, counts, size)[at]
     return released
 
 

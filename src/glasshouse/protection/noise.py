@@ -163,9 +163,3 @@ def reflected(values: Floats, low: float | None, high: float | None) -> Floats:
 def complete(values: Floats) -> Bools:
     """Records in which nothing is missing."""
     return np.asarray(~np.isnan(values).any(axis=1))
-
-
-def all_whole(values: Floats) -> bool:
-    """Whether every observed value is a whole number."""
-    known = values[~np.isnan(values)]
-    return bool((known == np.rint(known)).all())

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Literal
+from typing import Literal, TypeAlias
 
 import numpy as np
 
@@ -13,12 +13,15 @@ from glasshouse.core.errors import InputError, closest
 from glasshouse.core.plain import percent
 from glasshouse.core.streams import RandomState, generator, integer_seed
 from glasshouse.core.threads import one_blas_thread
-from glasshouse.core.words import counted, spoken
+from glasshouse.core.words import counted, plural, spoken
 from glasshouse.data.arrays import Floats
-from glasshouse.data.frames import Frame
+from glasshouse.data.frames import Frame, Values
 from glasshouse.protection.held import Held, held
-from glasshouse.protection.noise import Moments, all_whole, complete, disturbed, moments, orthogonal, reflected
+from glasshouse.protection.noise import Moments, complete, disturbed, moments, orthogonal, reflected
 from glasshouse.protection.operation import Protected, operation, protected
+from glasshouse.protection.rounding import all_whole, whole_numbers
+
+Limits: TypeAlias = "tuple[float | None, float | None]"
 
 
 @operation(
@@ -34,7 +37,7 @@ def add_noise(
     scale: float = 0.1,
     method: Literal["correlated", "independent", "kept_moments"] = "correlated",
     exact: bool = False,
-    bounds: Mapping[str, tuple[float | None, float | None]] | None = None,
+    bounds: Mapping[str, Mapping[str, float]] | None = None,
     leave_zeros: bool = False,
     random_state: RandomState = 0,
 ) -> Protected:
@@ -55,7 +58,8 @@ def add_noise(
     exact : bool, default False
         Whether the statements above hold for this table and not only on average.
     bounds : mapping, optional
-        ``{"income": (0, None)}``: values beyond a bound are thrown back to the inside. Default: none.
+        ``{"income": {"low": 0}, "share": {"low": 0, "high": 1}}``: values beyond a bound are thrown back to the inside.
+        Default: none.
     leave_zeros : bool, default False
         Whether zeros stay zeros. It tells everybody who has zero.
     random_state : int, numpy.random.Generator or None, default 0
@@ -108,7 +112,7 @@ def add_noise(
     names = before.columns(columns, kind="numeric")
     if not 0 < scale < np.inf or (method == "kept_moments" and scale >= 1):
         most = " and below 1 with kept moments" if method == "kept_moments" else ""
-        raise InputError(f"scale={scale:g} must be above 0{most}: the noise over the data, in standard deviations")
+        raise InputError(f"scale={scale} must be above 0{most}: the noise over the data, in standard deviations")
     limits = _limits(before, names, bounds)
     seed = integer_seed(random_state, "add_noise")
     ordered = sorted(names)  # sums are the same whatever order the columns were named in
@@ -117,14 +121,14 @@ def add_noise(
     with one_blas_thread():
         noisy = np.empty_like(values)
         noisy[rows] = _noisy(values[rows], ordered, scale, method, exact, seed)
-    made = _Noise(ordered, values, noisy, limits, leave_zeros)
-    return protected(
-        before,
-        {name: made.released[:, ordered.index(name)] for name in names},
-        did="blurred",
-        notes=made.notes(method, exact),
-        details=made.details(names),
-    )
+        made = _Noise(ordered, values, noisy, limits, leave_zeros)
+        return protected(
+            before,
+            made.columns(names),
+            did="blurred",
+            notes=made.notes(method, exact),
+            details=made.details(names),
+        )
 
 
 def _noisy(values: Floats, names: Sequence[str], scale: float, method: str, exact: bool, seed: int) -> Floats:
@@ -152,25 +156,29 @@ def _apart(values: Floats) -> Moments:
     return Moments(means, sds, np.eye(len(each)))
 
 
-def _limits(
-    before: Held, names: Sequence[str], bounds: Mapping[str, tuple[float | None, float | None]] | None
-) -> dict[str, tuple[float | None, float | None]]:
+def _limits(before: Held, names: Sequence[str], bounds: Mapping[str, Mapping[str, float]] | None) -> dict[str, Limits]:
     """The bounds by column, each of which its values keep already."""
-    for name, (low, high) in (bounds or {}).items():
+    found: dict[str, Limits] = {}
+    for name, ends in (bounds or {}).items():
         if name not in names:
             raise InputError(f"bounds names {name!r}, which is none of columns{closest(name, names)}")
-        if low is not None and high is not None and not low < high:
-            raise InputError(f"bounds of column {name!r} must be (lower, upper), the lower one below the upper one")
+        low, high = ends.get("low"), ends.get("high")
+        strange = [end for end in ends if end not in ("low", "high")]
+        if strange or not ends or (low is not None and high is not None and not low < high):
+            raise InputError(
+                f'bounds of column {name!r} must be {{"low": number, "high": number}}, the low one below the high one, '
+                "or one of the two"
+            )
         values = before.numbers(name)
-        outside = int(
-            (values < (-np.inf if low is None else low)).sum() + (values > (np.inf if high is None else high)).sum()
-        )
+        outside = int((values < (-np.inf if low is None else low)).sum())
+        outside += int((values > (np.inf if high is None else high)).sum())
         if outside:
             raise InputError(
                 f"column {name!r} has {counted(outside, 'value')} beyond its bounds already; widen them, or code its "
                 "ends first (top_code)"
             )
-    return dict(bounds or {})
+        found[name] = low, high
+    return found
 
 
 @dataclass(frozen=True)
@@ -180,7 +188,7 @@ class _Noise:
     names: Sequence[str]
     values: Floats
     noisy: Floats
-    limits: Mapping[str, tuple[float | None, float | None]]
+    limits: Mapping[str, Limits]
     leave_zeros: bool
 
     @cached_property
@@ -207,6 +215,11 @@ class _Noise:
             ends = -np.inf if low is None else np.ceil(low), np.inf if high is None else np.floor(high)
             made[:, place] = np.clip(np.rint(made[:, place]), *ends)
         return made
+
+    def columns(self, names: Sequence[str]) -> dict[str, Values]:
+        """The released columns."""
+        found = {name: self.released[:, self.names.index(name)] for name in names}
+        return {name: whole_numbers(column) if name in self.whole else column for name, column in found.items()}
 
     def details(self, names: Sequence[str]) -> dict[str, object]:
         """Figures of the columns, in the order they were named."""
@@ -252,7 +265,8 @@ class _Noise:
                 f"{spoken(self.names)}{'; only theirs are exact' if exact else ''}."
             )
         if self.whole:
-            notes.append(f"{spoken(self.whole)} held whole numbers and were rounded after the noise.")
+            were = plural(len(self.whole), "was", "were")
+            notes.append(f"{spoken(self.whole)} held whole numbers and {were} rounded after the noise.")
         if self.leave_zeros and (self.values == 0).any():
             notes.append("Zeros were left alone: whoever sees a zero knows it is true.")
         for name in self.limits:

@@ -220,6 +220,7 @@ def operation(
     return register
 
 
+@door
 def operations() -> dict[str, Operation]:
     """Every operation there is, cheapest first; an unknown name is answered with the closest.
 

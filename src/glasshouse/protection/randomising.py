@@ -100,7 +100,7 @@ def pram(
     before = held(table)
     names = before.columns(columns)
     if not 0 <= keep < 1:
-        raise InputError(f"keep={keep:g} must be at least 0 and below 1; with 1 nothing changes")
+        raise InputError(f"keep={keep} must be at least 0 and below 1; with 1 nothing changes")
     if matrix is not None and len(names) > 1:
         raise InputError("matrix belongs to one column; randomise the others in a call of their own")
     strata = strata_of(before, by, names)

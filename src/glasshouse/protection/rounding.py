@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 import numpy as np
+import polars as pl
 
 from glasshouse.core.errors import InputError, closest
 from glasshouse.data.arrays import Floats
@@ -85,3 +86,14 @@ def rounded(values: Floats, base: float) -> Floats:
     inverse = 1 / base
     whole = np.rint(inverse)
     return nearest / whole if base < 1 and abs(inverse - whole) < 1e-9 * whole else nearest * base
+
+
+def all_whole(values: Floats) -> bool:
+    """Whether every observed value is a whole number."""
+    known = values[~np.isnan(values)]
+    return bool((known == np.rint(known)).all())
+
+
+def whole_numbers(values: Floats) -> pl.Series:
+    """The nearest whole numbers, of a type that holds them beside missing values."""
+    return pl.Series(np.rint(values)).fill_nan(None).cast(pl.Int64)

@@ -127,10 +127,11 @@ def suppress_locally(
 
     Notes
     -----
-    "category" implies the three other readings, "pattern" and "candidates" imply "wildcard". The least number of cells
-    is NP-hard to find for "category"; on random tables of 8 to 10 records the greedy cover with repair used here was
-    within 1 % of the exhaustive search. For "pattern" every key is a task of its own and the answer is exact: the
-    cheapest subset of its cells, of 2^m. Missing values that were there count as missing cells and cost nothing.
+    "category" implies the three other readings, "pattern" and "candidates" imply "wildcard". The least number of
+    cells is NP-hard to find for "category"; on random tables of 8 to 12 records the greedy cover with repair used
+    here blanked 2 % more cells than the exhaustive search, and as few in nine tables of ten. For "pattern" every
+    key is a task of its own and the answer is exact: the cheapest subset of its cells, of 2^m. Missing values that
+    were there count as missing cells and cost nothing.
 
     k-anonymity says nothing about attributes that all k share, nor about keys that were not named. Survey weights do
     not enter: they speak of the population, not of the file.

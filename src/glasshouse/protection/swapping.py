@@ -12,6 +12,7 @@ import polars as pl
 
 from glasshouse.core.errors import InputError
 from glasshouse.core.streams import RandomState, generator, integer_seed
+from glasshouse.core.threads import one_blas_thread
 from glasshouse.data.arrays import Floats, Ints
 from glasshouse.data.frames import Frame, Values
 from glasshouse.protection import ranks as ranking
@@ -97,11 +98,11 @@ def swap_ranks(
     before = held(table)
     names = _rankable(before, columns, tails > 0 and tail_values == "mean")
     if not 0 < share <= 1:
-        raise InputError(f"share={share:g} is no share of the ranks; it must be above 0 and at most 1")
+        raise InputError(f"share={share} is no share of the ranks; it must be above 0 and at most 1")
     if correlation is not None and not 0 < correlation < 1:
-        raise InputError(f"correlation={correlation:g} must lie between 0 and 1")
+        raise InputError(f"correlation={correlation} must lie between 0 and 1")
     if not 0 <= tails < 0.5:
-        raise InputError(f"tails={tails:g} must be at least 0 and below 0.5")
+        raise InputError(f"tails={tails} must be at least 0 and below 0.5")
     seed = integer_seed(random_state, "swap_ranks")
     found = {name: _swapped(before, name, share, correlation, tails, seed) for name in names}
     new: dict[str, Values] = {name: before[name].gather(one.taken) for name, one in found.items()}
@@ -163,12 +164,12 @@ def _swapped(before: Held, name: str, share: float, correlation: float | None, t
         most = ranking.widest(reached, n - 1, correlation)
     if most < 1 and correlation is None:
         raise InputError(
-            f"share={share:g} of the {n:,} values of column {name!r} is less than one rank, so nothing would be "
+            f"share={share} of the {n:,} values of column {name!r} is less than one rank, so nothing would be "
             f"swapped; choose at least {math.ceil(1000 / n) / 1000:g}"
         )
     if most < 1:
         raise InputError(
-            f"correlation={correlation:g} is not left in column {name!r} even where every value changes place with the "
+            f"correlation={correlation} is not left in column {name!r} even where every value changes place with the "
             "next; choose a lower one"
         )
     taken = np.arange(before.n)
@@ -200,8 +201,8 @@ def _details(before: Held, found: Mapping[str, _Swapped], new: Mapping[str, Valu
     complete = np.all(list(known.values()), axis=0)
     if len(found) > 1 and complete.sum() > 1:
         for side, table in (("before", old), ("after", now)):
-            values = np.column_stack([table[name][complete] for name in found])
-            made[side] = moments(values).correlations
+            with one_blas_thread():
+                made[side] = moments(np.column_stack([table[name][complete] for name in found])).correlations
     return made
 
 
