@@ -2,6 +2,9 @@ from .aggregating import microaggregate as microaggregate
 from .binning import bin_numbers as bin_numbers
 from .dates import coarsen_dates as coarsen_dates
 from .extremes import top_code as top_code
+from .generalising import generalise as generalise
+from .generalising import recode_levels as recode_levels
+from .hierarchies import Hierarchy as Hierarchy
 from .identifiers import drop_identifiers as drop_identifiers
 from .identifiers import pseudonymise as pseudonymise
 from .levels import merge_levels as merge_levels
