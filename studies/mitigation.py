@@ -4,8 +4,8 @@
     python -m studies.mitigation report mitigation.jsonl
 
 Clean releases (original, release and holdout are draws of one population that share nobody) must stay as they are.
-On planted leaks the half of the holdout that steered the search and the half that verified it should say the same. Runs are
-appended to a file, one line each, and the command takes up where it stopped.
+On planted leaks the half of the holdout that steered the search and the half that verified it should say the same.
+Runs are appended to a file, one line each, and the command takes up where it stopped.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from studies.kinds import KINDS, Missing, world
 from studies.leaks import LEAKS
 
 SEED = 20_260_315
-N = 1000
+N = 500
 PLANTED = ("verbatim_5", "verbatim_2", "noisy_5", "cell_5", "keys_5", "outlier_50", "outlying_1", "minority", "cart",
            "verbatim_10")  # fmt: skip
 USED = ("adult", "weak", "strong", "rare", "categorical", "numeric", "holes", "households", "sd2011", "wide")

@@ -51,7 +51,7 @@ def test_the_verdict_is_that_of_people_who_did_not_steer(pair: gh.Pair, fixed: A
     assert fixed.verdict.pair.n("holdout") == halves.verifying.n("holdout") == N // 2
     assert fixed.verdict.pair.fingerprint("holdout") == halves.verifying.fingerprint("holdout")
     assert fixed.verdict.seed != fixed.before.seed and DEALT in fixed.notes
-    alone = gh.assess(halves.verifying.replace(released=fixed.released), POLICY, random_state=fixed.verdict.seed)
+    alone = gh.assess(halves.verifying.replace(released=fixed.released), policy=POLICY, random_state=fixed.verdict.seed)
     assert alone.to_json() == fixed.verdict.to_json()
 
 
@@ -61,13 +61,13 @@ def test_operations_that_looked_at_the_original_say_so(fixed: Any) -> None:
 
 
 def test_the_same_call_gives_the_same_release(pair: gh.Pair, fixed: Any) -> None:
-    again = gh.mitigate(pair, POLICY, allow=["redraw_records"], random_state=fixed.seed)
+    again = gh.mitigate(pair, policy=POLICY, allow=["redraw_records"], random_state=fixed.seed)
     assert [s.operation for s in again.recipe.steps] == ["redraw_records"] and again.met
 
 
 def test_a_clean_release_stays_as_it_is() -> None:
     pair = planted(copied=0, seed=3)
-    fixed = gh.mitigate(pair, POLICY)
+    fixed = gh.mitigate(pair, policy=POLICY)
     assert not fixed.changed and fixed.met and fixed.released is pair._given["released"]
     assert fixed.verdict is fixed.before and len(fixed.recipe) == 0 and fixed.steps.height == 0
     assert "nothing was changed" in fixed.summary() or "nothing was changed" in str(fixed.notes)
@@ -76,7 +76,7 @@ def test_a_clean_release_stays_as_it_is() -> None:
 
 
 def test_what_cannot_be_met_is_said_with_how_close_it_came(pair: gh.Pair) -> None:
-    fixed = gh.mitigate(pair, POLICY, allow={"round_numbers": [{"columns": ["income"], "base": 10}]}, steps=1)
+    fixed = gh.mitigate(pair, policy=POLICY, allow={"round_numbers": [{"columns": ["income"], "base": 10}]}, steps=1)
     assert (
         not fixed.met and fixed.exit_code == 1 and "does not meet the policy" in fixed.summary()
     ) or not fixed.changed
@@ -84,7 +84,7 @@ def test_what_cannot_be_met_is_said_with_how_close_it_came(pair: gh.Pair) -> Non
 
 
 def test_protected_columns_stay(pair: gh.Pair) -> None:
-    fixed = gh.mitigate(pair, POLICY, protect=["age", "income"], allow=["redraw_records", "swap_ranks"])
+    fixed = gh.mitigate(pair, policy=POLICY, protect=["age", "income"], allow=["redraw_records", "swap_ranks"])
     before, after = pair.local("released"), pl.DataFrame(fixed.released)
     assert after.select("age", "income").equals(before.select("age", "income"))
     for step in fixed.recipe.steps:

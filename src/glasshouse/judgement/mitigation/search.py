@@ -2,10 +2,10 @@
 
 At every depth each kept state is tried with every operation that acts on what fails, at its strongest, because what
 does not help at full strength does not help at half. Kept are the states that no other one beats in both distance from
-the policy and utility, as long as they are more useful than those that pass already. Those that pass are weakened
-(steps taken out or made milder, as long as they pass), and the one that loses the least utility is chosen. A
-difference of utility within the noise of the operations' own draws chooses nobody; then the one that touches fewer
-cells is taken, and of those that touch about as many the one that is farthest from any alarm.
+the policy and utility, as long as they are more useful than those that pass already; where those lose little, nothing
+goes deeper. Those that pass are weakened (steps made milder or taken out, as long as they pass), and the one that loses
+the least utility is chosen. A difference of utility within the noise of the operations' own draws chooses nobody; then
+the one that touches fewer cells is taken, and of those that touch about as many the one farthest from any alarm.
 """
 
 from __future__ import annotations
@@ -29,14 +29,15 @@ from glasshouse.protection.operation import Protected
 from glasshouse.protection.recipe import Step
 
 WIDTH = 2  # states kept at each depth
-FINALISTS = 3  # passing states that are weakened and compared
+FINALISTS = 2  # passing states that are weakened and compared
 DRAWS = 3  # seeds by which the utility of a finalist is measured
+DEEPER = 0.1  # a loss of utility up to which those that pass are good enough to look no deeper
 TIED = 0.01  # differences of utility up to this are none, however small their noise
 HELPS = 0.9  # an operation that leaves more of the distance than this on its own is not tried on top of others
 STACKED = 4  # operations, those that bring it nearest, are
-MOST = 36  # candidates that are measured before what was found is weakened
+MOST = 30  # candidates that are measured before what was found is weakened
 LUCKY = 0.05  # distance of a candidate that passes, and comes too late to be believed
-MOST_CHOSEN = 6  # states of which further draws are measured at most
+MOST_CHOSEN = 4  # states of which further draws are measured at most
 ROUTES = 2  # states measured on the utility side beyond the nearest to the policy
 
 
@@ -195,7 +196,8 @@ class Search:
             nearest = min([nearest, *level], key=lambda s: (s.shortfall, s.cells))
             passing += self.weakest([s for s in level if s.passes], asked)
             beam = self.kept([s for s in level if not s.passes], passing)
-            if not beam or self.tried >= MOST:
+            enough = passing and max(map(self.utility, passing)) > self.utility(first) - DEEPER
+            if enough or not beam or self.tried >= MOST:
                 break
         if passing:
             return self.choose(passing, asked), first
