@@ -8,12 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from math import log10
 
 import numpy as np
 
 from glasshouse.core.measure import AnyMeasure
 from glasshouse.core.result import Result
+from glasshouse.core.streams import generator
 from glasshouse.data.pair import Pair
 from glasshouse.judgement.policy.leak import LeakLevels
 from glasshouse.judgement.policy.policy import Policy
@@ -26,6 +28,7 @@ from glasshouse.judgement.run import Options, run
 from glasshouse.judgement.selection import select
 from glasshouse.judgement.verdict.decision import Decision, decision
 
+SAMPLES = 4  # honest samples that tell the noise of utility
 SURE = 6.0  # so many powers of ten below its level a p value counts as hopeless
 # Whoever picks among many candidates picks lucky ones: the first must keep twice the levels of the policy, and more the
 # later it comes, up to six times (0.3 in the presets). Natural candidates come early, and most clean ones pass.
@@ -161,6 +164,20 @@ class Bench:
         weights = measure_weights(list(named), families, "family", {})
         end = "high" if side == "risk" else "low"
         return float(composite_of(np.array([at], float), list(named), families, "family", weights, end)[0])
+
+    @cached_property
+    def noise(self) -> float:
+        """How much the utility of honest samples of the population differs, at the size of the release.
+
+        A difference between two releases that two samples of the same people show as well is none.
+        """
+        original, size = self.pair.local("original"), self.pair.n("released")
+        found = []
+        for draw in range(SAMPLES):
+            rows = generator(self.seed, "honest sample", draw).integers(0, original.height, size)
+            sample = self.pair.replace(released=original[rows.tolist()], row_paired=False)
+            found.append(self.place(Candidate(sample), "utility"))
+        return float(np.nanstd(found, ddof=1))
 
     def _fixed(self, side: str) -> dict[str, Anchor]:
         """The scales of the measures that say something on these data, measured at the first look."""

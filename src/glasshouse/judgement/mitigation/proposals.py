@@ -126,6 +126,7 @@ ASKED_FOR = (
     "remove_records",
     "resynthesise_dp",
     "generalise",
+    "recode_levels",
     "bin_numbers",
 )  # only where allowed by name
 

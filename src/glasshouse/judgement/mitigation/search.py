@@ -4,8 +4,9 @@ At every depth each kept state is tried with every operation that acts on what f
 does not help at full strength does not help at half. Kept are the states that no other one beats in both distance from
 the policy and utility, as long as they are more useful than those that pass already; where those lose little, nothing
 goes deeper. Those that pass are weakened (steps made milder or taken out, as long as they pass), and the one that loses
-the least utility is chosen. A difference of utility within the noise of the operations' own draws chooses nobody; then
-the one that touches fewer cells is taken, and of those that touch about as many the one farthest from any alarm.
+the least utility is chosen. A difference of utility that honest samples of the population or other draws of the
+operations show as well chooses nobody; then the one that touches fewer cells is taken, and of those that touch about as
+many the one farthest from any alarm.
 """
 
 from __future__ import annotations
@@ -33,6 +34,7 @@ FINALISTS = 2  # passing states that are weakened and compared
 DRAWS = 3  # seeds by which the utility of a finalist is measured
 DEEPER = 0.1  # a loss of utility up to which those that pass are good enough to look no deeper
 TIED = 0.01  # differences of utility up to this are none, however small their noise
+HONEST = 2.0  # times the noise of honest samples, differences of utility are none either
 HELPS = 0.9  # an operation that leaves more of the distance than this on its own is not tried on top of others
 STACKED = 4  # operations, those that bring it nearest, are
 MOST = 30  # candidates that are measured before what was found is weakened
@@ -282,6 +284,11 @@ class Search:
             state.utility = self.bench.place(state.candidate, "utility")
         return state.utility
 
+    @property
+    def tied(self) -> float:
+        """Differences of utility up to this are none."""
+        return max(TIED, HONEST * self.bench.noise)
+
     def kept(self, level: Sequence[State], passing: Sequence[State]) -> list[State]:
         """The states that go on: none is beaten in both distance and utility, the nearest to the policy first.
 
@@ -291,7 +298,7 @@ class Search:
         least = max((self.utility(s) for s in passing), default=float("-inf"))
         front: list[State] = []
         for state in near:  # by distance: on the front is who is more useful than all nearer ones
-            if self.utility(state) > least + TIED and all(
+            if self.utility(state) > least + self.tied and all(
                 self.utility(state) > self.utility(other) + TIED for other in front
             ):
                 front.append(state)
@@ -324,7 +331,8 @@ class Search:
         best = max(steady, key=self.utility)
 
         def gap(state: State) -> float:
-            return self.utility(best) - self.utility(state) - max(TIED, 2 * float(np.hypot(state.noise, best.noise)))
+            drawn = 2 * float(np.hypot(state.noise, best.noise))
+            return self.utility(best) - self.utility(state) - max(self.tied, drawn)
 
         return min((s for s in steady if gap(s) <= 0), key=lambda s: (self._part(s), -s.margin, s.cells))
 
