@@ -4,6 +4,7 @@ no value of a person.
 
 from __future__ import annotations
 
+import inspect
 import io
 import logging
 import math
@@ -71,6 +72,9 @@ def _try(given: Nasty, outcome: Outcome, per_pair: int) -> bool:
             )
         if seed % 25 == 1:
             _through(outcome, given, "compare", lambda: _compare(given, pair))
+        for turn in range(2):
+            name, arguments = _operation(rng, seed * 2 + turn, pair)
+            _through(outcome, given, f"{name}({arguments})", lambda n=name, a=arguments: _protect(given, n, a))  # type: ignore[misc]
         if seed % 6 == 3:
             _through(outcome, given, "command line", lambda: _command_line(given, names[seed % len(names)], seed))
     return True
@@ -84,6 +88,38 @@ def _options(rng: np.random.Generator, name: str, pair: Any) -> dict[str, Any]:
         strange = [*STRANGE, list(pair.columns), pair.columns[:1]]
         options[chosen] = strange[int(rng.integers(0, len(strange)))]
     return options
+
+
+def _operation(rng: np.random.Generator, turn: int, pair: Any) -> tuple[str, dict[str, Any]]:
+    """The operation whose turn it is, with arguments as somebody might give them; some of them strange."""
+    every = gh.protection.operations()
+    name = list(every)[turn % len(every)]
+    numbers = [c for c in pair.columns if pair.is_numeric(c)]
+    others = [c for c in pair.columns if c not in numbers]
+    fitting = {"numeric": numbers, "date": numbers, "categorical": others, "any": list(pair.columns)}
+    arguments: dict[str, Any] = {}
+    for option, default in every[name].options.items():
+        if option in ("columns", "keys", "column"):
+            columns = fitting[every[name].needs[0]] or list(pair.columns)
+            arguments[option] = columns[:1] if rng.random() < 0.5 else columns[:3]
+        elif option == "k":
+            arguments[option] = 2
+        elif default is inspect.Parameter.empty and option != "original":
+            arguments[option] = 10 if option == "base" else STRANGE[int(rng.integers(0, len(STRANGE)))]
+        elif rng.random() < 0.1 and option not in ("random_state", "n_jobs", "original"):
+            arguments[option] = STRANGE[int(rng.integers(0, len(STRANGE)))]
+    return name, arguments
+
+
+def _protect(given: Nasty, name: str, arguments: dict[str, Any]) -> list[str]:
+    """An operation on the release; what comes back is a table that the house reads again."""
+    table = given.released[0] if isinstance(given.released, list) else given.released
+    made = gh.protection.operations()[name]
+    more = {"original": given.original} if "original" in made.options else {}
+    found = made(table, **arguments, **more)
+    _no_escape(repr(found))
+    gh.Pair(found.table, found, keys=None)
+    return [found.sentence, *found.notes]
 
 
 def _check(pair: Any) -> list[str]:

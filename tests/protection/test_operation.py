@@ -242,3 +242,9 @@ def test_the_page_lists_the_operations_as_they_are_declared() -> None:
     from tools.make_operation_list import PAGE, page
 
     assert PAGE.read_text(encoding="utf-8") == page(), "run `make docs`: docs/protection.md is out of date"
+
+
+def test_durations_are_told_from_what_takes_their_place() -> None:
+    table = pl.DataFrame({"wait": pl.Series([1, 2, None, 2], dtype=pl.Duration("ms"))})
+    made = gh.protection.pseudonymise(table, ["wait"])
+    assert made.columns == {"wait": 3} and made.table["wait"][1] == made.table["wait"][3]

@@ -204,8 +204,13 @@ def _different(frame: pl.DataFrame, new: pl.Series) -> Bools:
     if old.dtype != new.dtype and old.dtype.is_numeric() and new.dtype.is_numeric():
         old, new = old.cast(pl.Float64), new.cast(pl.Float64)
     elif old.dtype != new.dtype:
-        old, new = old.cast(pl.String), new.cast(pl.String)
+        old, new = _written(old), _written(new)
     return np.asarray(old.ne_missing(new).to_numpy())
+
+
+def _written(values: pl.Series) -> pl.Series:
+    """Values as text, to tell whether they are the same; durations have none of their own."""
+    return (values.cast(pl.Int64) if values.dtype == pl.Duration else values).cast(pl.String)
 
 
 def _retyped(new: pl.Series, old: pl.DataType | None) -> pl.Series:

@@ -33,7 +33,13 @@ def smooth(values: Floats, observed: Floats, how: str, decimals: int, rng: np.ra
     -------
     array of float
     """
-    if len(values) < 6 or values.min() == values.max():
+    measured = np.isfinite(values)
+    if not measured.all():  # an infinite number has no place to be moved from, nor does it say how others lie
+        made = values.copy()
+        made[measured] = smooth(values[measured], observed, how, decimals, rng)
+        return made
+    observed = observed[np.isfinite(observed)]
+    if len(values) < 6 or not len(observed) or values.min() == values.max():
         return values
     if how == "density":
         distinct, counts = np.unique(observed, return_counts=True)
