@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import io
 import os
 import subprocess
 import sys
@@ -13,6 +15,7 @@ import polars as pl
 import pytest
 
 import glasshouse as gh
+from glasshouse.engines.workers import threads
 from glasshouse.protection.held import held
 from glasshouse.protection.noise import disturbed, moments, orthogonal, reflected, root
 from tests.conftest import ROOT, converter
@@ -223,15 +226,14 @@ for one in made:
 
 
 def test_the_same_bytes_on_one_thread_and_on_eight() -> None:
-    def run(threads: int) -> str:
-        names = ("NUMBA_NUM_THREADS", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "POLARS_MAX_THREADS")
-        settings = {**os.environ, **dict.fromkeys(names, str(threads)), "PYTHONPATH": str(ROOT / "src")}
-        return subprocess.run(
-            [sys.executable, "-c", BYTES], env=settings, capture_output=True, text=True, check=True
-        ).stdout
-
-    one = run(1)
-    assert len(one.splitlines()) == 4 and run(8) == one
+    names = ("NUMBA_NUM_THREADS", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "POLARS_MAX_THREADS")
+    settings = {**os.environ, **dict.fromkeys(names, "8"), "PYTHONPATH": str(ROOT / "src")}
+    eight = subprocess.run(
+        [sys.executable, "-c", BYTES], env=settings, capture_output=True, text=True, check=True
+    ).stdout
+    with threads(1), contextlib.redirect_stdout(io.StringIO()) as said:
+        exec(BYTES, {})
+    assert len(eight.splitlines()) == 4 and eight == said.getvalue()
 
 
 # -- bad input ---------------------------------------------------------------------------------------------------------
