@@ -7,7 +7,7 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet
 
-.PHONY: demo test fuzz stubs docs lint types imports study calibration bench clean
+.PHONY: demo test fuzz stubs docs lint types imports study calibration mitigation bench clean
 
 $(BIN)/python:
 	@$(PYTHON) -c 'import sys; sys.exit("glasshouse needs Python 3.11 or newer, this is " + sys.version.split()[0] if sys.version_info < (3, 11) else 0)'
@@ -63,6 +63,12 @@ calibration: $(STAMP)-$(EXTRAS)
 	@$(BIN)/python -m studies.identifiers > $(RUNS:.jsonl=.identifiers.md)
 	@$(BIN)/python -m studies.calibration report $(RUNS) --maps $(RUNS:.jsonl=.maps.jsonl) --best $(RUNS:.jsonl=.best.jsonl) \
 		--identifiers $(RUNS:.jsonl=.identifiers.md)
+
+# Takes up where it stopped, too.
+MITIGATED ?= mitigation.jsonl
+mitigation: $(STAMP)-$(EXTRAS)
+	@$(BIN)/python -m studies.mitigation run $(MITIGATED)
+	@$(BIN)/python -m studies.mitigation report $(MITIGATED)
 
 bench: $(STAMP)-$(EXTRAS)
 	@for file in bench/*.py; do echo "== $$file"; $(BIN)/python $$file; done

@@ -14,6 +14,8 @@ from .disclosure.rapid.cross_validation import rapid_cv as rapid_cv
 from .engines.devices import device as device
 from .formal.risk import Risk as Risk
 from .judgement.audit import audit as audit
+from .judgement.mitigation.mitigate import mitigate as mitigate
+from .judgement.mitigation.mitigated import Mitigated as Mitigated
 from .judgement.policy.policy import Policy as Policy
 from .judgement.rumap.compare import compare as compare
 from .judgement.rumap.map import RUMap as RUMap

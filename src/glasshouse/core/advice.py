@@ -90,3 +90,23 @@ BY_THREAT: Mapping[str, str] = {
     "membership": MEMBERSHIP,
     "copying": TOO_NEAR,
 }
+
+# The operation of gh.protection that would carry an advice out; some have none (a fact about the population).
+REMEDIES: Mapping[str, str] = {
+    READS_OFF: "merge_levels",
+    NAMES_PEOPLE: "drop_identifiers",
+    STANDS_ALONE: "suppress_locally",
+    GIVES_AWAY: "suppress_locally",
+    COPIES: "redraw_records",
+    PEOPLE_COPIED: "redraw_records",
+    PEOPLE_NEARLY_COPIED: "redraw_records",
+    PERSON_REPEATED: "redraw_records",
+    TOO_NEAR: "resynthesise",
+    BRACKETED: "add_noise",
+    VERY_NEAR: "add_noise",
+    SINGLED_OUT: "top_code",
+    LINKED: "swap_ranks",
+    MEMBERSHIP: "resynthesise",
+    AGREES: "suppress_locally",
+    TOO_SIMILAR: "redraw_records",
+}

@@ -16,6 +16,11 @@ from .randomising import pram as pram
 from .recipe import Recipe as Recipe
 from .recipe import Step as Step
 from .recipe import apply as apply
+from .redraw import redraw_records as redraw_records
+from .redraw import remove_records as remove_records
+from .resynthesis import mix_independent as mix_independent
+from .resynthesis import resynthesise as resynthesise
+from .resynthesis import resynthesise_dp as resynthesise_dp
 from .rounding import round_numbers as round_numbers
 from .suppress import suppress_locally as suppress_locally
 from .swapping import swap_ranks as swap_ranks

@@ -24,17 +24,17 @@ from glasshouse.engines.devices import placed
 from glasshouse.judgement.policy.policy import Policy
 from glasshouse.judgement.progress import listening
 from glasshouse.judgement.rumap import words as rumap_words
+from glasshouse.judgement.rumap.anchoring import Ghosts, anchor_of, measured_ghosts
 from glasshouse.judgement.rumap.candidates import axes, candidate_pairs, run_for_verdict, split_weights
 from glasshouse.judgement.rumap.figures import Kind, figure, kind_of, point, single_results, spread
-from glasshouse.judgement.rumap.ghosts import ghost_pairs, shared_by_size
+from glasshouse.judgement.rumap.ghosts import shared_by_size
 from glasshouse.judgement.rumap.map import RUMap
-from glasshouse.judgement.rumap.scales import SCALES, Anchor, risk_anchor, utility_anchor
+from glasshouse.judgement.rumap.scales import SCALES
 from glasshouse.judgement.run import Options, Progress, known_options, printable_seed, run, with_key_groups, with_people
 from glasshouse.judgement.verdict.assess import assess
 from glasshouse.judgement.verdict.assessment import Assessment
 
 __all__ = ["RUMap", "compare"]
-Ghosts = dict[str, dict[str, Result]]
 
 
 @door
@@ -169,8 +169,8 @@ def compare(
     for name in sizes:
         if progress:
             progress(len(pairs) + len(ghosts), steps, f"ghosts of the size of {name}")
-        ghosts[name] = _ghosts(base[name], chosen, kinds, random_state, measured)
-    anchors = {n: [_anchor(m, kinds[n], ghosts[serving[r]]) for r in pairs] for n, m in chosen.items() if ghosts}
+        ghosts[name] = measured_ghosts(base[name], chosen, kinds, random_state, measured)
+    anchors = {n: [anchor_of(m, kinds[n], ghosts[serving[r]]) for r in pairs] for n, m in chosen.items() if ghosts}
     left_out = {
         n: why for n, of_each in anchors.items() if (why := next((a.reason for a in of_each if a.reason), None))
     }
@@ -204,40 +204,6 @@ def compare(
     if any(len(runs) > 1 for runs in singles.values()):
         made._replicates = rumap_words.replicate_shares(made, singles, random_state)
     return made
-
-
-def _ghosts(
-    pair: Pair, chosen: Mapping[str, AnyMeasure], kinds: Mapping[str, Kind], random_state: RandomState, measured: Any
-) -> Ghosts:
-    """What the ghosts of one size score; each is asked only what it stands for."""
-    tables = ghost_pairs(pair, random_state)
-    utility = [m for m in chosen.values() if m.side == "utility"]
-    leaks = [m for n, m in chosen.items() if m.side == "disclosure" and kinds[n] == "leak"]
-    values = [m for n, m in chosen.items() if m.side == "disclosure" and kinds[n] == "value"]
-    # a value depends on the size of the release, so a holdout too small for it cannot stand in for other people
-    enough = pair.has_holdout and pair.n("holdout") >= pair.n("released")
-    asked = {
-        "copy": [*utility, *leaks, *values],
-        "strangers": leaks,
-        "sample": [*utility, *(values if enough else [])],
-        "independent": [*utility, *([] if enough else values)],
-    }
-    found: Ghosts = {name: measured(tables[name], wanted) for name, wanted in asked.items() if name in tables}
-    # evenly drawn columns serve where independent ones do not
-    rest = [m for m in utility if utility_anchor({**_of(found, m.name), "uniform": Result()}, m.better).reason]
-    found["uniform"] = measured(tables["uniform"], rest)
-    return found
-
-
-def _of(ghosts: Ghosts, name: str) -> dict[str, Result]:
-    return {ghost: results[name] for ghost, results in ghosts.items() if name in results}
-
-
-def _anchor(measure: AnyMeasure, kind: Kind, ghosts: Ghosts) -> Anchor:
-    found = _of(ghosts, measure.name)
-    if measure.side == "disclosure":
-        return risk_anchor(found, kind, measure.better, measure.range[0])
-    return utility_anchor({"uniform": Result(), **found}, measure.better)
 
 
 def _placed_ghosts(ghosts: Ghosts, kinds: Mapping[str, Kind]) -> dict[str, dict[str, float | None]]:

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
+from importlib import import_module
+from typing import Any
 
-from glasshouse.core.advice import BY_THREAT
+from glasshouse.core.advice import BY_THREAT, REMEDIES
 from glasshouse.core.plain import number, percent
 from glasshouse.core.words import HOLDOUT_ADVICE, SEVERITY, spoken
 from glasshouse.data.pair import Pair
 from glasshouse.judgement.verdict.drivers import Drivers
 from glasshouse.judgement.verdict.judged import Judged
+from glasshouse.protection.operation import Protected
 
 OPEN: Mapping[str, str] = {
     "holdout": f"No holdout was supplied: memorisation and membership cannot be judged. {HOLDOUT_ADVICE}",
@@ -27,15 +30,45 @@ WHO = " Here it is not more of them than expected, but nearer or rarer ones."
 
 @dataclass(frozen=True)
 class Recommendation:
-    """Advice that follows from one measure, or from an input that is missing."""
+    """Advice that follows from one measure, or from an input that is missing.
+
+    Attributes
+    ----------
+    measure, status, text : str
+        Where it comes from, how grave that is, and what to do.
+    operation : str or None
+        The operation of ``gh.protection`` that would carry it out; None where there is none.
+    """
 
     measure: str
     status: str
     text: str
+    operation: str | None = None
 
-    def to_dict(self) -> dict[str, str]:
+    def to_dict(self) -> dict[str, str | None]:
         """The advice as plain data."""
-        return {"measure": self.measure, "status": self.status, "text": self.text}
+        return {"measure": self.measure, "status": self.status, "text": self.text, "operation": self.operation}
+
+    def apply(self, pair: Pair, **arguments: Any) -> Protected:
+        """Carry the advice out on the release of a pair.
+
+        Parameters
+        ----------
+        pair
+            What was assessed.
+        **arguments
+            Of the operation, in place of the mildest that ``gh.mitigate`` would try.
+
+        Returns
+        -------
+        Protected
+            The changed release and what was done to it. What that does to the risk is for ``gh.assess`` to say, and
+            ``gh.mitigate`` does both.
+        """
+        # the search stands on verdicts, so it is looked up when it is wanted
+        carried_out = import_module("glasshouse.judgement.mitigation.applying").carried_out
+        made: Protected = carried_out(self, pair, arguments)
+        return made
 
 
 def recommend(
@@ -65,12 +98,14 @@ def recommend(
         template = j.measure.advice or BY_THREAT.get(j.measure.threat or "", "")
         if template and template not in said:
             text = template.format_map({**names, **written(j)})
-            said[template] = Recommendation(j.name, j.status, text + (WHO if j.name in below else ""))
+            said[template] = Recommendation(
+                j.name, j.status, text + (WHO if j.name in below else ""), REMEDIES.get(template)
+            )
     limits = {name: status for name, status in (population or {}).items() if status in ("warn", "fail")}
     # a limit may be broken by a figure that guessing reaches too: then the release is not what tells
     for j in (j for j in judged if j.name in limits and j.measure.advice and j.name not in below):
         text = j.measure.advice.format_map({**names, **written(j)})
-        said.setdefault(j.measure.advice, Recommendation(j.name, limits[j.name], text))
+        said.setdefault(j.measure.advice, Recommendation(j.name, limits[j.name], text, REMEDIES.get(j.measure.advice)))
     open_of = {j.missing for j in judged if j.status == "not_assessed" and j.decides}
     lacking = open_of if missing is None else set(missing)
     if pair.row_paired or pair.has_holdout:

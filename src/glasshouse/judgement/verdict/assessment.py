@@ -18,7 +18,7 @@ from glasshouse.core.options import door
 from glasshouse.core.plain import Content, plain, to_json
 from glasshouse.core.printing import card
 from glasshouse.core.result import Frame, Result
-from glasshouse.core.words import MARKS, THREATS, plural, visible, worst
+from glasshouse.core.words import MARKS, THREATS, plural, visible
 from glasshouse.core.writing import delivered
 from glasshouse.judgement.content import content
 from glasshouse.judgement.overview import call, overview
@@ -27,12 +27,12 @@ from glasshouse.judgement.policy.policy import Policy
 from glasshouse.judgement.run import safely
 from glasshouse.judgement.verdict import compat
 from glasshouse.judgement.verdict.advice import Recommendation, recommend
-from glasshouse.judgement.verdict.decision import decision
+from glasshouse.judgement.verdict.decision import decision, verdict_of
 from glasshouse.judgement.verdict.drivers import Drivers, People
 from glasshouse.judgement.verdict.headline import headline, ranked
 from glasshouse.judgement.verdict.judged import Judged
 from glasshouse.judgement.verdict.leak import LeakDecision
-from glasshouse.judgement.verdict.threats import Threat, overall
+from glasshouse.judgement.verdict.threats import Threat
 
 if TYPE_CHECKING:
     from glasshouse.data.pair import Pair
@@ -91,11 +91,7 @@ class Assessment:
     @property
     def verdict(self) -> str:
         """ "pass", "warn", "fail" or "incomplete"."""
-        if self.policy.verdict_rule == "riskutility":
-            return compat.VERDICT[compat.level(list(compat.statuses(self.results).values()))]
-        required = THREATS if self.policy.require is None else self.policy.require
-        found = overall({name: t.status for name, t in self.threats.items()}, required)
-        return worst((found, self.outcomes.status))
+        return verdict_of(self.policy, self.results, self.threats, self.outcomes)
 
     @property
     def level(self) -> str:

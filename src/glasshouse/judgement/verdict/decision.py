@@ -8,12 +8,14 @@ from dataclasses import dataclass, replace
 from glasshouse.core.calling import gravity
 from glasshouse.core.limits import Limit
 from glasshouse.core.result import Result
+from glasshouse.core.words import THREATS, worst
 from glasshouse.data.pair import Pair
 from glasshouse.judgement.policy.outcomes import PolicyReport
 from glasshouse.judgement.policy.policy import Policy
+from glasshouse.judgement.verdict import compat
 from glasshouse.judgement.verdict.judged import Judged, judge
 from glasshouse.judgement.verdict.leak import LeakDecision, decide, leak_tests
-from glasshouse.judgement.verdict.threats import Threat, assess_threats, nothing_to_learn
+from glasshouse.judgement.verdict.threats import Threat, assess_threats, nothing_to_learn, overall
 from glasshouse.utility.family import utility_family
 
 
@@ -26,6 +28,20 @@ class Decision:
     judged: tuple[Judged, ...]
     threats: dict[str, Threat]
     outcomes: PolicyReport
+
+    def verdict(self, policy: Policy) -> str:
+        """ "pass", "warn", "fail" or "incomplete"."""
+        return verdict_of(policy, self.results, self.threats, self.outcomes)
+
+
+def verdict_of(
+    policy: Policy, results: Mapping[str, Result], threats: Mapping[str, Threat], outcomes: PolicyReport
+) -> str:
+    """The verdict that threats and rules give together under a policy."""
+    if policy.verdict_rule == "riskutility":
+        return compat.VERDICT[compat.level(list(compat.statuses(results).values()))]
+    required = THREATS if policy.require is None else policy.require
+    return worst((overall({name: t.status for name, t in threats.items()}, required), outcomes.status))
 
 
 def decision(pair: Pair, policy: Policy, results: Mapping[str, Result]) -> Decision:

@@ -16,6 +16,7 @@ from glasshouse.show.cli import (
     demo,
     domains,
     formal,
+    mitigating,
     policies,
     splitting,
     starting,
@@ -59,6 +60,8 @@ app.command("check")(catalogue.check)
 app.command("assess")(assessing.assess)
 app.command("measure")(assessing.measure)
 app.command("compare")(comparing.compare)
+app.command("mitigate")(mitigating.mitigate)
+app.command("protect")(mitigating.protect)
 app.command("measures")(catalogue.measures)
 app.command("explain")(catalogue.explain)
 app.add_typer(policies.policy_app, name="policy")

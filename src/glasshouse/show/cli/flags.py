@@ -25,7 +25,7 @@ ARGUMENTS: Mapping[str, str] = {
         for name in (
             "keys", "target", "holdout", "weights", "cluster", "schema", "special_codes", "exclude", "missing",
             "row_paired", "header", "encoding", "policy", "measures", "key_groups", "device", "people", "audience",
-            "smoothing", "domain", "visit_sequence",
+            "smoothing", "domain", "visit_sequence", "allow", "protect", "steps",
         )
     },
     "options": "--option",

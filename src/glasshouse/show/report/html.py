@@ -37,6 +37,7 @@ def render(
     title: str | None = None,
     timing: dict[str, float] | None = None,
     whole: bool = False,
+    way: Content | None = None,
 ) -> str:
     """The page as text.
 
@@ -54,6 +55,8 @@ def render(
         Seconds per measure.
     whole
         Whether the long part is open, and printed; otherwise it is folded and the first page prints alone.
+    way
+        What was done to the release before it was assessed, as ``show.report.mitigation`` tells it.
     """
     views = views_of(content, timing)
     threats = [ThreatView(name, content["threats"][name], views) for name in THREATS]
@@ -89,6 +92,7 @@ def render(
             families=_families(views),
             pictures=drawing.pictures(content, results),
             ru=None if ru_map is None else drawing.map_of(ru_map, content["audience"]),
+            way=way,
             data=sections.data(content),
             run=content["run"],
             call=clip(content["run"]["call"], 2000),

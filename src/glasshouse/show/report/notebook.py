@@ -16,6 +16,7 @@ from glasshouse.core.result import Result
 from glasshouse.core.words import MARKS, THREATS
 from glasshouse.data.pair import Pair
 from glasshouse.judgement.distributions import distributions
+from glasshouse.judgement.mitigation.mitigated import Mitigated
 from glasshouse.judgement.rumap.map import RUMap
 from glasshouse.judgement.run import safely
 from glasshouse.judgement.scenarios.scenarios import Scenarios
@@ -32,7 +33,7 @@ MOST_COLUMNS = 6
 MOST_ADVICE = 3
 INSIDE = "Internal: exact figures about the people in the original, small groups included. A saved notebook keeps them."
 FOR_OTHERS = "For others: .to_html(path, audience='external')."
-Shown: TypeAlias = Pair | Result | Assessment | Scenarios | RUMap
+Shown: TypeAlias = Pair | Result | Assessment | Scenarios | RUMap | Mitigated
 _cards: WeakKeyDictionary[Any, str] = WeakKeyDictionary()
 
 
@@ -69,6 +70,8 @@ def _parts(shown: Shown) -> tuple[str, Content]:
         return "pair", _pair(shown)
     if isinstance(shown, Assessment):
         return "assessment", _assessment(shown)
+    if isinstance(shown, Mitigated):
+        return "mitigated", _mitigated(shown)
     return ("map", _map(shown)) if isinstance(shown, RUMap) else ("result", _result(shown))
 
 
@@ -142,6 +145,12 @@ def _scenarios(found: Scenarios) -> Content:
 def _map(ru_map: RUMap) -> Content:
     found = map_of(ru_map)
     return {"ru": found, "lead": clip(found["words"][0], 700), "foot": INSIDE}
+
+
+def _mitigated(fixed: Mitigated) -> Content:
+    from glasshouse.show.report.mitigation import way_of
+
+    return {"way": way_of(fixed, fixed.content()), "foot": f"{INSIDE} {FOR_OTHERS}"}
 
 
 # -- pairs -------------------------------------------------------------------------------------------------------------

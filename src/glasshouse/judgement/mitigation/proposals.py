@@ -1,0 +1,218 @@
+"""What is tried next: operations whose declared threats failed, with arguments that follow from what drives the risk.
+
+Cheapest first, by what an operation declares; of one operation the mildest first. What an operation is tried with
+stands here once, in :data:`LADDERS`; an operation that is not there is tried only with the arguments a caller gives.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+from glasshouse.core.errors import InputError, names_wanted
+from glasshouse.core.words import spoken
+from glasshouse.data.pair import Pair
+from glasshouse.judgement.mitigation.findings import Columns, Failed
+from glasshouse.protection.operation import Operation, operations
+
+Arguments: TypeAlias = Mapping[str, Any]
+Allowed: TypeAlias = Mapping[str, Sequence[Arguments] | None]  # by operation; None where the ladder says with what
+Ladder: TypeAlias = Callable[[Columns, Pair], Iterable[Arguments]]
+
+
+@dataclass(frozen=True)
+class Proposal:
+    """An operation with its arguments, and why it is tried.
+
+    Attributes
+    ----------
+    operation
+        The operation.
+    arguments
+        Without tables and seeds.
+    rung
+        Its place among the proposals of the same operation, the mildest first.
+    why
+        In words.
+    acts
+        The threats that fail and that it acts on.
+    """
+
+    operation: Operation
+    arguments: Arguments
+    rung: int
+    why: str
+    acts: tuple[str, ...] = ()
+
+    @property
+    def key(self) -> tuple[str, str]:
+        """What makes it the same proposal as another."""
+        return self.operation.name, repr(sorted(self.arguments.items()))
+
+
+def _copies(columns: Columns, pair: Pair) -> list[Arguments]:
+    own: dict[str, Any] = {} if pair.cluster is None else {"cluster": pair.cluster}
+    if columns.protected:
+        own["keep"] = list(columns.protected)
+    kinds = ({"copies": "exact"}, {"copies": "near", "threshold": 0.5}, {"copies": "near", "threshold": 1.0})
+    return [{**kind, **own} for kind in kinds]
+
+
+def _numbers(columns: Columns) -> list[list[str]]:
+    """Numbers that tell their owners, then all numbers."""
+    telling = [c for c in columns.telling if c in columns.numeric]
+    return [one for one in (telling, [*columns.numeric]) if one][: 1 if len(telling) == len(columns.numeric) else 2]
+
+
+def _ranked(columns: Columns) -> list[list[str]]:
+    every = [*columns.numeric, *columns.dates]
+    telling = list(columns.telling)
+    return [one for one in (telling, every) if one][: 1 if len(telling) == len(every) else 2]
+
+
+def _each(groups: Sequence[list[str]], name: str, strengths: Sequence[Any], **more: Any) -> list[Arguments]:
+    return [{"columns": group, name: strength, **more} for strength in strengths for group in groups]
+
+
+def _rounded(columns: Columns, pair: Pair) -> list[Arguments]:
+    groups = _numbers(columns)[:1]
+    return [{"columns": g, "base": {c: columns.coarse[c] * times for c in g}} for times in (1, 2) for g in groups]
+
+
+def _labels(columns: Columns, pair: Pair) -> list[Arguments]:
+    return [{"columns": list(columns.categorical), "keep": keep} for keep in (0.9, 0.8)] if columns.categorical else []
+
+
+def _rare(columns: Columns, pair: Pair) -> list[Arguments]:
+    return [{"columns": list(columns.rare), "k": 5}] if columns.rare else []
+
+
+def _tops(columns: Columns, pair: Pair) -> list[Arguments]:
+    return [{"columns": list(columns.numeric), "share": 0.01}] if columns.numeric else []
+
+
+def _mixed(columns: Columns, pair: Pair) -> list[Arguments]:
+    every = [*columns.numeric, *columns.dates, *columns.categorical]
+    return _each([every], "share", (0.05, 0.1, 0.2)) if every else []
+
+
+def _models(columns: Columns, pair: Pair) -> list[Arguments]:
+    return [{"minbucket": size, "smoothing": "density"} for size in (20, 50, 100)] if not columns.protected else []
+
+
+def _suppressed(columns: Columns, pair: Pair) -> list[Arguments]:
+    return [{"keys": list(columns.keys), "k": k} for k in (2, 3, 5)] if columns.keys else []
+
+
+LADDERS: Mapping[str, Ladder] = {
+    "drop_identifiers": lambda c, p: [{"columns": list(c.identifiers)}] if c.identifiers else [],
+    "redraw_records": _copies,
+    "round_numbers": _rounded,
+    "coarsen_dates": lambda c, p: [{"columns": list(c.dates), "to": to} for to in ("month", "year")] if c.dates else [],
+    "top_code": _tops,
+    "merge_levels": _rare,
+    "swap_ranks": lambda c, p: _each(_ranked(c), "share", (0.05, 0.1, 0.2)),
+    "microaggregate": lambda c, p: _each(_numbers(c), "k", (3, 5), round=True),
+    "add_noise": lambda c, p: _each(_numbers(c)[:1], "scale", (0.1, 0.25)),
+    "pram": _labels,
+    "suppress_locally": _suppressed,
+    "mix_independent": _mixed,
+    "resynthesise": _models,
+}
+ASKED_FOR = (
+    "pseudonymise",
+    "remove_records",
+    "resynthesise_dp",
+    "generalise",
+    "recode_levels",
+    "bin_numbers",
+)  # only where allowed by name
+
+
+def allowed_of(allow: Sequence[str] | Mapping[str, Any] | None) -> Allowed:
+    """What a caller allows, as operations with the arguments to try; None allows all that have a ladder.
+
+    Parameters
+    ----------
+    allow
+        Names, or names with a list of arguments for each.
+
+    Returns
+    -------
+    mapping
+    """
+    known = operations()
+    if allow is None:
+        return {name: None for name in known if name in LADDERS}
+    given = [allow] if isinstance(allow, str) else list(allow)
+    names_wanted("allow", given, known)
+    made: dict[str, Sequence[Arguments] | None] = {}
+    for name in given:
+        known[name]  # an unknown name is answered with the closest
+        own = allow.get(name) if isinstance(allow, Mapping) else None
+        if own is None and name not in LADDERS:
+            lacking = [k for k, v in known[name].options.items() if v is inspect.Parameter.empty and k != "original"]
+            if lacking:
+                raise InputError(
+                    f"allow names {name}, which needs {spoken(lacking)}: write allow as a mapping, "
+                    f"{name} to a list of arguments"
+                )
+            own = [{}]
+        made[name] = [own] if isinstance(own, Mapping) else own
+    return made
+
+
+def proposals(
+    allowed: Allowed, columns: Columns, against: Failed, pair: Pair, done: Sequence[tuple[str, int]] = ()
+) -> list[Proposal]:
+    """What is tried next, the cheapest first.
+
+    Parameters
+    ----------
+    allowed
+        Operations, with arguments where the caller gave them.
+    columns
+        What may be changed, and what drives the risk.
+    against
+        What failed.
+    pair
+        The release as it came.
+    done
+        Steps before, by operation and rung: what has been done is not done again as mildly.
+
+    Returns
+    -------
+    list of Proposal
+    """
+    made: list[tuple[int, Proposal]] = []
+    known = operations()
+    for name in allowed:
+        one = known[name]
+        acts = [t for t in against.threats if t in one.acts_on]
+        if not acts or (pair.row_paired and one.touches != "columns") or not _fits(one, columns):
+            continue
+        given = allowed[name]
+        tried = given if given is not None else LADDERS[name](columns, pair)
+        for rung, arguments in enumerate(tried):
+            if any(name == before and rung <= at for before, at in done):
+                continue
+            why = f"acts on {spoken(acts)}, which {'fails' if len(acts) == 1 else 'fail'}{_driven(arguments, columns)}"
+            made.append((one.cost, Proposal(one, dict(arguments), rung, why, tuple(acts))))
+    return [p for _, p in sorted(made, key=lambda found: (found[0], found[1].rung, found[1].operation.name))]
+
+
+def _fits(one: Operation, columns: Columns) -> bool:
+    held = {"numeric": columns.numeric, "categorical": columns.categorical, "date": columns.dates}
+    if one.touches == "model" or (one.touches == "records" and "keep" not in one.options):
+        return not columns.protected  # models change every column, and so does removing records
+    return "any" in one.needs or any(held[kind] for kind in one.needs)
+
+
+def _driven(arguments: Arguments, columns: Columns) -> str:
+    named = arguments.get("columns", ())
+    telling = [c for c in ([named] if isinstance(named, str) else named) if c in columns.telling]
+    if not telling:
+        return ""
+    return f"; values of {spoken(telling[:3])} are those of people of the original"

@@ -1,0 +1,200 @@
+"""glasshouse mitigate and glasshouse protect."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from glasshouse.core.errors import InputError
+from glasshouse.show.cli import options as o
+from glasshouse.show.cli.asked import settle
+from glasshouse.show.cli.flags import flagged, flagged_content
+from glasshouse.show.cli.gathering import gathered
+from glasshouse.show.cli.progress import progress
+from glasshouse.show.cli.terminal import check_format, check_outputs, deliver, err, out, put
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from glasshouse.data.frames import Frame
+    from glasshouse.judgement.mitigation.mitigated import Mitigated
+
+TABLES = (".csv", ".parquet")
+Safer = Annotated[
+    Path,
+    typer.Option("--output", "-o", help="The table to write (.csv or .parquet).", metavar="FILE", show_default=False),
+]
+
+
+@gathered
+def mitigate(
+    files: o.Files,
+    output: Safer,
+    report: Annotated[
+        list[Path] | None,
+        typer.Option(
+            "--report", help="Report to write, with the way there; the suffix gives the format.", metavar="FILE"
+        ),
+    ] = None,
+    recipe: Annotated[
+        Path | None,
+        typer.Option("--recipe", help="Where to keep the steps (.toml), for glasshouse protect.", metavar="FILE"),
+    ] = None,
+    allow: Annotated[
+        str | None,
+        typer.Option("--allow", help="Only these operations, with commas.  [default: all]", metavar="A,B"),
+    ] = None,
+    protect: Annotated[
+        str | None,
+        typer.Option(
+            "--protect", help="Columns that must not change, and utility measures that must not lose.", metavar="A,B"
+        ),
+    ] = None,
+    steps: Annotated[int, typer.Option("--steps", help="Steps at most.")] = 5,
+    policy: Annotated[
+        str | None,
+        typer.Option("--policy", help="A policy file, or public, research, secure.  [default: research]"),
+    ] = None,
+    format: o.Format = None,
+    mode: o.Mode = None,
+    audience: Annotated[
+        str | None, typer.Option("--audience", help="Of the report: internal, or external.  [default: internal]")
+    ] = None,
+    seed: o.Seed = None,
+    jobs: o.Jobs = None,
+    quiet: o.Quiet = False,
+    no_progress: o.NoProgress = False,
+    *,
+    chosen: o.Settings,
+    roles: o.Roles,
+) -> int:
+    """What would make it safe? A release that meets the policy at the least loss, the steps, and what they cost.
+
+    The exit code is that of glasshouse assess for the release that came of it, on people whom the search never saw.
+    """
+    import glasshouse as gh
+
+    asked = settle(
+        files,
+        chosen,
+        roles,
+        o.Running(policy=policy, seed=seed, jobs=jobs),
+        o.Reporting(None, format, mode, audience, quiet, no_progress),
+        reports=False,
+    )
+    written = [Path(one) for one in (asked.original, *asked.released)]
+    check_table(output)
+    check_outputs([output, *([] if recipe is None else [recipe]), *(report or ())], *written)
+    check_format(asked.format, report or [], prints=True)
+    with progress(asked.quiet, asked.no_progress) as step:
+        fixed = gh.mitigate(
+            asked.pair(asked.case("mitigate")),
+            policy="research" if asked.policy is None else asked.policy,
+            allow=o.listing(allow),
+            protect=o.listing(protect) or (),
+            steps=steps,
+            random_state=asked.seed,
+            n_jobs=asked.said.get("jobs"),
+            progress=step,
+        )
+    told = replace(fixed, _contents={asked.audience: flagged_content(fixed.content(asked.audience))})
+    lost = [put(output, table_bytes(fixed.released, output), asked.quiet, asked.mode)]
+    if recipe is not None:
+        lost.append(put(recipe, fixed.recipe.to_toml(), asked.quiet, asked.mode))
+    make = cache(lambda form: _rendered(fixed if form == "json" else told, form, asked.audience))
+    deliver(report, asked.format, asked.quiet, make, lambda: out().print(_text(told, asked.audience)), asked.mode)
+    problems = [one for one in lost if one is not None]
+    if problems:
+        raise InputError("; ".join(problems))
+    return fixed.exit_code
+
+
+@gathered
+def protect(
+    table: Annotated[
+        Path,
+        typer.Argument(
+            help="The table to protect: CSV, JSON lines, Parquet, Arrow, Excel, SPSS, Stata, SAS or R.",
+            metavar="TABLE",
+            show_default=False,
+        ),
+    ],
+    recipe: Annotated[Path, typer.Argument(metavar="STEPS", help="The steps: a recipe (.toml).", show_default=False)],
+    output: Safer,
+    original: Annotated[
+        Path | None,
+        typer.Option("--original", help="The confidential table, for steps that compare with it.", metavar="FILE"),
+    ] = None,
+    mode: o.Mode = None,
+    seed: Annotated[
+        int | None,
+        typer.Option("--seed", help="Seed of every step.  [default: those of the recipe]", show_default=False),
+    ] = None,
+    quiet: o.Quiet = False,
+) -> int:
+    """Apply the steps of a recipe to a table: this year's or the next."""
+    import glasshouse as gh
+
+    check_table(output)
+    check_outputs([output], table, recipe, original)
+    made = gh.protection.apply(
+        str(table), str(recipe), original=None if original is None else str(original), random_state=seed
+    )
+    for note in made.notes:
+        err(f"note: {flagged(note)}", quiet)
+    lost = put(output, table_bytes(made.table, output), quiet, o.permissions(mode))
+    if lost is not None:
+        raise InputError(lost)
+    err(flagged(made.sentence), quiet)
+    return 0
+
+
+def check_table(path: Path) -> None:
+    """Refuse, before anything is computed, a kind of file that tables are not written to."""
+    if path.suffix.lower() not in TABLES:
+        raise InputError(f"{path}: a table is written to .csv or .parquet")
+
+
+def table_bytes(table: Frame, path: Path) -> str | bytes:
+    """A table as the content of a file."""
+    from io import BytesIO
+
+    from glasshouse.data.frames import adopt
+    from glasshouse.data.split import collected
+
+    frame: pl.DataFrame = collected(adopt(table, "released"))
+    if path.suffix.lower() == ".csv":
+        return frame.write_csv()
+    into = BytesIO()
+    frame.write_parquet(into)
+    return into.getvalue()
+
+
+def _text(fixed: Mitigated, audience: str) -> str:
+    from glasshouse.core.words import visible
+    from glasshouse.show.report.mitigation import lines_of
+
+    content = fixed.content(audience)
+    return visible("\n".join([*lines_of(content), "", content["verdict"]["headline"]]))
+
+
+def _rendered(fixed: Mitigated, form: str, audience: str) -> str | bytes:
+    if form == "json":
+        return fixed.to_json(audience=audience)
+    from glasshouse.show.report.mitigation import markdown, page
+
+    if form == "md":
+        return markdown(fixed.content(audience))
+    if form == "html":
+        return page(fixed, audience)
+    if form == "pdf":
+        from glasshouse.show.report.pdf import printed
+
+        return printed(page(fixed, audience))
+    if form == "junit":
+        raise InputError("what was done is written as text, json, md, html or pdf, not junit")
+    return _text(fixed, audience) + "\n"

@@ -1,0 +1,214 @@
+"""gh.mitigate: what failed is repaired at little loss, by people who did not judge it, and what cannot be is said."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+
+import glasshouse as gh
+from glasshouse.judgement.mitigation.evidence import stricter
+from glasshouse.judgement.mitigation.findings import columns_of, rounded_unit, telling
+from glasshouse.judgement.mitigation.halves import DEALT, NOBODY, TOO_FEW, halves_of
+from glasshouse.judgement.mitigation.proposals import ASKED_FOR, LADDERS, allowed_of, proposals
+from glasshouse.judgement.mitigation.search import Failed
+from glasshouse.protection.operation import operations
+from tests.judgement.mitigation.conftest import COPIED, POLICY, N, planted
+
+# -- the whole way ---------------------------------------------------------------------------------------------------
+
+
+def test_copies_are_found_and_drawn_anew(pair: gh.Pair, fixed: Any) -> None:
+    assert fixed.before.verdict == "fail" and fixed.met and fixed.exit_code == 0
+    assert fixed.verdict.verdict in ("pass", "warn") and fixed.verified and fixed.steered == "pass"
+    assert [step.operation for step in fixed.recipe.steps] == ["redraw_records"]
+    assert fixed.taken[0].records <= 2 * COPIED, "others are hardly touched"
+    before, after = fixed.taken[0].utility
+    assert before is not None and after is not None and after > 2 / 3 * before
+    assert gh.disclosure.exact_copies(pair.replace(released=fixed.released)).value == 0
+
+
+def test_the_release_is_the_recipe_applied(pair: gh.Pair, fixed: Any, tmp_path: Path) -> None:
+    path = fixed.recipe.save(tmp_path / "steps.toml")
+    again = gh.protection.apply(pair.local("released"), path, original=pair.local("original"))
+    assert pl.DataFrame(again.table).equals(pl.DataFrame(fixed.released))
+
+
+def test_steps_are_a_table_in_the_users_library(pair: gh.Pair, fixed: Any) -> None:
+    table = fixed.steps
+    assert isinstance(table, pl.DataFrame) and table.height == len(fixed.recipe)
+    assert {"operation", "why", "risk_before", "risk_after", "utility_before", "utility_after", "records",
+            "cells"} <= set(table.columns)  # fmt: skip
+    assert table["why"][0].startswith("acts on ")
+
+
+def test_the_verdict_is_that_of_people_who_did_not_steer(pair: gh.Pair, fixed: Any) -> None:
+    halves = halves_of(pair, fixed.seed)
+    assert fixed.verdict.pair.n("holdout") == halves.verifying.n("holdout") == N // 2
+    assert fixed.verdict.pair.fingerprint("holdout") == halves.verifying.fingerprint("holdout")
+    assert fixed.verdict.seed != fixed.before.seed and DEALT in fixed.notes
+    alone = gh.assess(halves.verifying.replace(released=fixed.released), policy=POLICY, random_state=fixed.verdict.seed)
+    assert alone.to_json() == fixed.verdict.to_json()
+
+
+def test_operations_that_looked_at_the_original_say_so(fixed: Any) -> None:
+    said = " ".join(fixed.notes)
+    assert "no claim of differential privacy stands for it now" in said and "drawn anew and not removed" in said
+
+
+def test_a_clean_release_stays_as_it_is() -> None:
+    pair = planted(copied=0, seed=3)
+    fixed = gh.mitigate(pair, policy=POLICY)
+    assert not fixed.changed and fixed.met and fixed.released is pair._given["released"]
+    assert fixed.verdict is fixed.before and len(fixed.recipe) == 0 and fixed.steps.height == 0
+    assert "nothing was changed" in fixed.summary() or "nothing was changed" in str(fixed.notes)
+    with pytest.raises(gh.InputError, match="no way to draw"):
+        fixed.plot()
+
+
+def test_what_cannot_be_met_is_said_with_how_close_it_came(pair: gh.Pair) -> None:
+    fixed = gh.mitigate(pair, policy=POLICY, allow={"round_numbers": [{"columns": ["income"], "base": 10}]}, steps=1)
+    assert (
+        not fixed.met and fixed.exit_code == 1 and "does not meet the policy" in fixed.summary()
+    ) or not fixed.changed
+    assert any(note.startswith("Not met with what is allowed: copying.") for note in fixed.notes)
+
+
+def test_protected_columns_stay(pair: gh.Pair) -> None:
+    fixed = gh.mitigate(pair, policy=POLICY, protect=["age", "income"], allow=["redraw_records"], steps=1)
+    before, after = pair.local("released"), pl.DataFrame(fixed.released)
+    assert after.select("age", "income").equals(before.select("age", "income"))
+    for step in fixed.recipe.steps:
+        assert not {"age", "income"} & set(step.arguments.get("columns", ()))
+
+
+# -- the holdout -----------------------------------------------------------------------------------------------------
+
+
+def test_without_a_holdout_nothing_verifies_it() -> None:
+    pair = planted().replace(holdout=None)
+    halves = halves_of(pair, 0)
+    assert not halves.verified and halves.note == NOBODY and halves.steering is pair
+
+
+def test_a_small_holdout_is_not_dealt_in_two() -> None:
+    pair = planted()
+    few = pair.replace(holdout=pair.local("holdout")[:60])
+    assert halves_of(few, 0).note == TOO_FEW
+
+
+def test_households_stay_together() -> None:
+    pair = planted()
+    house = pl.Series("house", np.repeat(np.arange(N // 4), 4))
+    tables = {t: pair.local(t).with_columns(house + 10_000 * i) for i, t in enumerate(pair.tables)}
+    grouped = gh.Pair(tables["original"], tables["released"], holdout=tables["holdout"], cluster="house")
+    halves = halves_of(grouped, 1)
+    first, second = (set(p.local("holdout")["house"]) for p in (halves.steering, halves.verifying))
+    assert halves.verified and not first & second and len(first) + len(second) == N // 4
+
+
+# -- what is tried ---------------------------------------------------------------------------------------------------
+
+
+def test_proposals_follow_from_what_failed(pair: gh.Pair) -> None:
+    columns = columns_of(pair, ())
+    against = Failed(("identity",), ())
+    found = proposals(allowed_of(None), columns, against, pair)
+    assert all("identity" in p.operation.acts_on and p.acts == ("identity",) for p in found)
+    costs = [p.operation.cost for p in found]
+    assert costs == sorted(costs), "the cheapest first"
+    assert not [p for p in found if "nothing" in p.arguments]
+    strongest = max(p.rung for p in found if p.operation.name == "swap_ranks")
+    later = proposals(allowed_of(None), columns, against, pair, [("swap_ranks", strongest)])
+    assert "swap_ranks" not in {p.operation.name for p in later}
+
+
+def test_protected_columns_are_in_no_proposal(pair: gh.Pair) -> None:
+    columns = columns_of(pair, ("income",))
+    for p in proposals(allowed_of(None), columns, Failed(("copying", "identity"), ()), pair):
+        assert "income" not in p.arguments.get("columns", ()) and p.operation.touches != "model"
+        assert p.operation.touches != "records" or p.arguments["keep"] == ["income"]
+
+
+def test_row_paired_files_keep_their_rows(pair: gh.Pair) -> None:
+    paired = gh.Pair(pair.local("original"), pair.local("original"), row_paired=True, keys=["age"])
+    found = proposals(allowed_of(None), columns_of(paired, ()), Failed(("identity",), ()), paired)
+    assert found and {p.operation.touches for p in found} == {"columns"}
+
+
+def test_every_operation_is_tried_or_waits_to_be_named() -> None:
+    assert set(operations()) == {*LADDERS, *ASKED_FOR}
+
+
+def test_what_is_allowed_is_checked() -> None:
+    assert allowed_of(["swap_ranks"]) == {"swap_ranks": None}
+    assert allowed_of({"pseudonymise": {"columns": ["age"]}})["pseudonymise"] == [{"columns": ["age"]}]
+    with pytest.raises(gh.InputError, match="did you mean 'swap_ranks'"):
+        allowed_of(["swap_rank"])
+    with pytest.raises(gh.InputError, match="pseudonymise, which needs columns"):
+        allowed_of(["pseudonymise"])
+
+
+def test_numbers_of_real_people_are_told_from_common_ones() -> None:
+    rng = np.random.default_rng(0)
+    own, others = (np.round(rng.normal(size=300), 6) for _ in range(2))
+    common = rng.integers(0, 5, 300)
+    original = pl.DataFrame({"own": own, "common": common})
+    released = pl.DataFrame({"own": rng.permutation(own), "common": rng.permutation(common)})
+    pair = gh.Pair(original, released, holdout=pl.DataFrame({"own": others, "common": common}))
+    assert telling(pair, "own") > 0.9 and abs(telling(pair, "common")) < 0.02
+    assert columns_of(pair, ()).telling == ("own",)
+
+
+@pytest.mark.parametrize(("spread", "unit"), [(0.0, 1.0), (10.0, 1.0), (25.0, 2.0), (60_000.0, 5000.0), (0.03, 0.002)])
+def test_round_numbers_are_about_a_tenth_of_the_spread(spread: float, unit: float) -> None:
+    assert rounded_unit(np.array([-spread, spread])) == pytest.approx(unit)
+
+
+def test_the_search_is_stricter_than_the_policy() -> None:
+    policy = gh.Policy.preset("public")
+    assert policy.leak is not None and stricter(policy).leak is not None
+    for tried, times in ((1, 2), (11, 4), (50, 6)):
+        assert stricter(policy, tried).leak.warn == pytest.approx(times * policy.leak.warn)  # type: ignore[union-attr]
+    assert stricter(policy).leak.fail == policy.leak.fail  # type: ignore[union-attr]
+
+
+# -- what is told ----------------------------------------------------------------------------------------------------
+
+
+def test_it_prints_and_draws_itself(fixed: Any) -> None:
+    assert repr(fixed).splitlines()[0].startswith(("●", "▲")) and "re-draw copies" in repr(fixed)
+    chart = fixed.plot("trajectory").to_dict()
+    assert "1. re-draw copies" in json.dumps(chart) and "to_utility" in json.dumps(chart)
+    assert "gh-is-mitigated" in fixed._repr_html_()
+
+
+def test_reports_tell_the_way(fixed: Any, tmp_path: Path) -> None:
+    page = fixed.to_html(tmp_path / "story.html")
+    assert 'id="way"' in page and "re-draw copies" in page and "redraw_records" in page
+    words = fixed.to_markdown()
+    assert (words.startswith("# What was done to make it safe") and "re\\-draw copies" in words) or "re-draw" in words
+    content = json.loads(fixed.to_json())
+    assert content["schema"] == "glasshouse.mitigation" and content["steps"][0]["records"] == fixed.taken[0].records
+
+
+def test_bad_arguments_are_refused(pair: gh.Pair) -> None:
+    with pytest.raises(gh.InputError, match="at least 1"):
+        gh.mitigate(pair, steps=0)
+    with pytest.raises(gh.InputError, match="neither a column nor a utility measure"):
+        gh.mitigate(pair, protect=["agee"])
+    with pytest.raises(gh.InputError, match="one at a time"):
+        gh.mitigate(pair.replace(released=[pair.local("released")] * 2))
+
+
+def test_advice_carries_its_operation_out(pair: gh.Pair, fixed: Any) -> None:
+    advice = next(one for one in fixed.before.recommendations if one.operation == "redraw_records")
+    made = advice.apply(pair)
+    assert made.operation == "redraw_records" and made.records and advice.to_dict()["operation"] == "redraw_records"
+    assert gh.disclosure.exact_copies(pair.replace(released=made)).value == 0
+    with pytest.raises(gh.InputError, match="no operation carries this advice out"):
+        type(advice)("x", "fail", "Think about it.").apply(pair)

@@ -1,0 +1,100 @@
+"""glasshouse mitigate and glasshouse protect: a safer file, the story, the steps, and the exit codes of assess."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from glasshouse.show.cli import main
+from tests.judgement.mitigation.conftest import planted
+from tests.show.pages import check_page
+
+POLICY = """
+name = "small"
+require = ["copying"]
+[leak]
+tolerance = 5
+[run]
+measures = ["exact_copies", "near_copies", "domias"]
+"""
+
+
+def run(*arguments: str) -> int:
+    with pytest.raises(SystemExit) as stopped:
+        main(list(arguments))
+    return int(stopped.value.code or 0)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    made = tmp_path_factory.mktemp("mitigate")
+    pair = planted()
+    for table in pair.tables:
+        pair.local(table).write_csv(made / f"{table}.csv")
+    (made / "policy.toml").write_text(POLICY, encoding="utf-8")
+    return made
+
+
+def asked(folder: Path, *more: str) -> list[str]:
+    tables = [str(folder / "original.csv"), str(folder / "released.csv"), "--holdout", str(folder / "holdout.csv")]
+    roles = ["--keys", "gender,age,education", "--target", "disease_status", "--policy", str(folder / "policy.toml")]
+    return ["mitigate", *tables, *roles, "--allow", "redraw_records,swap_ranks", "--jobs", "1", *more]
+
+
+def test_mitigate_writes_the_table_the_story_and_the_steps(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    paths = {name: folder / name for name in ("safer.parquet", "story.html", "steps.toml")}
+    code = run(*asked(folder, "-o", str(paths["safer.parquet"]), "--report", str(paths["story.html"]),
+                      "--recipe", str(paths["steps.toml"])))  # fmt: skip
+    said = capsys.readouterr().out
+    assert code == 0 and "re-draw copies" in said and "meets the policy" in said
+    safer = pl.read_parquet(paths["safer.parquet"])
+    assert safer.shape == pl.read_csv(folder / "released.csv").shape
+    page = paths["story.html"].read_text(encoding="utf-8")
+    check_page(page)
+    assert 'id="way"' in page and "keys=[" not in page
+    assert 'operation = "redraw_records"' in paths["steps.toml"].read_text(encoding="utf-8")
+    # the steps applied again give the same file
+    again = folder / "again.csv"
+    tables = [str(folder / "released.csv"), str(paths["steps.toml"])]
+    assert run("protect", *tables, "-o", str(again), "--original", str(folder / "original.csv")) == 0
+    assert pl.read_csv(again).equals(safer)
+    assert run("protect", *tables, "-o", str(again)) == 2
+    assert "pass the original too" in capsys.readouterr().err
+
+
+def test_the_exit_code_is_that_of_the_verdict(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    code = run(*asked(folder, "-o", str(folder / "x.csv"), "--allow", "top_code", "--steps", "1", "--format", "json"))
+    content = json.loads(capsys.readouterr().out)
+    assert code == content["exit_code"] == 1 and content["met"] is False
+    assert any("Not met with what is allowed" in note for note in content["notes"])
+
+
+@pytest.mark.parametrize(
+    ("more", "said"),
+    [
+        (["-o", "safer.xlsx"], "a table is written to .csv or .parquet"),
+        (["-o", "safer.csv", "--allow", "swap_rank"], "did you mean 'swap_ranks'"),
+        (["-o", "safer.csv", "--protect", "agee"], "neither a column nor a utility measure"),
+        (["-o", "safer.csv", "--steps", "0"], "steps must be at least 1"),
+    ],
+)
+def test_usage_errors(
+    folder: Path,
+    more: list[str],
+    said: str,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert run(*asked(folder, *more)) == 2
+    assert said in capsys.readouterr().err
+    assert not list(tmp_path.iterdir())
+
+
+def test_the_original_is_not_written_over(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(*asked(folder, "-o", str(folder / "original.csv"))) == 2
+    assert "is one of the tables" in capsys.readouterr().err
