@@ -13,7 +13,7 @@ from __future__ import annotations
 import argparse
 import json
 import time
-from itertools import cycle, islice
+from itertools import cycle, islice, zip_longest
 from math import sqrt
 from pathlib import Path
 from typing import Any
@@ -34,7 +34,9 @@ def plan(null: int, leaks: int) -> list[tuple[str, str, int]]:
     """What is run: (leak, kind, run). Leaks and kinds go round at different speeds, so that they meet differently."""
     clean = [("clean", kind, run // len(USED)) for run, kind in enumerate(islice(cycle(USED), null))]
     turned = [USED[(run + run // len(USED)) % len(USED)] for run in range(leaks)]
-    return clean + [(PLANTED[run % len(PLANTED)], kind, run) for run, kind in enumerate(turned)]
+    planted = [(PLANTED[run % len(PLANTED)], kind, run) for run, kind in enumerate(turned)]
+    taken = [one for pair in zip_longest(clean, planted) for one in pair]
+    return [one for one in taken if one is not None]  # by turns, so that a run that is stopped tells of both
 
 
 def one(leak: str, kind: str, run: int, n: int = N) -> dict[str, Any]:

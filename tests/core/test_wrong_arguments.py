@@ -223,6 +223,7 @@ MADE_HERE = {
     "AuditPoint",
     "Constraint",
     "LowerBounds",
+    "Mitigated",
     "ThreatGuide",
     "Guarantee",
     "Synthesiser",

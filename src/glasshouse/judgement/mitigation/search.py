@@ -11,7 +11,7 @@ many the one farthest from any alarm.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -36,6 +36,7 @@ DEEPER = 0.1  # a loss of utility up to which those that pass are good enough to
 TIED = 0.01  # differences of utility up to this are none, however small their noise
 HONEST = 2.0  # times the noise of honest samples, differences of utility are none either
 HELPS = 0.9  # an operation that leaves more of the distance than this on its own is not tried on top of others
+AFTER = 3  # candidates of later depths that are measured after the first one that passes
 STACKED = 4  # operations, those that bring it nearest, are
 MOST = 30  # candidates that are measured before what was found is weakened
 LUCKY = 0.05  # distance of a candidate that passes, and comes too late to be believed
@@ -191,7 +192,12 @@ class Search:
         against = failed(start, asked)
         beam, nearest, warned, passing = [first], first, list[State](), list[State]()
         for depth in range(self.steps):
-            level = [child for state in beam for child in self.children(state, against, asked, depth)]
+            level: list[State] = []
+            for child in (child for state in beam for child in self.children(state, against, asked, depth)):
+                level.append(child)
+                first_passing = next((at for at, one in enumerate(level) if one.passes), None)
+                if depth and first_passing is not None and len(level) > first_passing + AFTER:
+                    break  # the first depth is looked at whole, so that every operation has its turn
             warned += [s for s in level if s.met and not s.passes]
             if depth == 0:
                 self.idle = _idle(level, first)
@@ -208,9 +214,8 @@ class Search:
         self.utility(nearest)
         return nearest, first
 
-    def children(self, state: State, against: Failed, asked: list[Any], depth: int) -> list[State]:
+    def children(self, state: State, against: Failed, asked: list[Any], depth: int) -> Iterator[State]:
         """The states one step further that are new."""
-        made = []
         for proposal in _strongest(proposals(self.allowed, self.columns, against, self.bench.pair, state.done)):
             one = proposal.operation
             late = one.touches == "model" and state.taken  # a model would undo what was done before it
@@ -221,8 +226,7 @@ class Search:
                 continue
             self.seen.add(_key(child))
             self.weigh(child, asked)
-            made.append(child)
-        return made
+            yield child
 
     # -- one candidate -------------------------------------------------------------------------------------------------
 
