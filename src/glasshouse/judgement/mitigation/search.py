@@ -342,8 +342,8 @@ class Search:
         return min((s for s in steady if gap(s) <= 0), key=lambda s: (self._part(s), -s.margin, s.cells))
 
     def _part(self, state: State) -> float:
-        """The share of the cells that the steps touch, to a tenth: nobody chooses by less. Where most are touched, fewer
-        are no virtue."""
+        """The share of the cells that the steps touch, to a tenth: less chooses nobody, and fewer are no virtue where most
+        are touched."""
         whole = self.bench.pair.n("released") * max(len(self.bench.pair.columns), 1)
         part = state.cells / max(whole, 1)
         return round(part, 1) if part < MOSTLY else 1.0
