@@ -36,11 +36,12 @@ DEEPER = 0.1  # a loss of utility up to which those that pass are good enough to
 TIED = 0.01  # differences of utility up to this are none, however small their noise
 HONEST = 2.0  # times the noise of honest samples, differences of utility are none either
 HELPS = 0.9  # an operation that leaves more of the distance than this on its own is not tried on top of others
-AFTER = 3  # candidates of later depths that are measured after the first one that passes
+AFTER = 2  # candidates of later depths that are measured after the first one that passes
+MOSTLY = 0.5  # share of the cells from which a release counts as made anew
 STACKED = 4  # operations, those that bring it nearest, are
 MOST = 30  # candidates that are measured before what was found is weakened
 LUCKY = 0.05  # distance of a candidate that passes, and comes too late to be believed
-MOST_CHOSEN = 4  # states of which further draws are measured at most
+MOST_CHOSEN = 3  # states of which further draws are measured at most
 ROUTES = 2  # states measured on the utility side beyond the nearest to the policy
 
 
@@ -341,9 +342,10 @@ class Search:
         return min((s for s in steady if gap(s) <= 0), key=lambda s: (self._part(s), -s.margin, s.cells))
 
     def _part(self, state: State) -> float:
-        """The share of the cells that the steps touch, to a tenth: nobody chooses by less."""
+        """The share of the cells that the steps touch, to a tenth; where most are touched, fewer are no virtue."""
         whole = self.bench.pair.n("released") * max(len(self.bench.pair.columns), 1)
-        return round(min(state.cells / max(whole, 1), 1.0), 1)
+        part = state.cells / max(whole, 1)
+        return round(part, 1) if part < MOSTLY else 1.0
 
     def weakened(self, state: State, asked: list[Any], met: bool) -> State:
         """The same steps made milder one by one, and left out, as long as it passes.
