@@ -98,3 +98,32 @@ def test_usage_errors(
 def test_the_original_is_not_written_over(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(*asked(folder, "-o", str(folder / "original.csv"))) == 2
     assert "is one of the tables" in capsys.readouterr().err
+
+
+def test_columns_that_no_step_names_stay_as_the_file_has_them(tmp_path: Path) -> None:
+    table, steps, safer = tmp_path / "table.csv", tmp_path / "age.toml", tmp_path / "safer.csv"
+    rows = [f'0{1000 + i};TRUE;1,{i % 10}0;"a; b";{20 + i}' for i in range(30)]
+    table.write_text("\n".join(["zip;flag;share;text;age", *rows]) + "\n", encoding="utf-8")
+    steps.write_text('[[step]]\noperation = "round_numbers"\ncolumns = ["age"]\nbase = 5\n', encoding="utf-8")
+    assert run("protect", str(table), str(steps), "-o", str(safer)) == 0
+    written = safer.read_text(encoding="utf-8").splitlines()
+    assert written[0] == "zip;flag;share;text;age"
+    assert [line.rpartition(";")[0] for line in written[1:]] == [row.rpartition(";")[0] for row in rows]
+    assert {int(line.rpartition(";")[2]) % 5 for line in written[1:]} == {0}
+
+
+@pytest.mark.parametrize(
+    ("more", "says"),
+    [
+        (("--audience", "public"), "internal or external"),
+        (("--report", "story.xml"), "not junit"),
+        (("--recipe", "steps.json"), "written to .toml"),
+    ],
+)
+def test_what_cannot_be_written_is_refused_before_anything_is_tried(
+    folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], more: tuple[str, str], says: str
+) -> None:
+    flag, value = more
+    given = value if flag == "--audience" else str(tmp_path / value)
+    assert run(*asked(folder, "-o", str(tmp_path / "safer.csv"), flag, given)) == 2
+    assert says in capsys.readouterr().err and not list(tmp_path.iterdir())

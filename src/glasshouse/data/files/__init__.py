@@ -14,9 +14,9 @@ from glasshouse.data.files.contents import Contents
 from glasshouse.data.files.excel import read_excel
 from glasshouse.data.files.text import known_encoding, read_csv, read_json_lines
 
-_TEXT = (".csv", ".csv.gz", ".tsv", ".tsv.gz", ".txt")
+TEXT = (".csv", ".csv.gz", ".tsv", ".tsv.gz", ".txt")
 _READERS: dict[tuple[str, ...], Callable[[Path, str | None], Contents]] = {
-    _TEXT: read_csv,
+    TEXT: read_csv,
     (".jsonl", ".ndjson", ".jsonl.gz", ".ndjson.gz"): read_json_lines,
     (".parquet", ".arrow", ".feather"): read_columnar,
     (".xlsx", ".xlsm", ".xlsb", ".xls", ".ods"): read_excel,

@@ -40,19 +40,33 @@ def known_encoding(encoding: str) -> str:
     return found.name
 
 
-def read_csv(path: Path, encoding: str | None = None) -> Contents:
-    """A table from a CSV file, packed or not; the separator is found from the header."""
+def read_csv(path: Path, encoding: str | None = None, kinds: bool = True) -> Contents:
+    """A table from a CSV file, packed or not; the separator is found from the header. Without ``kinds`` every field is
+    the text that stands there."""
     text, notes = _text(path, encoding)
-    header = text.split("\n", 1)[0]
-    separator = max(",;\t|", key=lambda mark: header.count(mark))
-    _refuse_duplicate_header(header, separator, path)
+    separator = _separator(text)
+    _refuse_duplicate_header(text.split("\n", 1)[0], separator, path)
     try:
         frame = pl.read_csv(
-            io.BytesIO(text.encode()), separator=separator, infer_schema_length=None, try_parse_dates=False
+            io.BytesIO(text.encode()),
+            separator=separator,
+            infer_schema=kinds,
+            infer_schema_length=None,
+            try_parse_dates=False,
         )
     except pl.exceptions.PolarsError:  # its message quotes the offending line, which may hold a person's values
         raise InputError(_csv_problem(text, separator, path)) from None
     return Contents(frame, notes=notes, header_line=True)
+
+
+def separator_of(path: Path, encoding: str | None = None) -> str:
+    """What stands between the fields of a CSV file."""
+    return _separator(_text(path, encoding)[0])
+
+
+def _separator(text: str) -> str:
+    header = text.split("\n", 1)[0]
+    return max(",;\t|", key=lambda mark: header.count(mark))
 
 
 def read_json_lines(path: Path, encoding: str | None = None) -> Contents:

@@ -132,7 +132,8 @@ def mitigate(
     before = assess(pair, random_state=seed, **given)
     table = pair._given["released"]
     if before.verdict != "fail":
-        return Mitigated(table, before, before, (), Recipe([]), notes_of(before, before, None, None), None, seed)
+        notes = notes_of(before, before, None, None)
+        return Mitigated(table, before, before, (), Recipe([]), notes, None, seed, verified=pair.has_holdout)
     halves = halves_of(pair, seed)
     bench = Bench(halves.steering, chosen, _options(chosen, options), seed, n_jobs, _measures(chosen))
     search = Search(

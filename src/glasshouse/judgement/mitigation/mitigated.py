@@ -336,6 +336,8 @@ def said(changed: bool, met: bool, verified: bool, before: str, after: str, take
     if met:
         by = "people whom the search never saw say so" if verified else "nothing verifies it"
         return f"The release failed; after {did} it meets the policy ({after}; {by})."
+    if after == "incomplete":
+        return f"The release failed; after {did} nothing fails, and not all that the policy requires could be assessed."
     return (
         f"The release failed, and after {did} it does not meet the policy ({after}); it is the nearest that was found."
     )
@@ -365,21 +367,22 @@ def notes_of(
     """What a reader must know about a search, in plain sentences."""
     if halves is None or search is None or found is None:
         return () if before.verdict == "pass" else (UNCHANGED[before.verdict],)
-    notes = [halves.note, f"{counted(search.tried, 'candidate')} were tried on the people who steered."]
+    tried = f"{counted(search.tried, 'candidate')} {'was' if search.tried == 1 else 'were'} tried"
+    notes = [halves.note, f"{tried} on the people who steered." if halves.verified else f"{tried}."]
     void = [t.proposal.operation.title for t in found.taken if t.made.voids_dp]
     if void:
         notes.append(VOID.format(steps=spoken(void).capitalize()))
     if after.exit_code != 0:
-        notes += shortfalls(after, found)
+        notes += shortfalls(after, found, halves.verified)
     notes += [note for t in found.taken for note in t.made.notes]
     notes += [f"{name} could not be tried: {why}" for name, why in search.stopped.items()]
     return tuple(dict.fromkeys(notes))
 
 
-def shortfalls(after: Assessment, found: State) -> list[str]:
+def shortfalls(after: Assessment, found: State, verified: bool) -> list[str]:
     """Which limits are not met with what is allowed, and how close it came."""
     lines = []
-    if found.passes or found.met:
+    if verified and after.verdict == "fail" and (found.passes or found.met):
         lines.append(
             "The people who steered the search found nothing to fail in this release, the others did: the search had "
             "learnt to please the first. Take another seed only together with new people never in the data."
@@ -388,7 +391,8 @@ def shortfalls(after: Assessment, found: State) -> list[str]:
         if threat.status == "fail":
             lines.append(f"Not met with what is allowed: {threat.name}. {threat.sentence}")
         elif threat.status == "not_assessed" and threat.required:
-            lines.append(f"Not assessed on the half of the holdout that verifies: {threat.name}. {threat.sentence}")
+            where = " on the half of the holdout that verifies" if verified else ""
+            lines.append(f"Not assessed{where}: {threat.name}. {threat.sentence}")
     lines += [f"Not met with what is allowed: {o.limit.text()}; found {o.comparison}"
               for o in after.outcomes.outcomes if o.status == "fail"]  # fmt: skip
     return lines

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from glasshouse.judgement.mitigation.mitigated import Mitigated
 
 TABLES = (".csv", ".parquet")
+NO_JUNIT = "what was done is written as text, json, md, html or pdf, not junit"
 Safer = Annotated[
     Path,
     typer.Option("--output", "-o", help="The table to write (.csv or .parquet).", metavar="FILE", show_default=False),
@@ -87,9 +88,14 @@ def mitigate(
         reports=False,
     )
     written = [Path(one) for one in (asked.original, *asked.released)]
+    asked.check(*asked.released, prints=True)
     check_table(output)
     check_outputs([output, *([] if recipe is None else [recipe]), *(report or ())], *written)
     check_format(asked.format, report or [], prints=True)
+    if asked.format == "junit" or any(one.suffix.lower() == ".xml" for one in report or ()):
+        raise InputError(NO_JUNIT)
+    if recipe is not None and recipe.suffix.lower() != ".toml":
+        raise InputError(f"{recipe}: a recipe is written to .toml")
     with progress(asked.quiet, asked.no_progress) as step:
         fixed = gh.mitigate(
             asked.pair(asked.case("mitigate")),
@@ -102,7 +108,8 @@ def mitigate(
             progress=step,
         )
     told = replace(fixed, _contents={asked.audience: flagged_content(fixed.content(asked.audience))})
-    lost = [put(output, table_bytes(fixed.released, output), asked.quiet, asked.mode)]
+    source = Path(asked.released[0] if asked.released else asked.original)
+    lost = [put(output, table_bytes(fixed.released, output, source, roles.encoding), asked.quiet, asked.mode)]
     if recipe is not None:
         lost.append(put(recipe, fixed.recipe.to_toml(), asked.quiet, asked.mode))
     make = cache(lambda form: _rendered(fixed if form == "json" else told, form, asked.audience))
@@ -146,7 +153,7 @@ def protect(
     )
     for note in made.notes:
         err(f"note: {flagged(note)}", quiet)
-    lost = put(output, table_bytes(made.table, output), quiet, o.permissions(mode))
+    lost = put(output, table_bytes(made.table, output, table), quiet, o.permissions(mode))
     if lost is not None:
         raise InputError(lost)
     err(flagged(made.sentence), quiet)
@@ -159,16 +166,17 @@ def check_table(path: Path) -> None:
         raise InputError(f"{path}: a table is written to .csv or .parquet")
 
 
-def table_bytes(table: Frame, path: Path) -> str | bytes:
-    """A table as the content of a file."""
+def table_bytes(table: Frame, path: Path, source: Path, encoding: str | None = None) -> str | bytes:
+    """A table as the content of a file; columns nobody changed as the file it came from has them."""
     from io import BytesIO
 
+    from glasshouse.data.files.written import csv_like
     from glasshouse.data.frames import adopt
     from glasshouse.data.split import collected
 
-    frame: pl.DataFrame = collected(adopt(table, "released"))
+    frame: pl.DataFrame = collected(adopt(table, "released", encoding))
     if path.suffix.lower() == ".csv":
-        return frame.write_csv()
+        return csv_like(frame, source, encoding)
     into = BytesIO()
     frame.write_parquet(into)
     return into.getvalue()
@@ -195,6 +203,4 @@ def _rendered(fixed: Mitigated, form: str, audience: str) -> str | bytes:
         from glasshouse.show.report.pdf import printed
 
         return printed(page(fixed, audience))
-    if form == "junit":
-        raise InputError("what was done is written as text, json, md, html or pdf, not junit")
     return _text(fixed, audience) + "\n"
