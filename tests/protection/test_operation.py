@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -116,6 +117,42 @@ def test_types_of_pandas_stay_where_they_hold_the_values() -> None:
     assert made[list(hole)].iloc[0].isna().all()
 
 
+SMALL = ["int8", "uint8", "Int8", "UInt8", "int8[pyarrow]"]
+
+
+@pytest.mark.parametrize("kind", [*SMALL, "polars", "arrow"])
+def test_a_type_too_small_for_new_values_is_widened_and_said(kind: str) -> None:
+    values = [100, 0, 3, 100]
+    small = pl.DataFrame({"n": pl.Series(values, dtype=pl.Int8)})
+    table = {"polars": small, "arrow": small.to_arrow()}.get(kind)
+    table = pd.DataFrame({"n": pd.array(values, dtype=kind)}) if table is None else table
+    for new in ([300, -1, 3, 100], [300, None, 3, 100], np.array([300.0, -1, 3, 100])):
+        made = protected(held(table), {"n": new})
+        assert held(made)["n"].to_list() == list(new)
+        assert held(made)["n"].dtype == pl.Int64 and made.cells == 2
+        assert len(made.notes) == 1 and "of type" in made.notes[0] and "int64" in made.notes[0].lower()
+    fits = protected(held(table), {"n": [1, 2, 3, 4]})
+    assert held(fits)["n"].dtype == held(table)["n"].dtype and not fits.notes
+
+
+def test_noise_does_not_wrap_around() -> None:
+    values = np.array([120, 125, 127, 110, 90] * 20)
+    made = [gh.protection.add_noise(pd.DataFrame({"n": pd.array(values, dtype=kind)}), "n", scale=5.0)
+            for kind in ("int64", "int8", "uint8", "Int8")]  # fmt: skip
+    assert all(one.table["n"].tolist() == made[0].table["n"].tolist() for one in made)
+    assert max(made[0].table["n"]) > 255 and min(made[0].table["n"]) < 0
+
+
+@pytest.mark.parametrize(("kind", "said"), [("int64", "Int64"), ("bool", "boolean"), ("Int8", ""), ("float32", "")])
+def test_a_type_that_takes_missing_values_is_said(kind: str, said: str) -> None:
+    table = pd.DataFrame({"n": pd.array([1, 1, 1, 0], dtype=kind), "s": list("aaab")})
+    made = gh.protection.suppress_locally(table, ["n", "s"], k=2)
+    stays = str(table["n"].dtype)
+    assert str(made.table["n"].dtype) == (said or stays)
+    note = f"Column 'n' was of type {stays} and is now of type {said}, which holds missing values."
+    assert [one for one in made.notes if "'n'" in one] == ([note] if said else [])
+
+
 def test_removed_records_and_columns_are_counted() -> None:
     keep = np.array([True, False, True, True])
     for table in (people(), people().to_pandas(), people().to_arrow()):
@@ -211,6 +248,24 @@ def test_rounding_goes_away_from_zero_and_hits_decimals_exactly() -> None:
     made: Callable[..., Any] = gh.protection.round_numbers
     assert made(table, "x", base=0.1).table["x"].to_list() == [0.3, -0.3, 0.3, 5.0, -5.0]
     assert made(table, "x", base=10).table["x"].to_list() == [0, 0, 0, 10, -10]
+
+
+def test_whole_numbers_are_rounded_exactly_and_stay_whole() -> None:
+    large = [2**53 + 1, -(2**53) - 3, None, 7, -15, 2**62 + 5]
+    made = gh.protection.round_numbers(pl.DataFrame({"n": large}), "n", base=1)
+    assert made.table["n"].to_list() == large and made.cells == 0
+    ten = gh.protection.round_numbers(pl.DataFrame({"n": large}), "n", base=10).table["n"].to_list()
+    exact = [None if v is None else int(math.copysign(1, v)) * ((abs(v) + 5) // 10 * 10) for v in large]
+    assert ten == exact and ten[4] == -20
+    unsigned = pl.DataFrame({"n": pl.Series([2**63 + 5, 4], dtype=pl.UInt64)})
+    assert gh.protection.round_numbers(unsigned, "n").table["n"].to_list() == [2**63 + 2, 0]
+    edge = pl.DataFrame({"n": [2**63 - 1, 3]})
+    assert held(gh.protection.round_numbers(edge, "n"))["n"][1] == 0
+    floats = gh.protection.round_numbers(pl.DataFrame({"n": [2.0**52 + 1, 2.0**53 - 1]}), "n", base=1)
+    assert floats.cells == 0
+    small = gh.protection.round_numbers(pd.DataFrame({"n": np.array([255, 3], np.uint8)}), "n")
+    assert small.table["n"].tolist() == [260, 0] and str(small.table["n"].dtype) == "int64"
+    assert small.notes == ("Column 'n' was of type uint8 and is now of type int64, which holds its values.",)
 
 
 def test_rounding_twice_changes_nothing() -> None:
