@@ -210,9 +210,46 @@ def test_names_of_any_kind_survive_toml() -> None:
     assert gh.protection.apply(table, recipe).cells == 3
 
 
-def test_no_steps_change_nothing() -> None:
-    made = gh.protection.apply(people(), gh.protection.Recipe([]))
-    assert made.table.equals(people()) and made.cells == 0
+@pytest.mark.parametrize("name", operations())
+def test_an_argument_set_to_nothing_survives_a_recipe_file(name: str, tmp_path: Path) -> None:
+    defaults = operations()[name].options
+    assert not {"without", "operation"} & set(defaults), "keys of a step with a meaning of their own"
+    for given in (dict.fromkeys(defaults), *({option: None} for option in defaults)):
+        path = gh.protection.Recipe([gh.protection.Step(name, given)]).save(tmp_path / "steps.toml")
+        again = gh.protection.Recipe.load(path).steps[0].arguments
+        assert {**defaults, **again} == {**defaults, **given}
+
+
+def test_an_argument_set_to_nothing_is_written_in_words() -> None:
+    step = gh.protection.Step("resynthesise", {"minbucket": 5, "smoothing": None, "n_jobs": None})
+    text = gh.protection.Recipe([step]).to_toml()
+    assert 'without = ["smoothing"]' in text and "n_jobs" not in text
+    endless = gh.protection.Step("bin_numbers", {"columns": ["age"], "breaks": [-math.inf, 40.0, math.inf]})
+    assert gh.protection.Recipe.from_toml(gh.protection.Recipe([endless]).to_toml()).steps[0] == endless
+    with pytest.raises(gh.InputError, match="cannot hold None"):
+        gh.protection.Recipe([gh.protection.Step("bin_numbers", {"breaks": [None, 1]})]).to_toml()
+
+
+def test_a_generator_as_seed_is_kept_as_a_number() -> None:
+    table = pl.DataFrame({"x": np.linspace(0, 1, 50)})
+    for made in (
+        gh.protection.add_noise(table, "x", random_state=np.random.default_rng(3)),
+        gh.protection.add_noise(table, "x", 0.1, "correlated", False, None, False, np.random.default_rng(3)),
+    ):
+        assert isinstance(made.settings["random_state"], int)
+        recipe = gh.protection.Recipe([gh.protection.Step(made.operation, made.settings)])
+        again = gh.protection.apply(table, gh.protection.Recipe.from_toml(recipe.to_toml()))
+        assert again.table.equals(made.table)
+    step = gh.protection.Step("add_noise", {"columns": ["x"], "random_state": np.random.default_rng(3)})
+    assert step.arguments["random_state"] == made.settings["random_state"] and step.run(table).table.equals(made.table)
+
+
+def test_a_recipe_without_steps_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "empty.toml"
+    path.write_text("# nothing\n")
+    for recipe in (gh.protection.Recipe([]), path):
+        with pytest.raises(gh.InputError, match="the recipe has no steps"):
+            gh.protection.apply(people(), recipe)
 
 
 def bad_recipes() -> list[tuple[str, str]]:
@@ -222,6 +259,9 @@ def bad_recipes() -> list[tuple[str, str]]:
         ("[[step]]\noperation = 'round_numbers'\ncolumns = ['ages']", r"step 1 \(round_numbers\).*did you mean 'age'"),
         ("[[step]]\noperation = 'round_numbers'", "lacks 'columns'"),
         ("[[step]]\ncolumns = ['age']", "does not say its operation"),
+        ("[[step]]\noperation = 'pram'\nwithout = 'keep'", "without lists the names"),
+        ("[[step]]\noperation = 'pram'\nkeep = 0.5\nwithout = ['keep']", "given nowhere else"),
+        ("[[step]]\noperation = 'pram'\nwithout = ['kep']", "did you mean 'keep'"),
         ("steps = 3", "must hold steps"),
         ("[[step", "not valid TOML"),
     ]
