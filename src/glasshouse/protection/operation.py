@@ -206,9 +206,10 @@ def operation(
 
         @wraps(function)
         def operating(*args: P.args, **kwargs: P.kwargs) -> Protected:
-            given = [_seed(function, name, value) for name, value in zip(signature.parameters, args, strict=False)]
+            given: list[Any] = [_seed(function, *one) for one in zip(signature.parameters, args, strict=False)]
+            given += args[len(given) :]  # too many are refused below
             named = {name: _seed(function, name, value) for name, value in kwargs.items()}
-            made = checked(*given, *args[len(given) :], **named)
+            made = checked(*given, **named)
             call = signature.bind(*given, **named)
             call.apply_defaults()
             return replace(
