@@ -294,10 +294,10 @@ def test_identifiers_are_found_and_dropped() -> None:
 def test_pseudonyms_are_one_to_one_and_do_not_depend_on_order() -> None:
     table = pl.DataFrame({"a": ["x", "y", None, "x"], "b": ["y", "y", "z", "x"]})
     for method in ("random", "sequential"):
-        made = held(P.pseudonymise(table, ["a", "b"], method)).frame
+        made = held(P.pseudonymise(table, ["a", "b"], method, random_state=0)).frame
         pairs = {(old, new) for old, new in zip(table["a"], made["a"], strict=True)}
         assert len(pairs) == 3 == len({new for _, new in pairs}) and (None, None) in pairs
-        turned = held(P.pseudonymise(table.reverse().select("a"), "a", method)).frame
+        turned = held(P.pseudonymise(table.reverse().select("a"), "a", method, random_state=0)).frame
         assert turned["a"].reverse().to_list() == made["a"].to_list()
         assert held(P.pseudonymise(table, "a", method, random_state=1))["a"].to_list() != made["a"].to_list()
     secret = "a secret of enough characters"
@@ -315,8 +315,41 @@ def test_a_secret_is_never_written_down(tmp_path: Path) -> None:
     assert filed.table.equals(made.table) and "anonymity" in made.notes[0]
     recipe = P.Recipe([P.Step(filed.operation, filed.settings)])
     assert P.apply(table, recipe).table.equals(made.table) and secret not in recipe.to_toml()
+    kept = P.Recipe([P.Step(made.operation, made.settings)])
     with pytest.raises(gh.InputError, match="needs a secret"):
-        P.apply(table, P.Recipe([P.Step(made.operation, made.settings)]))
+        P.apply(table, kept)
+    again = P.apply(table, P.Recipe.from_toml(kept.to_toml()), key=secret)
+    assert again.table.equals(made.table)
+    assert secret not in json.dumps([again.settings, again.details]) + repr((again, kept)) + kept.to_toml()
+    with pytest.raises(gh.InputError, match="no step of the recipe needs one"):
+        P.apply(table, recipe, key=secret)
+
+
+def test_a_step_refuses_a_secret_and_does_not_repeat_it() -> None:
+    secret = "a secret of enough characters"
+    toml = f"[[step]]\noperation = 'pseudonymise'\ncolumns = ['a']\nmethod = 'keyed'\nkey = '{secret}'"
+    for attempt in (lambda: P.Step("pseudonymise", {"columns": "a", "method": "keyed", "key": secret}),
+                    lambda: P.Recipe.from_toml(toml)):  # fmt: skip
+        with pytest.raises(gh.InputError, match=r"key=.*key_file") as said:
+            attempt()
+        assert secret not in str(said.value)
+
+
+@pytest.mark.parametrize("method", ["random", "sequential"])
+def test_pseudonyms_without_a_seed_cannot_be_dealt_out_again(method: Any) -> None:
+    table = pl.DataFrame({"a": [f"person {i}" for i in range(40)]})
+    made = P.pseudonymise(table, "a", method)
+    assert "no seed" in made.notes[0] and made.settings["random_state"] is None
+    seeded = P.pseudonymise(table, "a", method, random_state=0)
+    assert "keep it like a secret" in seeded.notes[0]
+    for given in ({}, {"random_state": None}):
+        step = P.Step("pseudonymise", {"columns": ["a"], "method": method, **given})
+        recipe = P.Recipe.from_toml(P.Recipe([step]).to_toml())
+        replayed = [P.apply(table, recipe, random_state=seed).table["a"].to_list() for seed in (None, 0, 0)]
+        known = [made.table["a"].to_list(), seeded.table["a"].to_list()]
+        assert len({tuple(codes) for codes in [*replayed, *known]}) == 5
+    own = P.Recipe([P.Step("pseudonymise", {"columns": ["a"], "method": method, "random_state": 0})])
+    assert P.apply(table, own).table.equals(seeded.table)
 
 
 @pytest.mark.parametrize(

@@ -172,6 +172,15 @@ def test_bounds_and_zeros_and_whole_numbers() -> None:
     assert "age held whole numbers and was rounded after the noise." in made.notes
 
 
+def test_the_bias_of_bounds_leaves_out_zeros_that_are_restored() -> None:
+    pay = np.where(np.arange(400) % 2, 0.0, np.linspace(1, 1000, 400))
+    given: dict[str, Any] = {"columns": "pay", "scale": 0.5, "leave_zeros": True}
+    free = gh.protection.add_noise(pl.DataFrame({"pay": pay}), **given).table["pay"].to_numpy()
+    made = gh.protection.add_noise(pl.DataFrame({"pay": pay}), bounds={"pay": {"low": 0}}, **given)
+    truth = float((made.table["pay"].to_numpy() - free).mean())
+    assert truth > 0 and made.details["bias"]["pay"] == pytest.approx(truth, rel=1e-12)
+
+
 def test_the_order_of_rows_and_columns_and_other_columns_change_nothing() -> None:
     table = people()
     order = np.random.default_rng(2).permutation(300)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -116,6 +117,42 @@ def test_types_of_pandas_stay_where_they_hold_the_values() -> None:
     assert made[list(hole)].iloc[0].isna().all()
 
 
+SMALL = ["int8", "uint8", "Int8", "UInt8", "int8[pyarrow]"]
+
+
+@pytest.mark.parametrize("kind", [*SMALL, "polars", "arrow"])
+def test_a_type_too_small_for_new_values_is_widened_and_said(kind: str) -> None:
+    values = [100, 0, 3, 100]
+    small = pl.DataFrame({"n": pl.Series(values, dtype=pl.Int8)})
+    table = {"polars": small, "arrow": small.to_arrow()}.get(kind)
+    table = pd.DataFrame({"n": pd.array(values, dtype=kind)}) if table is None else table
+    for new in ([300, -1, 3, 100], [300, None, 3, 100], np.array([300.0, -1, 3, 100])):
+        made = protected(held(table), {"n": new})
+        assert held(made)["n"].to_list() == list(new)
+        assert held(made)["n"].dtype == pl.Int64 and made.cells == 2
+        assert len(made.notes) == 1 and "of type" in made.notes[0] and "int64" in made.notes[0].lower()
+    fits = protected(held(table), {"n": [1, 2, 3, 4]})
+    assert held(fits)["n"].dtype == held(table)["n"].dtype and not fits.notes
+
+
+def test_noise_does_not_wrap_around() -> None:
+    values = np.array([120, 125, 127, 110, 90] * 20)
+    made = [gh.protection.add_noise(pd.DataFrame({"n": pd.array(values, dtype=kind)}), "n", scale=5.0)
+            for kind in ("int64", "int8", "uint8", "Int8")]  # fmt: skip
+    assert all(one.table["n"].tolist() == made[0].table["n"].tolist() for one in made)
+    assert max(made[0].table["n"]) > 255 and min(made[0].table["n"]) < 0
+
+
+@pytest.mark.parametrize(("kind", "said"), [("int64", "Int64"), ("bool", "boolean"), ("Int8", ""), ("float32", "")])
+def test_a_type_that_takes_missing_values_is_said(kind: str, said: str) -> None:
+    table = pd.DataFrame({"n": pd.array([1, 1, 1, 0], dtype=kind), "s": list("aaab")})
+    made = gh.protection.suppress_locally(table, ["n", "s"], k=2)
+    stays = str(table["n"].dtype)
+    assert str(made.table["n"].dtype) == (said or stays)
+    note = f"Column 'n' was of type {stays} and is now of type {said}, which holds missing values."
+    assert [one for one in made.notes if "'n'" in one] == ([note] if said else [])
+
+
 def test_removed_records_and_columns_are_counted() -> None:
     keep = np.array([True, False, True, True])
     for table in (people(), people().to_pandas(), people().to_arrow()):
@@ -173,9 +210,46 @@ def test_names_of_any_kind_survive_toml() -> None:
     assert gh.protection.apply(table, recipe).cells == 3
 
 
-def test_no_steps_change_nothing() -> None:
-    made = gh.protection.apply(people(), gh.protection.Recipe([]))
-    assert made.table.equals(people()) and made.cells == 0
+@pytest.mark.parametrize("name", operations())
+def test_an_argument_set_to_nothing_survives_a_recipe_file(name: str, tmp_path: Path) -> None:
+    defaults = operations()[name].options
+    assert not {"without", "operation"} & set(defaults), "keys of a step with a meaning of their own"
+    for given in (dict.fromkeys(defaults), *({option: None} for option in defaults)):
+        path = gh.protection.Recipe([gh.protection.Step(name, given)]).save(tmp_path / "steps.toml")
+        again = gh.protection.Recipe.load(path).steps[0].arguments
+        assert {**defaults, **again} == {**defaults, **given}
+
+
+def test_an_argument_set_to_nothing_is_written_in_words() -> None:
+    step = gh.protection.Step("resynthesise", {"minbucket": 5, "smoothing": None, "n_jobs": None})
+    text = gh.protection.Recipe([step]).to_toml()
+    assert 'without = ["smoothing"]' in text and "n_jobs" not in text
+    endless = gh.protection.Step("bin_numbers", {"columns": ["age"], "breaks": [-math.inf, 40.0, math.inf]})
+    assert gh.protection.Recipe.from_toml(gh.protection.Recipe([endless]).to_toml()).steps[0] == endless
+    with pytest.raises(gh.InputError, match="cannot hold None"):
+        gh.protection.Recipe([gh.protection.Step("bin_numbers", {"breaks": [None, 1]})]).to_toml()
+
+
+def test_a_generator_as_seed_is_kept_as_a_number() -> None:
+    table = pl.DataFrame({"x": np.linspace(0, 1, 50)})
+    for made in (
+        gh.protection.add_noise(table, "x", random_state=np.random.default_rng(3)),
+        gh.protection.add_noise(table, "x", 0.1, "correlated", False, None, False, np.random.default_rng(3)),
+    ):
+        assert isinstance(made.settings["random_state"], int)
+        recipe = gh.protection.Recipe([gh.protection.Step(made.operation, made.settings)])
+        again = gh.protection.apply(table, gh.protection.Recipe.from_toml(recipe.to_toml()))
+        assert again.table.equals(made.table)
+    step = gh.protection.Step("add_noise", {"columns": ["x"], "random_state": np.random.default_rng(3)})
+    assert step.arguments["random_state"] == made.settings["random_state"] and step.run(table).table.equals(made.table)
+
+
+def test_a_recipe_without_steps_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "empty.toml"
+    path.write_text("# nothing\n")
+    for recipe in (gh.protection.Recipe([]), path):
+        with pytest.raises(gh.InputError, match="the recipe has no steps"):
+            gh.protection.apply(people(), recipe)
 
 
 def bad_recipes() -> list[tuple[str, str]]:
@@ -185,6 +259,9 @@ def bad_recipes() -> list[tuple[str, str]]:
         ("[[step]]\noperation = 'round_numbers'\ncolumns = ['ages']", r"step 1 \(round_numbers\).*did you mean 'age'"),
         ("[[step]]\noperation = 'round_numbers'", "lacks 'columns'"),
         ("[[step]]\ncolumns = ['age']", "does not say its operation"),
+        ("[[step]]\noperation = 'pram'\nwithout = 'keep'", "without lists the names"),
+        ("[[step]]\noperation = 'pram'\nkeep = 0.5\nwithout = ['keep']", "given nowhere else"),
+        ("[[step]]\noperation = 'pram'\nwithout = ['kep']", "did you mean 'keep'"),
         ("steps = 3", "must hold steps"),
         ("[[step", "not valid TOML"),
     ]
@@ -211,6 +288,24 @@ def test_rounding_goes_away_from_zero_and_hits_decimals_exactly() -> None:
     made: Callable[..., Any] = gh.protection.round_numbers
     assert made(table, "x", base=0.1).table["x"].to_list() == [0.3, -0.3, 0.3, 5.0, -5.0]
     assert made(table, "x", base=10).table["x"].to_list() == [0, 0, 0, 10, -10]
+
+
+def test_whole_numbers_are_rounded_exactly_and_stay_whole() -> None:
+    large = [2**53 + 1, -(2**53) - 3, None, 7, -15, 2**62 + 5]
+    made = gh.protection.round_numbers(pl.DataFrame({"n": large}), "n", base=1)
+    assert made.table["n"].to_list() == large and made.cells == 0
+    ten = gh.protection.round_numbers(pl.DataFrame({"n": large}), "n", base=10).table["n"].to_list()
+    exact = [None if v is None else int(math.copysign(1, v)) * ((abs(v) + 5) // 10 * 10) for v in large]
+    assert ten == exact and ten[4] == -20
+    unsigned = pl.DataFrame({"n": pl.Series([2**63 + 5, 4], dtype=pl.UInt64)})
+    assert gh.protection.round_numbers(unsigned, "n").table["n"].to_list() == [2**63 + 2, 0]
+    edge = pl.DataFrame({"n": [2**63 - 1, 3]})
+    assert held(gh.protection.round_numbers(edge, "n"))["n"][1] == 0
+    floats = gh.protection.round_numbers(pl.DataFrame({"n": [2.0**52 + 1, 2.0**53 - 1]}), "n", base=1)
+    assert floats.cells == 0
+    small = gh.protection.round_numbers(pd.DataFrame({"n": np.array([255, 3], np.uint8)}), "n")
+    assert small.table["n"].tolist() == [260, 0] and str(small.table["n"].dtype) == "int64"
+    assert small.notes == ("Column 'n' was of type uint8 and is now of type int64, which holds its values.",)
 
 
 def test_rounding_twice_changes_nothing() -> None:

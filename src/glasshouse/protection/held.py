@@ -183,17 +183,15 @@ def changed(
     gone = list(drop)
     different = {name: _different(before.frame, series) for name, series in new.items()}
     different |= {name: before.frame[name].is_not_null().to_numpy() for name in gone}
-    notes = tuple(
-        f"Column {name!r} held {_spoken(before.frame.schema[name])} and now holds {_spoken(series.dtype)}."
-        for name, series in new.items()
-        if name in before.frame.columns and _spoken(series.dtype) != _spoken(before.frame.schema[name])
-    )
+    made = _returned(before, new, gone)
+    stayed = [series for name, series in new.items() if name in before.frame.columns]
+    notes = tuple(note for series in stayed if (note := _type_note(before, series, made)))
     stays = np.ones(before.n, np.bool_) if keep is None else keep
     touched = ~stays
     for mask in different.values():
         touched = touched | mask
     counts = {name: int((mask & stays).sum()) for name, mask in different.items()}
-    return Changed(_returned(before, new, gone, keep), counts, int(touched.sum()), notes)
+    return Changed(_kept(before, made, keep), counts, int(touched.sum()), notes)
 
 
 def _different(frame: pl.DataFrame, new: pl.Series) -> Bools:
@@ -225,8 +223,42 @@ def _retyped(new: pl.Series, old: pl.DataType | None) -> pl.Series:
     if not (old.is_numeric() and new.dtype.is_numeric()):
         return new.cast(old) if new.dtype == pl.Null else new
     cast = new.cast(old, strict=False)
-    exact = cast.cast(pl.Float64).eq_missing(new.cast(pl.Float64)).all()
-    return cast if exact or (old.is_float() and new.dtype.is_float()) else new
+    if _same_numbers(cast, new) or (old.is_float() and new.dtype.is_float() and _finite(cast, new)):
+        return cast
+    if old.is_integer() and new.dtype.is_float():  # too large for the old type, and whole all the same
+        wide = new.cast(pl.Int64, strict=False)
+        return wide if _same_numbers(wide, new) else new
+    return new
+
+
+def _same_numbers(one: pl.Series, other: pl.Series) -> bool:
+    return bool(one.cast(pl.Float64).eq_missing(other.cast(pl.Float64)).all())
+
+
+def _finite(narrow: pl.Series, wide: pl.Series) -> bool:
+    """Whether no number became infinite in a narrower type."""
+    return int(narrow.is_infinite().sum()) == int(wide.is_infinite().sum())
+
+
+def _type_note(before: Held, new: pl.Series, made: Frame) -> str | None:
+    """What is said of a column that changed its type; texts and categories are told by what they hold only."""
+    name, dtype = new.name, before.frame.schema[new.name]
+    old, now = _stored(_native(before), name), _stored(made, name)
+    if _spoken(new.dtype) != _spoken(dtype):
+        return f"Column {name!r} held {_spoken(dtype)} and now holds {_spoken(new.dtype)}."
+    if old == now or not (dtype.is_numeric() or dtype == pl.Boolean):
+        return None
+    why = "missing values" if new.null_count() else "its values"
+    return f"Column {name!r} was of type {old} and is now of type {now}, which holds {why}."
+
+
+def _stored(table: Frame, name: str) -> str:
+    """The type of a column in the table's own library, as that library writes it."""
+    if isinstance(table, pl.DataFrame):
+        return str(table.schema[name])
+    if hasattr(table, "dtypes") and hasattr(table, "iloc"):
+        return str(table.dtypes.iloc[[str(column) for column in table.columns].index(name)])
+    return str(table.schema.field(name).type) if hasattr(table, "column_names") else ""
 
 
 def _spoken(dtype: pl.DataType) -> str:
@@ -240,21 +272,34 @@ def _spoken(dtype: pl.DataType) -> str:
     )
 
 
-def _returned(before: Held, new: Mapping[str, pl.Series], gone: Sequence[str], keep: Bools | None) -> Frame:
-    """The caller's own object with the new columns in the places of the old ones."""
+def _native(before: Held) -> Frame:
+    """The caller's own table where it is in memory."""
     like = before.like
-    if like.library == "pandas":
-        made = _to_pandas(like.native, new, gone)
-        return made if keep is None else made[keep]
-    if like.library == "pyarrow":
-        made = _to_arrow(like.native, new, gone)
-        return made if keep is None else made.filter(pl.Series(keep).to_arrow())
-    native = like.native if like.library == "polars" and isinstance(like.native, pl.DataFrame) else before.frame
-    frame = native.with_columns(new.values()).drop(gone)
-    frame = frame if keep is None else frame.filter(pl.Series(keep))
-    if like.library in ("duckdb", "pyspark"):
-        return give_back({c: frame[c] for c in frame.columns}, like, keep_index=False)
-    return frame
+    if like.library in ("pandas", "pyarrow") or (like.library == "polars" and isinstance(like.native, pl.DataFrame)):
+        return like.native
+    return before.frame
+
+
+def _returned(before: Held, new: Mapping[str, pl.Series], gone: Sequence[str]) -> Frame:
+    """The caller's own object with the new columns in the places of the old ones."""
+    native = _native(before)
+    if before.like.library == "pandas":
+        return _to_pandas(native, new, gone)
+    if before.like.library == "pyarrow":
+        return _to_arrow(native, new, gone)
+    return native.with_columns(new.values()).drop(gone)
+
+
+def _kept(before: Held, made: Frame, keep: Bools | None) -> Frame:
+    """The records that stay, in the caller's library."""
+    library = before.like.library
+    if keep is not None:
+        made = made[keep] if library == "pandas" else made.filter(
+            pl.Series(keep).to_arrow() if library == "pyarrow" else pl.Series(keep)
+        )  # fmt: skip
+    if library in ("duckdb", "pyspark"):
+        return give_back({c: made[c] for c in made.columns}, before.like, keep_index=False)
+    return made
 
 
 def _to_pandas(native: Frame, new: Mapping[str, pl.Series], gone: Sequence[str]) -> Frame:
@@ -285,15 +330,35 @@ def _pandas_column(series: pl.Series, old: Frame, index: Frame = None) -> Frame:
     whole, truth = series.dtype.is_integer(), series.dtype == pl.Boolean
     if old is not None and str(old.dtype) == "object":
         return pd.Series(series.to_list(), dtype=object, index=index)
-    if series.null_count() and (whole or truth):
-        nullable = "Int64" if whole else "boolean"
-        kept = old is not None and pd.api.types.is_extension_array_dtype(old.dtype) and _same_kind(old.dtype, nullable)
-        return pd.Series(pd.array(series.to_list(), dtype=old.dtype if kept else nullable), index=index)
+    if series.null_count() and truth:
+        kept = old is not None and pd.api.types.is_extension_array_dtype(old.dtype) and _same_kind(old.dtype, "boolean")
+        return pd.Series(pd.array(series.to_list(), dtype=old.dtype if kept else "boolean"), index=index)
+    if whole:
+        values = series.to_list() if series.null_count() else series.to_numpy()
+        return pd.Series(pd.array(values, dtype=_whole_type(series, old)), index=index)
     made = series.to_pandas()
     made.index = index
     if old is not None and made.dtype != old.dtype and _same_kind(old.dtype, made.dtype):
         return made.astype(old.dtype)
     return made
+
+
+def _whole_type(values: pl.Series, old: Frame) -> Frame:
+    """The pandas type for whole numbers: the old one where it holds them, else a wide one of its family."""
+    from pandas.api import types
+
+    wide = "uint64" if values.dtype == pl.UInt64 else "int64"
+    dtype = None if old is None or not types.is_integer_dtype(old.dtype) else old.dtype
+    if dtype is not None and (not values.null_count() or types.is_extension_array_dtype(dtype)):
+        of = np.iinfo(getattr(dtype, "numpy_dtype", getattr(dtype, "subtype", dtype)))
+        known = values.drop_nulls()
+        if not len(known) or (of.min <= int(known.min()) and int(known.max()) <= of.max):  # type: ignore[arg-type]
+            return dtype
+        if str(dtype).endswith("[pyarrow]"):
+            return f"{wide}[pyarrow]"
+        if types.is_extension_array_dtype(dtype):
+            return "UInt64" if wide == "uint64" else "Int64"
+    return wide if not values.null_count() else "UInt64" if wide == "uint64" else "Int64"
 
 
 def _same_kind(one: Frame, other: Frame) -> bool:

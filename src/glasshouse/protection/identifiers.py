@@ -23,8 +23,7 @@ NO_TEXT = (pl.Binary, pl.Time)  # neither is compared anywhere
 HEX_DIGITS = 16  # 64 bits: two of a million people share a code with a chance of 3 in 10^8
 LEAST_KEY = 16  # characters of a secret that is not guessed by trying
 NO_ANONYMITY = (
-    "A pseudonym is no anonymity: one person keeps one code, so what is said of the code is said of the person, and "
-    "whoever holds the key or the seed finds the name again."
+    "A pseudonym is no anonymity: one person keeps one code, so what is said of the code is said of the person{}."
 )
 
 
@@ -87,7 +86,7 @@ def pseudonymise(
     key: str | None = None,
     key_file: str | Path | None = None,
     prefix: str = "",
-    random_state: RandomState = 0,
+    random_state: RandomState = None,
 ) -> Protected:
     """Replace values by codes, equal values by equal codes. This is not anonymisation.
 
@@ -106,9 +105,10 @@ def pseudonymise(
         A file that holds the secret; a recipe can name it.
     prefix : str, default ""
         Written before every code.
-    random_state : int, numpy Generator or None, default 0
-        Deals out the codes of "random" and "sequential". Who knows it and the list of values can deal them out again:
-        None draws anew and keeps nothing.
+    random_state : int, numpy Generator or None, default None
+        Deals out the codes of "random" and "sequential". None draws anew at every call and keeps nothing. Who knows a
+        seed and the list of values can deal the codes out again: a seed is a secret, though ``settings`` and recipes
+        name it.
 
     Returns
     -------
@@ -122,7 +122,7 @@ def pseudonymise(
     Notes
     -----
     keyed: the first 64 bits of HMAC-SHA256(key, value). Random and sequential codes go to the distinct values in the
-    order of their text, by a seeded permutation with a stream of its own per column name, so that neither row order nor
+    order of their text, by a random permutation with a stream of its own per column name, so that neither row order nor
     other columns matter. Missing values stay missing.
 
     References
@@ -145,7 +145,16 @@ def pseudonymise(
         raise InputError("a secret is given and not used: say method='keyed'")
     new = {name: _coded(before[name], method, secret, prefix, random_state) for name in names}
     distinct = {name: int(before[name].drop_nulls().n_unique()) for name in names}
-    return protected(before, new, did="coded", notes=(NO_ANONYMITY,), details={"distinct": distinct})
+    return protected(before, new, did="coded", notes=(_note(method, random_state),), details={"distinct": distinct})
+
+
+def _note(method: str, random_state: RandomState) -> str:
+    """That codes are no anonymity, and who can undo them."""
+    if method == "keyed":
+        return NO_ANONYMITY.format(", and whoever holds the key finds the name again")
+    if random_state is not None:
+        return NO_ANONYMITY.format(", and whoever knows the seed finds the name again: keep it like a secret")
+    return NO_ANONYMITY.format("") + " The codes were drawn anew and no seed was kept: another run gives other codes."
 
 
 def _coded(values: pl.Series, method: str, secret: bytes | None, prefix: str, random_state: RandomState) -> pl.Series:

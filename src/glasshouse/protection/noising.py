@@ -68,8 +68,9 @@ def add_noise(
     Returns
     -------
     Protected
-        ``details`` by column: means and standard deviations before and after, ``bias`` (what bounds did to the mean),
-        ``unchanged`` cells, and the ratios ``covariance_ratio`` after to before over complete records.
+        ``details`` by column: means and standard deviations before and after, ``bias`` (what bounds did to the mean;
+        zeros that are left alone do not count), ``unchanged`` cells, and the ratios ``covariance_ratio`` after to
+        before over complete records.
 
     Raises
     ------
@@ -245,10 +246,11 @@ class _Noise:
         return made
 
     def bias(self, name: str) -> float:
-        """By how much bounds moved the mean."""
+        """By how much bounds moved the mean of the column: values that do not keep their noise were not moved."""
         at = self.names.index(name)
         known = ~np.isnan(self.noisy[:, at])
-        return float((self.inside[known, at] - self.noisy[known, at]).mean()) if known.any() else 0.0
+        moved = np.where((self.values == 0) & self.leave_zeros, 0.0, self.inside - self.noisy)
+        return float(moved[known, at].mean()) if known.any() else 0.0
 
     def notes(self, method: str, exact: bool) -> list[str]:
         """What whoever releases the table must know."""

@@ -18,8 +18,9 @@ from typing import Any, Literal, ParamSpec, TypeAlias, cast
 import numpy as np
 
 from glasshouse.core.errors import InputError, Named
-from glasshouse.core.options import door
+from glasshouse.core.options import door, fits
 from glasshouse.core.plain import Content, plain
+from glasshouse.core.streams import integer_seed
 from glasshouse.core.words import THREATS, Threat, counted, spoken, visible
 from glasshouse.data.arrays import Bools
 from glasshouse.data.frames import Frame, Values
@@ -137,6 +138,11 @@ class Operation:
         """Whether it draws at random."""
         return "random_state" in self.options
 
+    @property
+    def seeded(self) -> bool:
+        """Whether it draws the same again unless told otherwise: pseudonyms are not, so that nobody undoes them."""
+        return self.options.get("random_state") is not None
+
     def __call__(self, table: Frame, **arguments: Any) -> Protected:
         """Run it.
 
@@ -200,8 +206,11 @@ def operation(
 
         @wraps(function)
         def operating(*args: P.args, **kwargs: P.kwargs) -> Protected:
-            made = checked(*args, **kwargs)
-            call = signature.bind(*args, **kwargs)
+            given: list[Any] = [_seed(function, *one) for one in zip(signature.parameters, args, strict=False)]
+            given += args[len(given) :]  # too many are refused below
+            named = {name: _seed(function, name, value) for name, value in kwargs.items()}
+            made = checked(*given, **named)
+            call = signature.bind(*given, **named)
             call.apply_defaults()
             return replace(
                 made,
@@ -304,10 +313,14 @@ def _sentence(did: str, columns: Mapping[str, int], cells: int, records: int, re
     return f"{text[0].upper()}{text[1:]}."
 
 
+def _seed(function: Callable[..., object], argument: str, value: object) -> Any:
+    """An argument; a Generator as seed is drawn from once, so that the settings name what runs the operation again."""
+    drawn = argument == "random_state" and isinstance(value, np.random.Generator) and fits(function, argument, value)
+    return integer_seed(cast("np.random.Generator", value)) if drawn else value
+
+
 def _setting(value: object) -> Any:
     """An argument as plain data that runs the operation again."""
-    if isinstance(value, np.random.Generator):
-        return None
     if callable(getattr(value, "to_setting", None)):
         return value.to_setting()  # type: ignore[attr-defined]  # just looked for
     if isinstance(value, Mapping):

@@ -8,6 +8,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from glasshouse.core.errors import InputError, closest
 from glasshouse.core.options import door
 from glasshouse.core.plain import Content, plain, to_json
@@ -17,8 +19,9 @@ from glasshouse.core.words import counted
 from glasshouse.core.writing import write_atomically
 from glasshouse.data.frames import Frame
 from glasshouse.protection.held import Held, changed, held
-from glasshouse.protection.operation import Operation, Protected, operations
+from glasshouse.protection.operation import SECRETS, Operation, Protected, operations
 
+WITHOUT = "without"  # the key of a step that lists the arguments set to None, which TOML cannot write
 HEAD = """# Steps that make a table safer, in order: glasshouse.protection.apply(table, "this file")
 """
 
@@ -33,7 +36,8 @@ class Step:
     operation : str
         Its name.
     arguments : mapping, default empty
-        Plain data, as the function takes it; the tables themselves are no arguments.
+        Plain data, as the function takes it; the tables themselves are no arguments. A Generator as seed becomes a
+        whole number drawn from it, so that the step replays. A secret is refused: ``apply`` takes it.
     """
 
     operation: str
@@ -46,8 +50,17 @@ class Step:
                 raise InputError(
                     f"{self.operation} takes no argument {str(name)!r}{closest(str(name), known)}; look at the step"
                 )
+        if any(self.arguments.get(name) is not None for name in SECRETS):
+            raise InputError(
+                f"a step never holds a secret, because recipes are kept and shown: leave key out of the step "
+                f"{self.operation}, and give it at replay, apply(table, recipe, key=...); or name a file that holds it "
+                "with key_file"
+            )
+        seed = self.arguments.get("random_state")
+        if isinstance(seed, np.random.Generator):
+            object.__setattr__(self, "arguments", {**self.arguments, "random_state": integer_seed(seed)})
 
-    def run(self, table: Frame, original: Frame = None, seed: int | None = None) -> Protected:
+    def run(self, table: Frame, original: Frame = None, seed: int | None = None, key: str | None = None) -> Protected:
         """Run it on a table.
 
         Parameters
@@ -57,7 +70,9 @@ class Step:
         original : frame or path, optional
             The confidential table, for operations that look at it.
         seed : int, optional
-            In place of the step's own seed.
+            In place of the step's own seed. Pseudonyms of a step without one are drawn anew all the same.
+        key : str, optional
+            The secret, for a step that needs one.
 
         Returns
         -------
@@ -74,10 +89,34 @@ class Step:
             if original is None and made.options["original"] is inspect.Parameter.empty:
                 raise InputError(f"{made.name} compares with the confidential table; pass the original too")
             given["original"] = original
-        if made.random and seed is not None:
+        if self._seeded(made) and seed is not None:
             given["random_state"] = seed
+        if self.takes_secret and key is not None:
+            given["key"] = key
         self._complete(made, given)
         return made(table, **given)
+
+    @property
+    def takes_secret(self) -> bool:
+        """Whether it needs a secret that it does not name a file of."""
+        return self.arguments.get("method") == "keyed" and self.arguments.get("key_file") is None
+
+    def _seeded(self, made: Operation) -> bool:
+        """Whether a seed for the whole recipe reaches it: what is drawn anew by default is seeded by its step only."""
+        return made.random and (made.seeded or self.arguments.get("random_state") is not None)
+
+    def written(self) -> str:
+        """The step as TOML; an argument that is None where the default is another stands under ``without``.
+
+        Returns
+        -------
+        str
+        """
+        defaults = operations()[self.operation].options
+        lines = ["[[step]]", f"operation = {_toml(self.operation)}"]
+        lines += [f"{_key(name)} = {_toml(v)}" for name, v in self.arguments.items() if v is not None]
+        none = [name for name, v in self.arguments.items() if v is None and defaults[name] is not None]
+        return "\n".join([*lines, *([f"{WITHOUT} = {_toml(none)}"] if none else [])]) + "\n"
 
     @staticmethod
     def _complete(made: Operation, given: Mapping[str, object]) -> None:
@@ -130,12 +169,7 @@ class Recipe:
         -------
         str
         """
-        parts = [HEAD]
-        for step in self.steps:
-            lines = ["[[step]]", f"operation = {_toml(step.operation)}"]
-            lines += [f"{_key(name)} = {_toml(plain(v))}" for name, v in step.arguments.items() if v is not None]
-            parts.append("\n".join(lines) + "\n")
-        return "\n".join(parts)
+        return "\n".join([HEAD, *(step.written() for step in self.steps)])
 
     def save(self, path: str | Path) -> Path:
         """Write the recipe to a TOML file.
@@ -197,13 +231,24 @@ class Recipe:
             name = one.pop("operation", None)
             if not isinstance(name, str):
                 raise InputError(f"step {number} of {source} does not say its operation, such as 'round_numbers'")
-            steps.append(Step(name, one))
+            none = one.pop(WITHOUT, [])
+            if not isinstance(none, list) or not all(isinstance(each, str) and each not in one for each in none):
+                raise InputError(
+                    f"step {number} of {source}: {WITHOUT} lists the names of arguments that are set to nothing, each "
+                    'of them given nowhere else, such as without = ["random_state"]'
+                )
+            steps.append(Step(name, {**one, **dict.fromkeys(none)}))
         return cls(steps)
 
 
 @door
 def apply(
-    table: Frame, recipe: Recipe | str | Path, original: Frame = None, random_state: int | None = None
+    table: Frame,
+    recipe: Recipe | str | Path,
+    original: Frame = None,
+    random_state: int | None = None,
+    *,
+    key: str | None = None,
 ) -> Protected:
     """Apply a recipe to a table, step after step.
 
@@ -216,7 +261,10 @@ def apply(
     original : frame or path, optional
         The confidential table, for operations that look at it. Default: none.
     random_state : int, optional
-        Seeds every step that draws at random, each by its own stream. Default: the seeds the recipe names.
+        Seeds every step that draws at random, each by its own stream, but for pseudonyms whose step has no seed: they
+        are drawn anew. Default: the seeds the recipe names.
+    key : str, optional
+        The secret of steps with keyed pseudonyms, which a recipe never holds. It is not written down anywhere.
 
     Returns
     -------
@@ -227,7 +275,8 @@ def apply(
     Raises
     ------
     InputError
-        For a step that names a column the table does not have, or needs an original where there is none.
+        For a step that names a column the table does not have, or needs an original where there is none; for a recipe
+        without steps, and for a secret that no step needs.
 
     Examples
     --------
@@ -238,13 +287,17 @@ def apply(
     1 step: round_numbers. 2 cells of 2 records differ from before.
     """
     steps = recipe if isinstance(recipe, Recipe) else Recipe.load(recipe)
+    if not steps.steps:
+        raise InputError("the recipe has no steps: nothing would protect the table; add one under [[step]]")
+    if key is not None and not any(step.takes_secret for step in steps.steps):
+        raise InputError("a secret is given, and no step of the recipe needs one; leave it out, or say method='keyed'")
     made: list[Protected] = []
     before = held(table)
     current: Frame = changed(before, {}).table
     for number, step in enumerate(steps.steps, start=1):
         seed = None if random_state is None else integer_seed(random_state, "recipe", number, step.operation)
         try:
-            made.append(step.run(current, original, seed))
+            made.append(step.run(current, original, seed, key))
         except InputError as problem:
             raise InputError(f"step {number} ({step.operation}): {problem}") from None
         current = made[-1]
@@ -288,9 +341,15 @@ def _key(name: str) -> str:
 
 
 def _toml(value: object) -> str:
-    """A plain value as TOML writes it; what is None in a mapping is left out."""
+    """A value as TOML writes it; what is None in a mapping is left out, and in a list it is refused."""
+    if isinstance(value, np.ndarray):
+        value = value.tolist()
     if isinstance(value, Mapping):
         return "{" + ", ".join(f"{_key(str(k))} = {_toml(v)}" for k, v in value.items() if v is not None) + "}"
     if isinstance(value, (list, tuple)):
-        return "[" + ", ".join(_toml(one) for one in value if one is not None) + "]"
+        if any(one is None for one in value):
+            raise InputError("a list in a recipe cannot hold None; leave the entry out, or write another value")
+        return "[" + ", ".join(_toml(one) for one in value) + "]"
+    if isinstance(value, (float, np.floating)) and not np.isfinite(value):
+        return str(float(value))  # inf, -inf, nan: TOML has them, JSON has not
     return to_json(value)

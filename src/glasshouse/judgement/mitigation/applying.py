@@ -47,6 +47,6 @@ def carried_out(advice: Recommendation, pair: Pair, arguments: Mapping[str, Any]
     if not tried and not arguments:
         raise InputError(f"there is no column to {one.title} on; name the arguments of {one.name} yourself")
     given: dict[str, Any] = {**(tried[0] if tried else {}), **arguments}
-    if one.random:
+    if one.seeded:
         given.setdefault("random_state", integer_seed(0, "advice", one.name))
     return Step(one.name, given).run(pair._given["released"], pair._given["original"])

@@ -237,7 +237,7 @@ class Search:
         self.tried += 1
         self.heard(self.tried, proposal.operation.title)
         arguments: dict[str, Any] = dict(proposal.arguments)
-        if proposal.operation.random:
+        if proposal.operation.seeded:
             arguments["random_state"] = integer_seed(self.seed, "mitigate", depth, proposal.operation.name)
         step = Step(proposal.operation.name, arguments)
         made, why = safely(lambda: self._run(step, state.table))
@@ -406,7 +406,7 @@ class Search:
         table = self.table
         for taken in state.taken:
             own: dict[str, Any] = dict(taken.step.arguments)
-            if taken.proposal.operation.random:
+            if taken.proposal.operation.seeded:
                 own["random_state"] = integer_seed(self.seed, "draw", draw, taken.step.operation)
             table = Step(taken.step.operation, own).run(table, self.original).table
         return table
