@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -174,6 +175,30 @@ def test_labels_never_quote_an_extreme_value() -> None:
     assert abs(breaks[0] - width - values.min()) > 1e-9, "two exact breaks would give the smallest value away"
 
 
+@pytest.mark.parametrize("method", ["quantile", "equal", "log"])
+def test_no_break_is_the_value_of_few(method: str) -> None:
+    rng = np.random.default_rng(1)
+    for values in (np.round(rng.lognormal(10, 0.7, 1501), 2), rng.integers(1, 3000, 900), np.arange(1, 41),
+                   np.r_[np.full(400, 7.0), rng.normal(50, 1, 600)]):  # fmt: skip
+        made = P.bin_numbers(pl.DataFrame({"x": values}), "x", bins=8, method=method)
+        found = made.details["x"]
+        assert all(not 0 < (values == b).sum() < 5 for b in found["breaks"])
+        assert {f"{b:.12g}" for b in found["breaks"]} <= set(
+            re.findall(r"-?[\d.]+", " ".join(made.table["x"].unique()))
+        )
+        if method == "quantile" and len(set(values)) > 700:
+            assert max(abs(n - len(values) / 8) for n in found["counts"]) <= 0.1 * len(values) / 8 + 1
+    given = P.bin_numbers(pl.DataFrame({"x": [1.25, 2.5, 3.75]}), "x", [0, 2.5, 4])
+    assert given.details["x"]["breaks"] == [2.5], "what a caller says stays"
+
+
+def test_classes_of_means_are_the_same_again() -> None:
+    values = np.random.default_rng(5).lognormal(10, 1, 803)
+    for bins in (3, 7, 20):
+        once = P.bin_numbers(pl.DataFrame({"x": values}), "x", bins=bins, into="means")
+        assert once.cells and P.bin_numbers(once, "x", bins=bins, into="means").cells == 0
+
+
 def test_quantile_classes_merge_breaks_that_coincide() -> None:
     made = P.bin_numbers(pl.DataFrame({"x": [1] * 8 + [2, 3]}), "x", bins=4)
     assert made.details["x"]["breaks"] == [1.0] and made.details["x"]["counts"] == [8, 2]
@@ -191,7 +216,7 @@ def test_means_of_classes_keep_totals_and_numbers() -> None:
 @pytest.mark.parametrize(
     ("given", "said"),
     [
-        ({"breaks": [0, 5]}, "1 value of column 'x' lie outside"),
+        ({"breaks": [0, 5]}, "1 value of column 'x' lies outside"),
         ({"breaks": [5, 0]}, "ascending"),
         ({"breaks": [0]}, "ascending"),
         ({}, "give one of them"),

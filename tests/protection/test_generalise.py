@@ -57,6 +57,17 @@ def test_mappings_become_levels() -> None:
     assert H.from_mappings({"a": "x", "b": "y"}).rows[0] == ("a", "x", "*")
 
 
+def test_no_label_of_an_automatic_hierarchy_is_the_value_of_few() -> None:
+    rng = np.random.default_rng(1)
+    income = np.round(rng.lognormal(10, 0.7, 1501) * (rng.random(1501) > 0.3), 2)
+    for values in (income, rng.integers(0, 9999, 700), np.arange(30) / 7):
+        made = automatic(pl.Series("x", values))
+        assert len(made.breaks) > 1 and all(not 0 < (values == b).sum() < 5 for level in made.breaks for b in level)
+    sizes = np.diff(np.r_[0, np.searchsorted(np.sort(values := rng.normal(size=1600)),
+                                             automatic(pl.Series("x", values)).breaks[0]), 1600])  # fmt: skip
+    assert len(sizes) == 16 and abs(sizes - 100).max() <= 11
+
+
 def test_automatic_hierarchies_are_nested() -> None:
     rng = np.random.default_rng(0)
     for values in (rng.lognormal(size=300), rng.integers(0, 5, 300), np.r_[np.zeros(290), np.arange(10)], [1.0, 2, 3]):

@@ -19,6 +19,7 @@ from glasshouse.core.plain import Content
 from glasshouse.core.words import counted
 from glasshouse.core.writing import write_atomically
 from glasshouse.data.frames import label_text
+from glasshouse.protection.breaks import SHARED, SHIFT, at_ranks
 
 STAR = "*"
 SPANS = {"week": "1w", "month": "1mo", "quarter": "1q", "year": "1y", "decade": "10y"}
@@ -240,13 +241,15 @@ def as_hierarchy(given: object, name: str) -> Hierarchy:
     )
 
 
-def automatic(values: pl.Series) -> Hierarchy:
+def automatic(values: pl.Series, k: int = SHARED) -> Hierarchy:
     """What is used where a caller says nothing: quantile classes of numbers, spans of dates, all or nothing else.
 
     Parameters
     ----------
     values : polars.Series
         The column.
+    k : int, default 5
+        Records that must have a number, for a break to coincide with it; other breaks are rounded.
 
     Returns
     -------
@@ -257,9 +260,9 @@ def automatic(values: pl.Series) -> Hierarchy:
     if not values.dtype.is_numeric() or values.drop_nulls().n_unique() < 4:
         return Hierarchy()
     known = np.sort(values.drop_nulls().cast(pl.Float64).to_numpy())
-    fine = np.quantile(known, np.arange(1, CLASSES) / CLASSES, method="lower")
-    levels = [sorted(set(fine[step - 1 :: step])) for step in (1, 2, 4, 8)]
-    inside = [[float(b) for b in level if b < known[-1]] for level in levels]
+    exact = np.quantile(known, np.arange(1, CLASSES) / CLASSES, method="lower")
+    fine = at_ranks(known, exact, SHIFT / CLASSES, k)
+    inside = [sorted({float(b) for b in fine[step - 1 :: step] if not np.isnan(b)}) for step in (1, 2, 4, 8)]
     distinct = [level for i, level in enumerate(inside) if level and (i == 0 or level != inside[i - 1])]
     return Hierarchy(breaks=distinct)
 
