@@ -150,11 +150,13 @@ def test_a_share_is_cut_on_each_side() -> None:
         ({"share": 0.1, "top": 3}, "one or the other"),
         ({"top": {"y": 3}}, "none of columns"),
         ({"top": float("inf")}, "no finite number"),
+        ({"top": 3, "weights": "sex"}, "weights takes columns of numbers, and column 'sex'"),
+        ({"top": 3, "weights": "w"}, "weights names column 'w'"),
     ],
 )
 def test_wrong_limits_are_answered(given: dict[str, Any], said: str) -> None:
     with pytest.raises(gh.InputError, match=said):
-        P.top_code(pl.DataFrame({"x": [1.0, 2.0]}), "x", **given)
+        P.top_code(pl.DataFrame({"x": [1.0, 2.0], "sex": ["f", "m"]}), "x", **given)
 
 
 # -- classes -----------------------------------------------------------------------------------------------------------
@@ -274,6 +276,23 @@ def test_categories_of_numbers_become_text_throughout() -> None:
     assert list(kept.table["c"].cat.categories) == [1, 2] and not any("text" in note for note in kept.notes)
 
 
+def test_a_level_that_does_not_occur_is_passed_over_with_a_note() -> None:
+    table = pl.DataFrame({"c": ["a", "b", "b"]})
+    made = P.merge_levels(table, "c", {"b": "x", "rare": "x"})
+    assert made.table["c"].to_list() == ["a", "x", "x"]
+    assert any("1 level of the mapping ('rare') does not occur in 'c'" in note for note in made.notes)
+    gone = P.merge_levels(table, "c", {"rare": "x", "rarer": "x"})
+    assert gone.cells == 0 and gone.table.equals(table) and "do not occur" in gone.notes[0]
+
+
+def test_only_merged_numbers_count_as_changed() -> None:
+    table = pl.DataFrame({"c": [1.0] * 9 + [2.5] * 8 + [3.0] * 2 + [None]})
+    assert P.merge_levels(table, "c", k=5).cells == 10, "3 is rare, and 2.5 joins it"
+    made = P.merge_levels(table, "c", {3.0: "x"})
+    assert made.cells == 2 and made.table["c"].to_list() == ["1"] * 9 + ["2.5"] * 8 + ["x"] * 2 + [None]
+    assert P.merge_levels(pl.DataFrame({"c": [True, False]}), "c", {True: "x"}).cells == 1
+
+
 def test_labels_can_be_exchanged_and_numbers_are_labels() -> None:
     table = pl.DataFrame({"c": [1.0, 2.0, None]})
     assert P.merge_levels(table, "c", {"1": "2", "2": "1"}).table["c"].to_list() == ["2", "1", None]
@@ -282,7 +301,6 @@ def test_labels_can_be_exchanged_and_numbers_are_labels() -> None:
 @pytest.mark.parametrize(
     ("given", "said"),
     [
-        ({"mapping": {"z": "a"}}, "does not have"),
         ({"mapping": {"a": "b"}}, "into_existing"),
         ({"k": 2, "other": "b"}, "into_existing"),
         ({"mapping": {"a": "x"}, "missing": "b"}, "into_existing"),

@@ -214,7 +214,11 @@ def _different(frame: pl.DataFrame, new: pl.Series) -> Bools:
 
 
 def _written(values: pl.Series) -> pl.Series:
-    """Values as text, to tell whether they are the same; durations have none of their own."""
+    """Values as text, to tell whether they are the same: 1.0 is "1", and durations have none of their own."""
+    if values.dtype.is_float():
+        distinct = values.unique()
+        texts = pl.Series([None if v is None else label_text(v) for v in distinct], dtype=pl.String)
+        return values.replace_strict(distinct, texts, return_dtype=pl.String)
     return (values.cast(pl.Int64) if values.dtype == pl.Duration else values).cast(pl.String)
 
 
