@@ -57,6 +57,38 @@ def test_mappings_become_levels() -> None:
     assert H.from_mappings({"a": "x", "b": "y"}).rows[0] == ("a", "x", "*")
 
 
+@pytest.mark.parametrize("codes", [[1, 2, 3], [1.0, 2.0, 3.0], ["1", "2", "3"]])
+@pytest.mark.parametrize("written", [int, float, str])
+def test_a_mapping_finds_values_in_whatever_type_they_are_written(codes: list[Any], written: Any) -> None:
+    one = {(str(code) if written is str else written(code)): label for code, label in ((1, "a"), (2, "a"), (3, "b"))}
+    made = P.recode_levels(pl.DataFrame({"code": codes}), {"code": [one, {"a": 7, "b": 8}]}, {"code": 1})
+    assert made.table["code"].to_list() == ["a", "a", "b"]
+    again = P.recode_levels(pl.DataFrame({"code": codes}), {"code": [{1: 10, 2: 10, 3: 20}, {10: "x"}]}, {"code": 2})
+    assert again.table["code"].to_list() == ["x", "x", "20"]
+
+
+def test_a_file_that_does_not_fit_is_named_with_its_column(tmp_path: Path) -> None:
+    path = tmp_path / "town.csv"
+    path.write_text("Wien,east\nGraz,south\n")
+    with pytest.raises(gh.InputError, match=r"'town'.*town\.csv.*separator=','"):
+        P.recode_levels(pl.DataFrame({"town": ["Graz"]}), {"town": str(path)}, {"town": 1})
+    assert H.load(path, separator=",").height == 1
+    path.write_text("Wien;east\nGraz\n")
+    with pytest.raises(gh.InputError, match=r"town\.csv.*as many everywhere"):
+        H.load(path)
+
+
+def test_no_label_of_an_automatic_hierarchy_is_the_value_of_few() -> None:
+    rng = np.random.default_rng(1)
+    income = np.round(rng.lognormal(10, 0.7, 1501) * (rng.random(1501) > 0.3), 2)
+    for values in (income, rng.integers(0, 9999, 700), np.arange(30) / 7):
+        made = automatic(pl.Series("x", values))
+        assert len(made.breaks) > 1 and all(not 0 < (values == b).sum() < 5 for level in made.breaks for b in level)
+    sizes = np.diff(np.r_[0, np.searchsorted(np.sort(values := rng.normal(size=1600)),
+                                             automatic(pl.Series("x", values)).breaks[0]), 1600])  # fmt: skip
+    assert len(sizes) == 16 and abs(sizes - 100).max() <= 11
+
+
 def test_automatic_hierarchies_are_nested() -> None:
     rng = np.random.default_rng(0)
     for values in (rng.lognormal(size=300), rng.integers(0, 5, 300), np.r_[np.zeros(290), np.arange(10)], [1.0, 2, 3]):
@@ -71,8 +103,8 @@ def test_automatic_hierarchies_are_nested() -> None:
     ("make", "said"),
     [
         (lambda: H.from_rows([("a", "x"), ("b",)]), "as many everywhere"),
-        (lambda: H.from_rows([("a", "x"), ("a", "x")]), "more than one line"),
-        (lambda: H.from_rows([("a", "x", "1"), ("b", "x", "2")]), "not nested: 1 label of level 1"),
+        (lambda: H.from_rows([("a", "x"), ("a", "x")]), "1 value of the hierarchy stands in more than one line"),
+        (lambda: H.from_rows([("a", "x", "1"), ("b", "x", "2")]), "not nested: 1 label of level 1 has several"),
         (lambda: H.intervals([[10, 20], [15]]), "not nested"),
         (lambda: H.intervals([[]]), "at least one break"),
         (lambda: H.dates(["year", "month"]), "from fine to coarse"),
@@ -80,6 +112,7 @@ def test_automatic_hierarchies_are_nested() -> None:
         (lambda: H(rows=[("a", "x")], spans=["year"]), "rows, breaks or spans"),
         (lambda: H.load("nowhere.csv"), "not found"),
         (lambda: H.from_mappings(), "one mapping per level"),
+        (lambda: H.from_mappings({"a": "x"}, {"y": "z"}), "level 2 names none"),
     ],
 )
 def test_bad_hierarchies_are_answered(make: Any, said: str) -> None:
@@ -91,6 +124,7 @@ def test_bad_hierarchies_are_answered(make: Any, said: str) -> None:
     ("hierarchies", "levels", "said"),
     [
         ({"x": H.from_rows([("1", "a")])}, {"x": 1}, "2 values that its hierarchy does not name"),
+        ({"x": [{7: "a", 8: "a"}]}, {"x": 1}, "column 'x' names none of its 3 values"),
         ({"c": H.intervals([[1]])}, {"c": 1}, "holds none"),
         ({"c": H.dates()}, {"c": 1}, "does not hold dates"),
         ({"x": H.intervals([[1]])}, {"x": 3}, "levels 0 to 2"),

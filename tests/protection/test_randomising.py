@@ -269,13 +269,17 @@ def test_a_matrix_may_lead_to_a_level_that_was_not_there() -> None:
         ({"matrix": {j: {j: 0.9} for j in ("baker", "clerk", "farmer", "judge")}}, "4 of 4 rows that do not sum to 1"),
         ({"columns": "code", "matrix": {c: {"x": 1.0} for c in (2, 4, 9)}}, "leads to level 'x', which column 'code'"),
         ({"columns": "name"}, "column 'name' has 1,200 different values, which are no categories"),
+        ({"columns": "pay"}, "column 'pay' has 80 different values, which are no categories"),
+        ({"columns": "few"}, "column 'few' has 400 different values"),
         ({"columns": "jb"}, "'jb', which the table does not have"),
         ({"by": "job"}, "by and columns both name column 'job'"),
         ({"matrix": {"baker": {"baker": "often"}}}, "argument 'matrix' of pram"),
     ],
 )
 def test_what_cannot_be_done_is_said_without_a_label_of_the_table(arguments: dict[str, Any], message: str) -> None:
-    table = people(1200).with_columns(name=pl.int_range(1200).cast(pl.String))
+    numbers = pl.int_range(1200)
+    table = people(1200).with_columns(name=numbers.cast(pl.String), pay=numbers % 80 + 0.5, few=numbers % 400)
+    assert P.pram(table.with_columns(code=numbers % 200), "code").cells, "200 codes that 6 records have each"
     with pytest.raises(gh.InputError, match=message) as said:
         P.pram(table, **{"columns": "job", **arguments})
     assert "judge" not in str(said.value)

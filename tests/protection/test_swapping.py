@@ -216,6 +216,7 @@ def test_every_library_gets_the_same(library: str, request: pytest.FixtureReques
     [
         ({"share": 0.0}, "share=0.0 is no share"),
         ({"share": 0.001}, "share=0.001 of the 200 values of column 'pay' is less than one rank.*at least 0.005"),
+        ({"correlation": 0.9, "share": 0.1}, "in place of share="),
         ({"correlation": 1.0}, "correlation=1.0 must lie between 0 and 1"),
         ({"tails": 0.5}, "tails=0.5 must be at least 0 and below 0.5"),
         ({"columns": "sex"}, "columns takes columns of numbers or dates, and column 'sex' holds"),

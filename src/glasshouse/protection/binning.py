@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from typing import Literal
@@ -11,13 +10,12 @@ import numpy as np
 import polars as pl
 
 from glasshouse.core.errors import InputError, closest
-from glasshouse.core.words import counted
+from glasshouse.core.words import counted, plural
 from glasshouse.data.arrays import Floats, Ints
 from glasshouse.data.frames import Frame
+from glasshouse.protection.breaks import SHIFT, cut
 from glasshouse.protection.held import held
 from glasshouse.protection.operation import Protected, operation, protected
-
-SHIFT = 0.05  # a break of equal classes is rounded by no more than this share of a class
 
 
 @operation(title="put numbers into classes", acts_on=("identity", "attribute", "copying"), touches="columns", cost=3,
@@ -57,7 +55,7 @@ def bin_numbers(
     labels : sequence of str, optional
         Labels of your own, one per class. Default: ``<=17``, ``(17,64]``, ``>64``.
     k : int, default 5
-        A note says where a class holds fewer records.
+        A note says where a class holds fewer records. A break that ``bins`` makes is no value that fewer have.
 
     Returns
     -------
@@ -72,9 +70,11 @@ def bin_numbers(
     Notes
     -----
     Quantile classes are cut at the type-7 quantiles 1/L, 2/L, ...; breaks that coincide are merged, so that there may
-    be fewer classes. Breaks of equal classes are rounded to the fewest digits that move them by no more than 5 % of a
-    class: two exact ones would give away the smallest and the largest value. Labels are open at both ends, also where
-    the outer breaks were given. Missing values stay missing. A class with one record has its value for a mean.
+    be fewer classes. Breaks are rounded to the fewest decimals that move them by no more than 5 % of a class (of its
+    records for quantiles, of its width else), and to no value that fewer than k have: an exact quantile is the value
+    of a person, and two exact breaks of equal classes would give away the smallest and the largest. Breaks that were
+    given stay. Labels are open at both ends, also where the outer breaks were given. Missing values stay missing. A
+    class with one record has its value for a mean.
 
     References
     ----------
@@ -105,7 +105,10 @@ def bin_numbers(
         if isinstance(breaks, Mapping) and name not in breaks:
             raise InputError(f"breaks says nothing about column {name!r}; give it some, or leave the column out")
         given = breaks[name] if isinstance(breaks, Mapping) else breaks
-        inner = _inner(name, values, given, outside) if given is not None else cut(name, values, bins or 1, method)
+        if given is not None:
+            inner = _inner(name, values, given, outside)
+        else:  # means show no break: none is moved, and classes of means are the same again
+            inner = cut(name, values, bins or 1, method, k, SHIFT if into == "labels" else 0.0)
         codes = np.where(np.isnan(values), -1, np.searchsorted(inner, values, side="left"))
         texts = _labels(name, inner, labels)
         counts = np.bincount(codes[codes >= 0], minlength=len(texts))
@@ -113,54 +116,9 @@ def bin_numbers(
         details[name] = {"breaks": inner, "counts": counts}
         few = int(((counts > 0) & (counts < k)).sum())
         if few:
-            notes.append(f"{counted(few, 'class', 'classes')} of {name!r} hold fewer than {k} records; widen them.")
+            holds = plural(few, "holds", "hold")
+            notes.append(f"{counted(few, 'class', 'classes')} of {name!r} {holds} fewer than {k} records; widen them.")
     return protected(before, new, did="classed", notes=notes, details=details)
-
-
-def cut(name: str, values: Floats, bins: int, method: str) -> Floats:
-    """Inner breaks of about ``bins`` classes.
-
-    Parameters
-    ----------
-    name : str
-        The column, for messages.
-    values : array of float
-        Its numbers; NaN does not count.
-    bins : int
-        Number of classes.
-    method : {"equal", "quantile", "log"}
-        How they are cut.
-
-    Returns
-    -------
-    array of float
-        Ascending, one fewer than there are classes; each class holds a record if the method is "quantile".
-    """
-    known = values[~np.isnan(values)]
-    if not known.size:
-        return np.empty(0)
-    low, high = float(known.min()), float(known.max())
-    if method == "log" and low <= 0:
-        raise InputError(f"column {name!r} has numbers that are not above 0, which have no logarithm; choose a method")
-    shares = np.arange(1, bins) / bins
-    if method == "quantile":
-        inner = np.quantile(known, shares)
-    elif method == "log":
-        ratio = (high / low) ** (1 / bins)
-        exact = low * (high / low) ** shares
-        inner = np.array([_shortest(b, SHIFT * b * (ratio - 1)) for b in exact])
-    else:
-        inner = np.array([_shortest(b, SHIFT * (high - low) / bins) for b in low + (high - low) * shares])
-    inner = np.unique(inner)
-    return np.asarray(inner[(inner >= low) & (inner < high)], np.float64)
-
-
-def _shortest(value: float, shift: float) -> float:
-    """The number with the fewest digits that lies no further than ``shift`` away."""
-    if shift <= 0:
-        return value
-    digits = -math.floor(math.log10(shift)) - 1
-    return next(rounded for d in range(digits, digits + 3) if abs((rounded := round(value, d)) - value) <= shift)
 
 
 def _inner(name: str, values: Floats, given: Sequence[float], outside: str) -> Floats:
@@ -170,7 +128,8 @@ def _inner(name: str, values: Floats, given: Sequence[float], outside: str) -> F
     out = int((values < breaks[0]).sum() + (values > breaks[-1]).sum())
     if out and outside == "refuse":
         raise InputError(
-            f"{counted(out, 'value')} of column {name!r} lie outside the breaks; widen them, or say outside='open'"
+            f"{counted(out, 'value')} of column {name!r} {plural(out, 'lies', 'lie')} outside the breaks; widen them, "
+            "or say outside='open'"
         )
     return breaks[1:-1]
 
@@ -202,4 +161,8 @@ def _means(values: Floats, codes: Ints, classes: int) -> Floats:
     counts = np.bincount(codes[known], minlength=classes)
     sums = np.bincount(codes[known], weights=values[known], minlength=classes)
     means = sums / np.maximum(counts, 1)
+    low, high = np.full(classes, np.inf), np.full(classes, -np.inf)
+    np.minimum.at(low, codes[known], values[known])
+    np.maximum.at(high, codes[known], values[known])
+    means = np.where(low == high, low, means)  # one value throughout is its own mean, to the last digit
     return np.where(known, means[codes], np.nan)

@@ -116,6 +116,8 @@ def top_code(
     """
     before = held(table)
     names = before.columns(columns, kind="numeric")
+    if weights is not None:
+        before.columns(weights, "weights", kind="numeric")
     weighing = before.numbers(weights) if weights is not None else np.ones(before.n)
     if np.isnan(weighing).any() or (weighing < 0).any():
         raise InputError(f"column {weights!r} has missing or negative weights")

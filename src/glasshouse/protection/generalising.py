@@ -105,7 +105,8 @@ def generalise(
         Size of the smallest class.
     hierarchies : mapping, optional
         By key, as for :func:`recode_levels`. Default for the keys that are not named: quantile classes of numbers (16,
-        8, 4, 2), spans of dates, and for categories one label for all.
+        8, 4, 2; breaks are rounded, and no value that fewer than k have), spans of dates, and for categories one label
+        for all.
     suppression_limit : float, default 0.02
         Share of the records that may be suppressed, because their class is too small.
     suppressed : {"blank", "remove"}, default "blank"
@@ -179,7 +180,7 @@ def generalise(
                 raise InputError(f"{called} names {str(name)!r}, which is no key{closest(str(name), names)}")
     if any(not (np.isfinite(one) and one > 0) for one in (importance or {}).values()):
         raise InputError("importance must be above 0 for every key")
-    levels = [_levels(before, name, (hierarchies or {}).get(name)) for name in names]
+    levels = [_levels(before, name, (hierarchies or {}).get(name), k) for name in names]
     most = int(np.floor(suppression_limit * before.n + 1e-9))
     lattice = Lattice(levels, k, most, loss, weights_of(names, importance), _diverse(before, names, diversity))
     found = exact(lattice) if lattice.size <= LARGEST else anytime(lattice, steps)
@@ -234,8 +235,8 @@ def _released(
     return protected(before, new, keep=~gone if remove else None, notes=notes, details=details, sentence=sentence)
 
 
-def _levels(before: Held, name: str, given: object) -> Levels:
-    hierarchy = as_hierarchy(given, name) if given is not None else automatic(before[name])
+def _levels(before: Held, name: str, given: object, k: int) -> Levels:
+    hierarchy = as_hierarchy(given, name) if given is not None else automatic(before[name], k)
     return levels_of(hierarchy, before[name])
 
 

@@ -186,12 +186,17 @@ def changed(
     made = _returned(before, new, gone)
     stayed = [series for name, series in new.items() if name in before.frame.columns]
     notes = tuple(note for series in stayed if (note := _type_note(before, series, made)))
+    notes += tuple(
+        f"Column {series.name!r} held categories of numbers and now holds categories of text."
+        for series in stayed
+        if _mixed(before, series)
+    )
     stays = np.ones(before.n, np.bool_) if keep is None else keep
     touched = ~stays
     for mask in different.values():
         touched = touched | mask
     counts = {name: int((mask & stays).sum()) for name, mask in different.items()}
-    return Changed(_kept(before, made, keep), counts, int(touched.sum()), notes)
+    return Changed(_kept(before, made, new, keep), counts, int(touched.sum()), notes)
 
 
 def _different(frame: pl.DataFrame, new: pl.Series) -> Bools:
@@ -207,7 +212,11 @@ def _different(frame: pl.DataFrame, new: pl.Series) -> Bools:
 
 
 def _written(values: pl.Series) -> pl.Series:
-    """Values as text, to tell whether they are the same; durations have none of their own."""
+    """Values as text, to tell whether they are the same: 1.0 is "1", and durations have none of their own."""
+    if values.dtype.is_float():
+        distinct = values.unique()
+        texts = pl.Series([None if v is None else label_text(v) for v in distinct], dtype=pl.String)
+        return values.replace_strict(distinct, texts, return_dtype=pl.String)
     return (values.cast(pl.Int64) if values.dtype == pl.Duration else values).cast(pl.String)
 
 
@@ -290,16 +299,78 @@ def _returned(before: Held, new: Mapping[str, pl.Series], gone: Sequence[str]) -
     return native.with_columns(new.values()).drop(gone)
 
 
-def _kept(before: Held, made: Frame, keep: Bools | None) -> Frame:
+def _kept(before: Held, made: Frame, new: Mapping[str, pl.Series], keep: Bools | None) -> Frame:
     """The records that stay, in the caller's library."""
-    library = before.like.library
+    library, native = before.like.library, _native(before)
     if keep is not None:
         made = made[keep] if library == "pandas" else made.filter(
             pl.Series(keep).to_arrow() if library == "pyarrow" else pl.Series(keep)
         )  # fmt: skip
+    names = new if keep is None else None  # where records went, any column may have lost a level
+    if library == "pandas":
+        return _pandas_levels(native, made, names)
+    if library == "pyarrow":
+        return made if keep is None else _arrow_levels(made)
+    made = _polars_levels(native, made, names)
     if library in ("duckdb", "pyspark"):
         return give_back({c: made[c] for c in made.columns}, before.like, keep_index=False)
     return made
+
+
+# -- levels that were hidden leave the type; those that nobody had before stay in it -----------------------------------
+
+
+def _polars_levels(native: pl.DataFrame, made: pl.DataFrame, names: Iterable[str] | None) -> pl.DataFrame:
+    """Enums without the levels that records had and none has any longer; of all columns by default."""
+    for name in made.columns if names is None else names:
+        kind = made.schema[name]
+        if isinstance(kind, pl.Enum) and isinstance(native.schema.get(name), pl.Enum):
+            hidden = set(native[name].drop_nulls().unique()) - set(made[name].drop_nulls().unique())
+            if hidden:
+                left = [level for level in kind.categories if level not in hidden]
+                made = made.with_columns(made[name].cast(pl.Enum(left)))
+    return made
+
+
+def _pandas_levels(native: Frame, made: Frame, names: Iterable[str] | None) -> Frame:
+    """The same for categories of pandas."""
+    wanted = None if names is None else set(names)
+    for at, column in enumerate(made.columns):
+        if (wanted is not None and str(column) not in wanted) or column not in native.columns:
+            continue
+        old, new = native[column], made.iloc[:, at]
+        if str(old.dtype) == str(new.dtype) == "category":
+            hidden = {label_text(v) for v in old.dropna().unique()} - {label_text(v) for v in new.dropna().unique()}
+            left = [level for level in new.cat.categories if label_text(level) not in hidden]
+            if len(left) < len(new.cat.categories):
+                made.isetitem(at, new.cat.set_categories(left))
+    return made
+
+
+def _arrow_levels(made: Frame) -> Frame:
+    """Dictionaries of Arrow written anew: they list every level of the records that were removed."""
+    import pyarrow
+
+    for at, part in enumerate(made.schema):
+        if pyarrow.types.is_dictionary(part.type):
+            column = made.column(at).cast(part.type.value_type).dictionary_encode().cast(part.type)
+            made = made.set_column(at, part, column)
+    return made
+
+
+def _mixed(before: Held, new: pl.Series) -> bool:
+    """Whether categories of pandas that are no text get labels that are."""
+    if before.like.library != "pandas" or new.name not in before.frame.columns or new.dtype != pl.String:
+        return False
+    native = before.like.native
+    old = native.iloc[:, [str(name) for name in native.columns].index(new.name)]
+    return str(old.dtype) == "category" and _texts_needed(new, old)
+
+
+def _texts_needed(new: pl.Series, old: Frame) -> bool:
+    levels = old.cat.categories
+    strange = set(new.drop_nulls().unique()) - {label_text(level) for level in levels}
+    return bool(strange) and not all(isinstance(level, str) for level in levels)
 
 
 def _to_pandas(native: Frame, new: Mapping[str, pl.Series], gone: Sequence[str]) -> Frame:
@@ -322,9 +393,10 @@ def _pandas_column(series: pl.Series, old: Frame, index: Frame = None) -> Frame:
         kind = pd.CategoricalDtype(series.dtype.categories.to_list(), ordered=True)
         return pd.Series(pd.Categorical(series.to_list(), dtype=kind), index=index)
     if old is not None and str(old.dtype) == "category" and series.dtype == pl.String:
-        ours = {label_text(level): level for level in old.cat.categories}
+        texts = _texts_needed(series, old)
+        ours = {label_text(level): label_text(level) if texts else level for level in old.cat.categories}
         more = sorted(set(series.drop_nulls().unique()) - set(ours))
-        levels = [*old.cat.categories, *more]
+        levels = [*ours.values(), *more]
         kind = pd.CategoricalDtype(levels, ordered=bool(old.cat.ordered) and not more)
         return pd.Series(pd.Categorical([ours.get(v, v) for v in series], dtype=kind), index=index)
     whole, truth = series.dtype.is_integer(), series.dtype == pl.Boolean

@@ -16,9 +16,10 @@ import polars as pl
 from glasshouse.core.errors import InputError
 from glasshouse.core.options import door
 from glasshouse.core.plain import Content
-from glasshouse.core.words import counted
+from glasshouse.core.words import counted, plural
 from glasshouse.core.writing import write_atomically
 from glasshouse.data.frames import label_text
+from glasshouse.protection.breaks import SHARED, SHIFT, at_ranks
 
 STAR = "*"
 SPANS = {"week": "1w", "month": "1mo", "quarter": "1q", "year": "1y", "decade": "10y"}
@@ -90,7 +91,8 @@ class Hierarchy:
         Parameters
         ----------
         *levels : mapping of str to str
-            A label that a mapping leaves out stays as it is. A level of one value for all is added on top.
+            A label that a mapping leaves out stays as it is. A level of one value for all is added on top. 1, 1.0 and
+            "1" are the same value.
 
         Returns
         -------
@@ -99,10 +101,18 @@ class Hierarchy:
         if not levels or not all(isinstance(one, Mapping) for one in levels):
             raise InputError("from_mappings takes one mapping per level, the first from values to labels")
         rows = []
-        for value in levels[0]:
-            row = [str(value)]
-            for level in levels:
-                row.append(str(level.get(row[-1], row[-1])))
+        texts = [{label_text(old): label_text(new) for old, new in level.items()} for level in levels]
+        below = set(texts[0])
+        for at, level in enumerate(texts, start=1):
+            if not below & set(level):
+                raise InputError(
+                    f"the mapping of level {at} names none of the labels below it; its keys must be those labels"
+                )
+            below = {level.get(label, label) for label in below}
+        for value in texts[0]:
+            row = [value]
+            for level in texts:
+                row.append(level.get(row[-1], row[-1]))
             rows.append(row)
         if len({row[-1] for row in rows}) > 1:
             rows = [[*row, STAR] for row in rows]
@@ -171,7 +181,15 @@ class Hierarchy:
         lines = [line for line in csv.reader(io.StringIO(text), delimiter=separator) if line]
         if not lines:
             raise InputError(f"hierarchy file {path} is empty")
-        return cls(rows=lines)
+        if all(len(line) == 1 for line in lines):
+            raise InputError(
+                f"hierarchy file {path} has no {separator!r} between a value and its labels; say separator= as in "
+                f"Hierarchy.load(path, separator={_other_separator(text, separator)!r})"
+            )
+        try:
+            return cls(rows=lines)
+        except InputError as error:
+            raise InputError(f"hierarchy file {path}: {error}") from None
 
     def save(self, path: str | Path, separator: str = ";") -> Path:
         """Write a hierarchy of values as ARX reads it.
@@ -225,7 +243,10 @@ def as_hierarchy(given: object, name: str) -> Hierarchy:
     if isinstance(given, Hierarchy):
         return given
     if isinstance(given, (str, Path)):
-        return Hierarchy.load(given)
+        try:
+            return Hierarchy.load(given)
+        except InputError as error:
+            raise InputError(f"the hierarchy of column {name!r}: {error}") from None
     if isinstance(given, Mapping) and set(given) <= {"rows", "breaks", "spans"}:
         settings: dict[str, Any] = dict(given)
         return Hierarchy(**settings)
@@ -240,13 +261,15 @@ def as_hierarchy(given: object, name: str) -> Hierarchy:
     )
 
 
-def automatic(values: pl.Series) -> Hierarchy:
+def automatic(values: pl.Series, k: int = SHARED) -> Hierarchy:
     """What is used where a caller says nothing: quantile classes of numbers, spans of dates, all or nothing else.
 
     Parameters
     ----------
     values : polars.Series
         The column.
+    k : int, default 5
+        Records that must have a number, for a break to coincide with it; other breaks are rounded.
 
     Returns
     -------
@@ -257,11 +280,17 @@ def automatic(values: pl.Series) -> Hierarchy:
     if not values.dtype.is_numeric() or values.drop_nulls().n_unique() < 4:
         return Hierarchy()
     known = np.sort(values.drop_nulls().cast(pl.Float64).to_numpy())
-    fine = np.quantile(known, np.arange(1, CLASSES) / CLASSES, method="lower")
-    levels = [sorted(set(fine[step - 1 :: step])) for step in (1, 2, 4, 8)]
-    inside = [[float(b) for b in level if b < known[-1]] for level in levels]
+    exact = np.quantile(known, np.arange(1, CLASSES) / CLASSES, method="lower")
+    fine = at_ranks(known, exact, SHIFT / CLASSES, k)
+    inside = [sorted({float(b) for b in fine[step - 1 :: step] if not np.isnan(b)}) for step in (1, 2, 4, 8)]
     distinct = [level for i, level in enumerate(inside) if level and (i == 0 or level != inside[i - 1])]
     return Hierarchy(breaks=distinct)
+
+
+def _other_separator(text: str, tried: str) -> str:
+    """The character that may stand between labels in place of the one that does not."""
+    found = [one for one in (",", "\t", ";", "|") if one != tried and one in text.split("\n", 1)[0]]
+    return found[0] if found else "," if tried != "," else ";"
 
 
 # -- checks ------------------------------------------------------------------------------------------------------------
@@ -276,14 +305,15 @@ def _checked_rows(rows: Sequence[Sequence[str]]) -> tuple[tuple[str, ...], ...]:
     values = [row[0] for row in made]
     twice = len(values) - len(set(values))
     if twice:
-        raise InputError(f"{counted(twice, 'value')} of the hierarchy stand in more than one line")
+        stands = plural(twice, "stands", "stand")
+        raise InputError(f"{counted(twice, 'value')} of the hierarchy {stands} in more than one line")
     for level, (below, above) in enumerate(pairwise(zip(*made, strict=True))):
         parents: dict[str, str] = {}
         torn = {one for one, up in zip(below, above, strict=True) if parents.setdefault(one, up) != up}
         if torn:
             raise InputError(
-                f"the hierarchy is not nested: {counted(len(torn), 'label')} of level {level} have several labels at "
-                f"level {level + 1}"
+                f"the hierarchy is not nested: {counted(len(torn), 'label')} of level {level} "
+                f"{plural(len(torn), 'has', 'have')} several labels at level {level + 1}"
             )
     return made
 

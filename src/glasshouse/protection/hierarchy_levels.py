@@ -121,6 +121,11 @@ def _of_rows(rows: Sequence[Sequence[str]], distinct: pl.Series, name: str) -> t
     known = {row[0]: row for row in rows}
     texts = [label_text(value) for value in distinct]
     strange = sum(text not in known for text in texts)
+    if texts and strange == len(texts):
+        raise InputError(
+            f"the hierarchy of column {name!r} names none of its {counted(len(texts), 'value')}; its first entries "
+            "must be the values as the column holds them"
+        )
     if strange:
         raise InputError(
             f"column {name!r} has {counted(strange, 'value')} that its hierarchy does not name; add a line for each"

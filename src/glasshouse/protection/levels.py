@@ -8,7 +8,7 @@ import numpy as np
 import polars as pl
 
 from glasshouse.core.errors import InputError, shortened
-from glasshouse.core.words import counted
+from glasshouse.core.words import counted, plural
 from glasshouse.data.frames import Frame, label_text
 from glasshouse.protection.held import held
 from glasshouse.protection.operation import Protected, operation, protected
@@ -53,13 +53,15 @@ def merge_levels(
     Raises
     ------
     InputError
-        For a level that is not there, and for a new label that is there without ``into_existing``.
+        For a new label that is there without ``into_existing``.
 
     Notes
     -----
     Rare levels: all with fewer than k records become ``other``; while ``other`` itself has fewer than k, the next
-    rarest joins it (ties in the order of their labels). A level is known by its text; the column holds text afterwards
-    where it held numbers. Counts are of records: merging hides who has a rare value, not that somebody has one.
+    rarest joins it (ties in the order of their labels). A level is known by its text (1 and 1.0 are the same); the
+    column holds text afterwards where it held numbers. A level of the mapping that does not occur is noted and passed
+    over: a recipe goes on where a rare level is missing next year. Counts are of records: merging hides who has a rare
+    value, not that somebody has one.
 
     References
     ----------
@@ -89,9 +91,10 @@ def merge_levels(
     for name in names:
         labels = _labels(before[name])
         counts = {str(label): int(n) for label, n in labels.drop_nulls().value_counts().iter_rows()}
-        given = {str(old): str(to) for old, to in (mapping or {}).items()}
+        given = {_text(old): label_text(to) for old, to in (mapping or {}).items()}
         if mapping is not None:
-            _known(name, given, counts, before[name].dtype.is_numeric())
+            notes += _absent(name, [old for old in given if old not in counts])
+            given = {old: to for old, to in given.items() if old in counts}
         if k is not None:
             given = _rare(counts, k, other)
             if given and sum(counts[old] for old in given) + counts.get(other, 0) * (other not in given) < k:
@@ -109,6 +112,11 @@ def merge_levels(
     return protected(before, new, did="merged", notes=notes, details=details)
 
 
+def _text(level: object) -> str:
+    """A level as the column has it as text."""
+    return str(level).lower() if isinstance(level, bool) else label_text(level)
+
+
 def _labels(values: pl.Series) -> pl.Series:
     """Levels as text, 1.0 as "1"."""
     if not values.dtype.is_float():
@@ -116,13 +124,15 @@ def _labels(values: pl.Series) -> pl.Series:
     return pl.Series(values.name, [None if v is None else label_text(v) for v in values], dtype=pl.String)
 
 
-def _known(name: str, given: Mapping[str, str], counts: Mapping[str, int], numeric: bool) -> None:
-    for old in given:
-        if old not in counts:
-            hint = "; a number is written as it is shown, 1 for 1.0" if numeric else ""
-            raise InputError(
-                f"mapping names level {shortened(old)!r}, which column {name!r} does not have; leave it out{hint}"
-            )
+def _absent(name: str, absent: Sequence[str]) -> list[str]:
+    """A note on levels of a mapping that the column does not have."""
+    if not absent:
+        return []
+    named = f"{shortened(absent[0])!r}{' and others' if len(absent) > 1 else ''}"
+    return [
+        f"{counted(len(absent), 'level')} of the mapping ({named}) {plural(len(absent), 'does', 'do')} not occur in "
+        f"{name!r} and merged nothing; check how it is written if it should."
+    ]
 
 
 def _rare(counts: Mapping[str, int], k: int, other: str) -> dict[str, str]:

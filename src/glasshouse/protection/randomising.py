@@ -18,6 +18,8 @@ from glasshouse.protection.strata import Stratum, strata_of
 from glasshouse.protection.transition import drawn, drawn_exactly, invariant, normalised
 
 MOST_LEVELS = 1000  # a matrix has the square of it
+FEW_LEVELS = 50  # up to which anything is a category
+LEAST_HELD = 5  # records per level, on average, of categories with more levels
 
 
 @operation(
@@ -66,7 +68,8 @@ def pram(
     ------
     InputError
         For a matrix whose rows do not sum to 1, or that does not say what becomes of a level; for a chance that is
-        none; for columns that are not there or hold too many different values to be categories.
+        none; for columns that are not there or hold too many different values to be categories: more than 1,000, or
+        more than 50 that fewer than 5 records have on average or that are decimals.
 
     Notes
     -----
@@ -173,7 +176,11 @@ def _coded(before: Held, name: str) -> tuple[list[object], Ints]:
     if isinstance(column.dtype, (pl.Enum, pl.Categorical)):
         column = column.cast(pl.String)
     distinct = column.drop_nulls().unique().sort()
-    if len(distinct) > MOST_LEVELS:
+    crowded = len(distinct) > FEW_LEVELS and (
+        len(column) - column.null_count() < LEAST_HELD * len(distinct)
+        or (distinct.dtype.is_float() and bool((distinct != distinct.round(0)).any()))
+    )
+    if crowded or len(distinct) > MOST_LEVELS:
         raise InputError(
             f"column {name!r} has {len(distinct):,} different values, which are no categories; merge its levels first, "
             "or use swap_ranks or add_noise for numbers"

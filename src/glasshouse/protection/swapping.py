@@ -31,7 +31,7 @@ from glasshouse.protection.operation import Protected, operation, protected
 def swap_ranks(
     table: Frame,
     columns: Sequence[str],
-    share: float = 0.05,
+    share: float | None = None,
     *,
     correlation: float | None = None,
     tails: float = 0.0,
@@ -46,8 +46,9 @@ def swap_ranks(
         The table.
     columns : str or sequence of str
         Columns of numbers or dates; each is swapped by itself.
-    share : float, default 0.05
-        How far a value may travel: a share of the ranks of the column, above 0 and at most 1.
+    share : float, optional
+        How far a value may travel: a share of the ranks of the column, above 0 and at most 1. Default: 0.05, or what
+        ``correlation`` allows.
     correlation : float, optional
         Instead of ``share``: the least correlation of every column with itself before. The widest window that leaves it
         is looked for on this table. Default: none.
@@ -97,6 +98,9 @@ def swap_ranks(
     """
     before = held(table)
     names = _rankable(before, columns, tails > 0 and tail_values == "mean")
+    if share is not None and correlation is not None:
+        raise InputError("correlation= stands in place of share=; give one or the other")
+    share = 0.05 if share is None else share
     if not 0 < share <= 1:
         raise InputError(f"share={share} is no share of the ranks; it must be above 0 and at most 1")
     if correlation is not None and not 0 < correlation < 1:
