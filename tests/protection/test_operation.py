@@ -144,6 +144,14 @@ def test_noise_does_not_wrap_around() -> None:
     assert max(made[0].table["n"]) > 255 and min(made[0].table["n"]) < 0
 
 
+def test_numbers_that_no_type_of_whole_numbers_holds_become_decimals() -> None:
+    unsigned = pl.DataFrame({"n": pl.Series([2**63 + 4096 * i for i in range(9)], dtype=pl.UInt64)})
+    assert gh.protection.add_noise(unsigned, "n").table["n"].dtype == pl.UInt64
+    wide = gh.protection.add_noise(pl.DataFrame({"n": pl.Series([3e38, 1e38, -3e38] * 5, dtype=pl.Float32)}), "n", 2.0)
+    assert wide.table["n"].dtype == pl.Float64 and wide.table["n"].is_finite().all()
+    assert wide.notes[-1] == "Column 'n' was of type Float32 and is now of type Float64, which holds its values."
+
+
 @pytest.mark.parametrize(("kind", "said"), [("int64", "Int64"), ("bool", "boolean"), ("Int8", ""), ("float32", "")])
 def test_a_type_that_takes_missing_values_is_said(kind: str, said: str) -> None:
     table = pd.DataFrame({"n": pd.array([1, 1, 1, 0], dtype=kind), "s": list("aaab")})

@@ -117,5 +117,7 @@ def all_whole(values: Floats) -> bool:
 
 
 def whole_numbers(values: Floats) -> pl.Series:
-    """The nearest whole numbers, of a type that holds them beside missing values."""
-    return pl.Series(np.rint(values)).fill_nan(None).cast(pl.Int64)
+    """The nearest whole numbers, of a type that holds them beside missing values; decimals where none does."""
+    made = pl.Series(np.rint(values)).fill_nan(None)
+    tried = (made.cast(dtype, strict=False) for dtype in (pl.Int64, pl.UInt64))
+    return next((one for one in tried if one.null_count() == made.null_count()), made)
