@@ -191,6 +191,13 @@ def test_no_break_is_the_value_of_few(method: str) -> None:
     assert given.details["x"]["breaks"] == [2.5], "what a caller says stays"
 
 
+def test_numbers_beyond_the_digits_of_a_label_have_fewer_classes() -> None:
+    values = np.random.default_rng(0).normal(size=300)
+    for strange in (1e6 + values * 1e-9, np.abs(values) * 1e-310, 2**60 + np.arange(300), values * 1e300):
+        made = P.bin_numbers(pl.DataFrame({"x": strange}), "x", bins=5)
+        assert made.table["x"].null_count() == 0 and sum(made.details["x"]["counts"]) == 300
+
+
 def test_classes_of_means_are_the_same_again() -> None:
     values = np.random.default_rng(5).lognormal(10, 1, 803)
     for bins in (3, 7, 20):

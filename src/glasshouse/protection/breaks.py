@@ -15,6 +15,7 @@ from glasshouse.data.arrays import Bools, Floats
 
 SHIFT = 0.05  # a break is rounded by no more than this share of a class
 DIGITS = 12  # that a label writes
+MOST_DECIMALS = 300  # smaller numbers are as good as equal
 NEAR = 64  # numbers of as many digits that are looked at, on either side
 SHARED = 5  # records with a value, for it to be said
 
@@ -91,7 +92,7 @@ def at_ranks(known: Floats, exact: Floats, shift: float, least: int = SHARED) ->
     for at, (break_, rank) in enumerate(zip(exact.tolist(), ranks.tolist(), strict=True)):
         if rank >= n:
             continue
-        if rank - int(np.searchsorted(known, break_, side="left")) >= least:
+        if rank - int(np.searchsorted(known, break_, side="left")) >= least and _short(break_):
             made[at] = break_  # many have it
             continue
         first, last = max(rank - moved, 1) - 1, min(rank + moved, n - 1)
@@ -123,15 +124,20 @@ def plainest(target: float, low: float, high: float, rare: Floats) -> float | No
     if not high > low:
         return None
     first = -math.floor(math.log10(high - low)) - 1
-    for decimals in range(first, first + DIGITS + 4):
+    for decimals in range(first, min(first + DIGITS + 4, MOST_DECIMALS)):
         nearest = round(target * 10.0**decimals)
         numbers = np.arange(nearest - NEAR, nearest + NEAR + 1) if abs(nearest) < 2**53 else np.empty(0)
         written = np.array([_decimal(int(one), decimals) for one in numbers])
         fits = (written >= low) & (written < high) & ~_among(written, rare) if len(written) else np.empty(0, np.bool_)
         if fits.any():
             found = float(min(written[fits], key=lambda one: abs(one - target)))
-            return found if float(f"{found:.{DIGITS}g}") == found else None
+            return found if _short(found) else None
     return None
+
+
+def _short(number: float) -> bool:
+    """Whether a label says a number in full."""
+    return float(f"{number:.{DIGITS}g}") == number
 
 
 def _decimal(whole: int, decimals: int) -> float:
