@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from glasshouse.synthesis.smoothing import smooth
+from glasshouse.synthesis.smoothing import sheather_jones, smooth
 
 
 @pytest.mark.parametrize("how", ["density", "rmean", "spline"])
@@ -15,3 +15,20 @@ def test_infinite_numbers_stay_and_do_not_move_the_others(how: str) -> None:
     plain = smooth(drawn, observed, how, 3, np.random.default_rng(2))
     both = smooth(np.append(drawn, np.inf), np.append(observed, -np.inf), how, 3, np.random.default_rng(2))
     assert np.array_equal(both[:-1], plain) and both[-1] == np.inf
+
+
+@pytest.mark.parametrize("unit", [1e-200, 1e-40, 1e40, 1e300])
+def test_a_bandwidth_grows_with_the_unit_however_small_or_large_it_is(unit: float) -> None:
+    x = np.random.default_rng(3).normal(size=120)
+    assert sheather_jones(x * unit) == pytest.approx(
+        sheather_jones(x) * unit, rel=0.01
+    )  # as near as its root is looked for
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("extremes", [(1e308, -1e308), (1e-300, 3.0), (5e-324, 1e-310), (1e200, 1.0)])
+def test_numbers_of_all_sizes_at_once_are_smoothed_without_a_word(extremes: tuple[float, float]) -> None:
+    rng = np.random.default_rng(4)
+    for x in (np.append(rng.normal(size=60), extremes), rng.choice([*extremes, 0.0, 1.0], 60)):
+        made = smooth(x, x, "density", 12, np.random.default_rng(5))
+        assert np.isfinite(made).all() and len(made) == len(x)

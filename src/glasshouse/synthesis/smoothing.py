@@ -9,6 +9,8 @@ from glasshouse.data.arrays import Floats, Ints
 
 COMMON = 0.70  # a value held by more than this share is left alone
 _KNOTS = 400
+ORDINARY = (1e-30, 1e30)  # ranges whose powers are numbers
+FINEST = 1e-9  # of a bin, below which a spread has no shape
 
 
 def smooth(values: Floats, observed: Floats, how: str, decimals: int, rng: np.random.Generator) -> Floats:
@@ -46,14 +48,17 @@ def smooth(values: Floats, observed: Floats, how: str, decimals: int, rng: np.ra
         if counts.max() > COMMON * len(observed) or _top_coded(distinct, counts):
             return values
         width = sheather_jones(observed)
-        moved = np.clip(values + rng.normal(0.0, width, len(values)), observed.min(), observed.max() + width)
+        with np.errstate(over="ignore"):  # beyond the largest number there is: clipped
+            most = min(float(observed.max() + width), np.finfo(float).max)
+            moved = np.clip(values + rng.normal(0.0, width, len(values)), observed.min(), most)
     elif how == "rmean":
         moved = _by_rank(values, _running_mean(np.sort(values)))
     elif how == "spline":
         moved = spline_by_rank(values)
     else:
         raise InputError(f"smoothing {how!r} is unknown; choose 'density', 'rmean' or 'spline'")
-    return np.round(moved, decimals)
+    whole = np.abs(moved) >= 2.0**52  # has no decimals to be rounded to
+    return np.where(whole, moved, np.round(np.where(whole, 0.0, moved), decimals))
 
 
 def spline_by_rank(values: Floats) -> Floats:
@@ -120,6 +125,9 @@ def sheather_jones(x: Floats, bins: int = 1000) -> float:
 
     n = len(x)
     low, high = float(x.min()), float(x.max())
+    half = high / 2 - low / 2
+    if half > 0 and not ORDINARY[0] < half < ORDINARY[1]:  # its powers would leave the range of numbers
+        return float(sheather_jones((x / 2 - low / 2) / half, bins) * half * 2)
     quarter = np.subtract(*np.percentile(x, [75, 25])) / 1.349
     scale = min(float(np.std(x, ddof=1)), quarter) if quarter > 0 else float(np.std(x, ddof=1))
     step = (high - low) * 1.01 / bins
@@ -129,6 +137,9 @@ def sheather_jones(x: Floats, bins: int = 1000) -> float:
     pairs = np.correlate(counts, counts, mode="full")[bins - 1 :]
     pairs[0] = (counts * (counts - 1)).sum() / 2
     distance = (np.arange(bins) * step) ** 2
+    rule = float(0.9 * scale * n ** (-0.2))
+    if scale < FINEST * step:  # nearly all numbers are one, seen on the scale of the others
+        return rule
 
     def fourth(h: float) -> float:
         d = distance / h**2
@@ -142,7 +153,6 @@ def sheather_jones(x: Floats, bins: int = 1000) -> float:
 
     a, b = 1.24 * scale * n ** (-1 / 7), 1.23 * scale * n ** (-1 / 9)
     ratio = fourth(a) / -sixth(b)
-    rule = float(0.9 * scale * n ** (-0.2))
     if not np.isfinite(ratio) or ratio <= 0:
         return rule
     alpha = 1.357 * ratio ** (1 / 7)
