@@ -138,7 +138,7 @@ def test_a_type_too_small_for_new_values_is_widened_and_said(kind: str) -> None:
 
 def test_noise_does_not_wrap_around() -> None:
     values = np.array([120, 125, 127, 110, 90] * 20)
-    made = [gh.protection.add_noise(pd.DataFrame({"n": pd.array(values, dtype=kind)}), "n", scale=5.0)
+    made = [gh.protection.add_noise(pd.DataFrame({"n": pd.array(values, dtype=kind)}), "n", scale=8.0)
             for kind in ("int64", "int8", "uint8", "Int8")]  # fmt: skip
     assert all(one.table["n"].tolist() == made[0].table["n"].tolist() for one in made)
     assert max(made[0].table["n"]) > 255 and min(made[0].table["n"]) < 0

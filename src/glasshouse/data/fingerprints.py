@@ -42,6 +42,30 @@ def fingerprint(adopted: Adopted, table: str) -> str:
     return digest.hexdigest()[:16]
 
 
+def content_of(frame: pl.DataFrame) -> str:
+    """Hash of the records of a table, in whatever order its rows and columns stand, the same in every library.
+
+    Parameters
+    ----------
+    frame : polars.DataFrame
+        The table; what only Python can read in it is left out.
+
+    Returns
+    -------
+    str
+        64 hexadecimal digits of SHA-256.
+    """
+    digest = hashlib.sha256()
+    names = sorted(name for name, kind in frame.schema.items() if kind != pl.Object)
+    digest.update("\x1f".join(names).encode())
+    if names:
+        cells = pl.all().cast(pl.String).fill_null("\x00")
+        records = _plain(frame.select(names)).select(pl.concat_str(cells, separator="\x1f")).to_series().sort()
+        for start in range(0, len(records), CHUNK):
+            digest.update("\x1e".join([*records.slice(start, CHUNK), ""]).encode())
+    return digest.hexdigest()
+
+
 def _chunks(adopted: Adopted, table: str) -> Iterator[pl.DataFrame]:
     """The records in turn. Texts of a table that is elsewhere come as codes, and are texts for one chunk only."""
     names = list(adopted.lazy.collect_schema().names())

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 import polars as pl
@@ -15,6 +16,7 @@ import polars as pl
 from glasshouse.core.errors import InputError, closest, listed, names_wanted, shortened
 from glasshouse.data.arrays import Bools, Floats
 from glasshouse.data.conversion import collected
+from glasshouse.data.fingerprints import content_of
 from glasshouse.data.frames import Adopted, Frame, Values, adopt_headed, give_back, label_text, to_series
 
 KINDS = {"numeric": "numbers", "date": "dates", "categorical": "categories", "any": "values"}
@@ -39,6 +41,12 @@ class Held:
     def n(self) -> int:
         """Number of records."""
         return self.frame.height
+
+    @cached_property
+    def content(self) -> str:
+        """What the table holds, as a name of streams: whoever has the changed table and knows the seed, often 0, could
+        draw the same numbers again and take noise, swaps and exchanges back. What they do not have is this table."""
+        return content_of(self.frame)
 
     def __getitem__(self, column: str) -> pl.Series:
         return self.frame[column]

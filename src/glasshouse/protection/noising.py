@@ -63,7 +63,8 @@ def add_noise(
     leave_zeros : bool, default False
         Whether zeros stay zeros. It tells everybody who has zero.
     random_state : int, numpy.random.Generator or None, default 0
-        Seed. Draws depend on the names and values of ``columns``, on nothing else in the table.
+        Seed. Draws depend on the names of ``columns`` and on all that the table holds, so that the seed alone takes no
+        noise off.
 
     Returns
     -------
@@ -121,7 +122,7 @@ def add_noise(
     rows = np.lexsort(values.T[::-1])
     with one_blas_thread():
         noisy = np.empty_like(values)
-        noisy[rows] = _noisy(values[rows], ordered, scale, method, exact, seed)
+        noisy[rows] = _noisy(values[rows], ordered, scale, method, exact, (seed, before.content))
         made = _Noise(ordered, values, noisy, limits, leave_zeros)
         return protected(
             before,
@@ -132,8 +133,11 @@ def add_noise(
         )
 
 
-def _noisy(values: Floats, names: Sequence[str], scale: float, method: str, exact: bool, seed: int) -> Floats:
-    draws = np.column_stack([generator(seed, name).standard_normal(len(values)) for name in names])
+def _noisy(
+    values: Floats, names: Sequence[str], scale: float, method: str, exact: bool, drawn: tuple[int, str]
+) -> Floats:
+    seed, content = drawn
+    draws = np.column_stack([generator(seed, name, content).standard_normal(len(values)) for name in names])
     whole = complete(values)
     if method == "independent" and not exact:
         return disturbed(values, draws, _apart(values), scale, method)

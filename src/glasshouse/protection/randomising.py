@@ -56,7 +56,8 @@ def pram(
     exact : bool, default False
         Whether the released counts are the expected ones, rounded; who gets which value is drawn.
     random_state : int, numpy.random.Generator or None, default 0
-        Seed. A column's draws depend on its name and values and on ``by``, on nothing else in the table.
+        Seed. A column's draws depend on its name, on ``by`` and on all that the table holds, so that the seed alone
+        takes no exchange back.
 
     Returns
     -------
@@ -152,7 +153,7 @@ def _randomised(
     given = None
     if matrix is not None:
         values, levels, given = _matched(matrix, name, values, levels)
-    rng = generator(seed, name)
+    rng = generator(seed, name, before.content)
     released = codes.copy()
     matrices, kept, moved = [], 1.0, 0.0
     for one in strata:

@@ -284,7 +284,7 @@ def _drawn(
 ) -> tuple[pl.DataFrame, int]:
     """The release with new records in the places of copies, and how many are copies still."""
     frame, columns = looked.before.frame, looked.columns
-    root = int(generator(random_state, "redraw_records").integers(0, 2**62))
+    root = int(generator(random_state, "redraw_records", looked.before.content).integers(0, 2**62))
     order = canonical(Pair(looked.original, frame, keys=columns), columns).order("released")
     rows = order[marked[order]]  # whatever the order of the file, the same record gets the same draw
     donors = nearest_unmarked(frame, columns, rows, marked, k * 2 ** ((ROUNDS - 1) // 2), n_jobs)

@@ -13,7 +13,7 @@ import numpy as np
 import polars as pl
 
 from glasshouse.core.errors import InputError, closest, listed
-from glasshouse.core.streams import RandomState, generator, integer_seed
+from glasshouse.core.streams import RandomState, generator
 from glasshouse.core.words import counted
 from glasshouse.data.arrays import Bools
 from glasshouse.data.frames import Frame
@@ -101,7 +101,9 @@ def resynthesise(
     columns = _in_original(before, real)
     source = real.frame.select(columns)
     model = Cart(minbucket=minbucket, smoothing=smoothing, visit_sequence=columns, n_jobs=n_jobs).fit(source)
-    made = pl.DataFrame(model.sample(before.n, random_state=integer_seed(random_state, "resynthesise")))
+    made = pl.DataFrame(
+        model.sample(before.n, random_state=generator(random_state, "resynthesise", before.content, real.content))
+    )
     keep = ~np.asarray(replicated_uniques(made, source).replicated) if remove_uniques else None
     return _anew(before, made, keep, [OF_ORIGINAL, SECRET, *model.notes])
 
@@ -167,7 +169,7 @@ def mix_independent(
     names = before.columns(before.frame.columns if columns is None else columns)
     if not 0 < share <= 1:
         raise InputError(f"share must lie above 0 and not above 1, not {share:g}")
-    seed = int(generator(random_state, "mix_independent").integers(0, 2**62))
+    seed = int(generator(random_state, "mix_independent", before.content).integers(0, 2**62))
     count = max(1, round(share * before.n))
     made: dict[str, pl.Series] = {}
     for name in names:

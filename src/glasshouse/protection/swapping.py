@@ -58,7 +58,8 @@ def swap_ranks(
         What becomes of the tails: swapped among themselves, or each replaced by its mean; then the column is no longer
         the same set of values.
     random_state : int, numpy.random.Generator or None, default 0
-        Seed. A column's draws depend on its name, on nothing else in the table.
+        Seed. A column's draws depend on its name and on all that the table holds, so that the seed alone takes no swap
+        back.
 
     Returns
     -------
@@ -153,7 +154,7 @@ def _swapped(before: Held, name: str, share: float, correlation: float | None, t
     n = len(known)
     if n < 2:
         return _Swapped(np.arange(before.n), known, 0, 0, column)
-    rng = generator(seed, name)
+    rng = generator(seed, name, before.content)
     tied, draws = rng.random(n), rng.random(n)
     ranks = column.rank("dense", descending=True).gather(known).to_numpy()
     order = known[np.lexsort((tied, ranks))]
