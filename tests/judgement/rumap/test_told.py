@@ -176,3 +176,14 @@ def test_one_table_in_the_place_of_several_is_one_candidate() -> None:
     assert one.releases == other.releases == ["release 1"]
     with pytest.raises(gh.InputError, match="released is a int"):
         gh.compare(ORIGINAL, 5)
+
+
+def test_a_picture_of_what_is_told_follows_nothing_else() -> None:
+    """The front of exact figures is another one than that of told figures, and a line drew it."""
+    pair = gh.Pair(ORIGINAL, RELEASED, keys=["trade"], target="ill", holdout=HOLDOUT, schema=SCHEMA)
+    ru = gh.compare(pair, leaking(), measures=["exact_copies", "disco", "total_variation"], progress=False)
+    content = ru.content("external")
+    picture = ru.plot("map", shown=content).to_dict()
+    ru.front, ru.kinds, ru.incomplete = ~np.asarray(ru.front), {}, list(ru.releases)
+    assert ru.plot("map", shown=content).to_dict() == picture
+    assert any("label_x" in row for layer in picture["layer"] for row in layer["data"]["values"])

@@ -62,11 +62,12 @@ def scatter(
     accept; at the places of ``shown``, the content of a reader, where one is given."""
     import altair as alt
 
+    content = shown or ru.content()  # and nothing else of the map: its front and its order are those of exact figures
     span = alt.Scale(domain=[LOW, HIGH], nice=False)
     ticks = alt.Axis(values=[0, 0.2, 0.4, 0.6, 0.8, 1], format=".1f")
-    x = alt.X("utility:Q", title=_axis(ru, "utility"), scale=span, axis=ticks)
-    y = alt.Y("risk:Q", title=_axis(ru, "risk"), scale=span, axis=ticks)
-    points = _points(ru, width, height, shown or ru.content())
+    x = alt.X("utility:Q", title=_axis(content, "utility"), scale=span, axis=ticks)
+    y = alt.Y("risk:Q", title=_axis(content, "risk"), scale=span, axis=ticks)
+    points = _points(content, width, height)
     rows = [p for p in points if p["mark"]]
     layers: list[alt.Chart] = []
     if max_risk is not None or min_utility is not None:
@@ -112,12 +113,13 @@ def scatter(
     return alt.layer(*layers).properties(width=width, height=height)
 
 
-def _axis(ru: RUMap, side: str) -> str:
-    if ru.scale != "anchored":
+def _axis(shown: Content, side: str) -> str:
+    if shown["scale"] != "anchored":
         return f"{side} (relative to these releases)"
     if side == "utility":
         return "utility (0 = relations destroyed, 1 = honest sample)"
-    zero = "as for strangers" if "leak" in ru.kinds.values() else "independent columns" if ru.assessments else "none"
+    leaks = any(one["figure"] == "leak" for one in shown["measures"].values())
+    zero = "as for strangers" if leaks else "independent columns" if shown["verdicts"] else "none"
     return f"risk (0 = {zero}, 1 = copy of the original)"
 
 
@@ -147,14 +149,14 @@ def _names(points: list[Point], span: alt.Scale) -> list[alt.Chart]:
     return made
 
 
-def _points(ru: RUMap, width: float, height: float, shown: Content) -> list[Point]:
+def _points(shown: Content, width: float, height: float) -> list[Point]:
     """The releases and ghosts that have a place on the map, with the places of their names."""
     rows: list[Point] = []
-    for i, row in enumerate(shown["releases"]):
+    for row in shown["releases"]:
         name, risk, utility = row["release"], row["risk"], row["utility"]
         if risk is not None and utility is not None:
             ends = {k: row[k] for k in ("risk_low", "risk_high", "utility_low", "utility_high") if row[k] is not None}
-            rows.append(_point(name, _label(ru, name), risk, utility, ends, _mark(ru, i), bool(ru.front[i])))
+            rows.append(_point(name, _label(shown, name), risk, utility, ends, _mark(row), bool(row["pareto"])))
     for ghost, at in shown["ghosts"].items():
         # a bootstrap stands for utility only: its records are real ones, so its risk would mislead
         if ghost in SPOKEN_GHOST:
@@ -191,15 +193,15 @@ def _point(
     }
 
 
-def _label(ru: RUMap, name: str) -> str:
+def _label(shown: Content, name: str) -> str:
     """The name with what must not be overlooked: colour and shape alone would not reach everybody."""
+    failed, alarm = shown["verdicts"].get(name) == "fail", bool(shown["copy_alarms"].get(name))
     short = name if len(name) <= LONGEST else f"{name[: LONGEST - 1]}…"
-    said = [w for w, on in (("FAIL", ru.verdicts.get(name) == "fail"), ("copy", bool(ru.alarms.get(name)))) if on]
+    said = [w for w, on in (("FAIL", failed), ("copy", alarm)) if on]
     return " · ".join([short, *said])
 
 
-def _mark(ru: RUMap, i: int) -> str:
-    name = ru.releases[i]
-    if name in ru.verdicts:
-        return ru.verdicts[name]
-    return "not fully measured" if name in ru.incomplete else "on the front" if ru.front[i] else "dominated"
+def _mark(row: Content) -> str:
+    if row["verdict"] is not None:
+        return str(row["verdict"])
+    return "not fully measured" if row["incomplete"] else "on the front" if row["pareto"] else "dominated"
