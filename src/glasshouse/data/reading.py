@@ -437,6 +437,10 @@ class Reading:
         value: T = self._cache[key]
         return value
 
+    def forget(self) -> None:
+        """Let go of what was computed once; it is computed anew when it is asked for."""
+        self._cache.clear()
+
     def fingerprint(self, table: str = "original") -> str:
         """Short hash of a table's content and column order, so that a report names exactly what was assessed.
 

@@ -52,6 +52,11 @@ class Candidate:
     pair: Pair
     results: dict[str, Result] = field(default_factory=dict)
 
+    def forget(self) -> None:
+        """Let go of what measures worked out on the way: a search keeps dozens of releases, and trees and encodings of
+        each are many times the release."""
+        self.pair.forget()
+
 
 class Bench:
     """Measures candidates of one original: the fixed points of the scales are measured once.

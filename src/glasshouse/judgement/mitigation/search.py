@@ -259,6 +259,12 @@ class Search:
 
         A measure that stops somebody then is asked first from here on.
         """
+        try:
+            self._weigh(state, asked)
+        finally:
+            state.candidate.forget()
+
+    def _weigh(self, state: State, asked: list[Any]) -> None:
         made = self.bench.decide(state.candidate, asked)
         state.decision, state.shortfall = made, self.bench.shortfall(made)
         if state.shortfall > 0:
@@ -287,6 +293,7 @@ class Search:
         """Utility on the map, measured once."""
         if state.utility is None:
             state.utility = self.bench.place(state.candidate, "utility")
+            state.candidate.forget()
         return state.utility
 
     @property
