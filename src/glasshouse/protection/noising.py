@@ -15,6 +15,7 @@ from glasshouse.core.streams import RandomState, generator, integer_seed
 from glasshouse.core.threads import one_blas_thread
 from glasshouse.core.words import counted, plural, spoken
 from glasshouse.data.arrays import Floats
+from glasshouse.data.fingerprints import content_of
 from glasshouse.data.frames import Frame, Values
 from glasshouse.protection.held import Held, held
 from glasshouse.protection.noise import Moments, complete, disturbed, moments, orthogonal, reflected
@@ -63,8 +64,8 @@ def add_noise(
     leave_zeros : bool, default False
         Whether zeros stay zeros. It tells everybody who has zero.
     random_state : int, numpy.random.Generator or None, default 0
-        Seed. Draws depend on the names of ``columns`` and on all that the table holds, so that the seed alone takes no
-        noise off.
+        Seed. Draws depend on the names and values of ``columns``, on nothing else in the table; who has not the values
+        takes no noise off with the seed.
 
     Returns
     -------
@@ -122,7 +123,8 @@ def add_noise(
     rows = np.lexsort(values.T[::-1])
     with one_blas_thread():
         noisy = np.empty_like(values)
-        noisy[rows] = _noisy(values[rows], ordered, scale, method, exact, (seed, before.content))
+        drawn = (seed, content_of(before.frame.select(ordered)))  # nobody outside has the values without noise
+        noisy[rows] = _noisy(values[rows], ordered, scale, method, exact, drawn)
         made = _Noise(ordered, values, noisy, limits, leave_zeros)
         return protected(
             before,

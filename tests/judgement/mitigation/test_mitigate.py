@@ -14,6 +14,7 @@ import glasshouse as gh
 from glasshouse.judgement.mitigation.evidence import stricter
 from glasshouse.judgement.mitigation.findings import columns_of, rounded_unit, telling
 from glasshouse.judgement.mitigation.halves import DEALT, NOBODY, TOO_FEW, halves_of
+from glasshouse.judgement.mitigation.mitigated import CHOSEN
 from glasshouse.judgement.mitigation.proposals import ASKED_FOR, LADDERS, allowed_of, proposals
 from glasshouse.judgement.mitigation.search import Failed
 from glasshouse.protection.operation import operations
@@ -151,6 +152,35 @@ def test_what_is_allowed_is_checked() -> None:
         allowed_of(["swap_rank"])
     with pytest.raises(gh.InputError, match="pseudonymise, which needs columns"):
         allowed_of(["pseudonymise"])
+
+
+def test_a_private_model_gets_its_parameter_from_the_policy() -> None:
+    domain = {"domain": {"age": {"type": "int", "lower": 18, "upper": 85}}}
+    policy = gh.Policy.preset("research")
+    assert policy.leak is not None
+    tried = allowed_of({"resynthesise_dp": domain}, policy)["resynthesise_dp"]
+    gains = [gh.Risk.from_rho(one["rho"]).advantage for one in tried or ()]
+    assert gains == pytest.approx([min(t * policy.leak.tolerance / 1000, 0.5) for t in (30, 10, 3, 1)], rel=1e-6)
+    given = allowed_of({"resynthesise_dp": {**domain, "rho": 0.3}}, policy)["resynthesise_dp"]
+    assert given == [{**domain, "rho": 0.3}], "what the caller says stands"
+    with pytest.raises(gh.InputError, match="resynthesise_dp, which needs domain:"):
+        allowed_of(["resynthesise_dp"], policy)
+    strict = gh.Policy.from_dict({"name": "none", "leak": {"tolerance": 0}})
+    with pytest.raises(gh.InputError, match="give resynthesise_dp its rho"):
+        allowed_of({"resynthesise_dp": domain}, strict)
+
+
+def test_a_private_release_that_attacks_chose_says_so(pair: gh.Pair) -> None:
+    pytest.importorskip("opendp", reason="OpenDP is not installed (extra: dp)")
+    columns = ["gender", "age", "education", "disease_status"]
+    domain: dict[str, Any] = {c: sorted(pair.local("original")[c].unique().to_list()) for c in columns if c != "age"}
+    domain["age"] = {"type": "int", "lower": 18, "upper": 85}
+    tables = {t: pair.local(t).select(columns) for t in pair.tables}
+    numbered = {t: f.with_columns(pl.col("age").round().cast(pl.Int64).clip(18, 85)) for t, f in tables.items()}
+    small = gh.Pair(numbered["original"], numbered["original"], holdout=numbered["holdout"], keys=["gender", "age"])
+    fixed = gh.mitigate(small, policy=POLICY, allow={"resynthesise_dp": {"domain": domain}}, steps=1)
+    assert fixed.changed and CHOSEN in fixed.notes and CHOSEN in fixed.content("external")["notes"]
+    assert not any(step.voids_dp for step in fixed.taken) and fixed.recipe.steps[0].arguments["rho"] > 0
 
 
 def test_numbers_of_real_people_are_told_from_common_ones() -> None:

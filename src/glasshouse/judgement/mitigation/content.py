@@ -15,14 +15,14 @@ from glasshouse.core.outside import AUDIENCES
 from glasshouse.core.plain import Content, plain
 from glasshouse.core.words import spoken
 from glasshouse.judgement.mitigation.halves import DEALT, NOBODY, PAIRED, TOO_FEW
-from glasshouse.judgement.mitigation.mitigated import CAME, UNCHANGED, VOID, Mitigated
+from glasshouse.judgement.mitigation.mitigated import CAME, CHOSEN, UNCHANGED, VOID, Mitigated
 
 if TYPE_CHECKING:
     from glasshouse.judgement.mitigation.mitigated import StepTaken
 
 SCHEMA = "glasshouse.mitigation"
 SCHEMA_VERSION = 1
-STATIC = (DEALT, NOBODY, TOO_FEW, PAIRED, *UNCHANGED.values())
+STATIC = (DEALT, NOBODY, TOO_FEW, PAIRED, CHOSEN, *UNCHANGED.values())
 
 
 def content(fixed: Mitigated, audience: str) -> Content:

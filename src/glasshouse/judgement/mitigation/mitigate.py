@@ -59,7 +59,8 @@ def mitigate(
     allow
         Operations that may be used: their names, or ``{"swap_ranks": [{"columns": ["age"], "share": 0.1}]}`` with the
         arguments to try (None for the usual ones), the mildest first. Default: all that need nothing from the caller;
-        ``gh.protection.operations()`` lists them.
+        ``gh.protection.operations()`` lists them. ``{"resynthesise_dp": {"domain": "domain.toml"}}`` takes its rho
+        from the leak that the policy tolerates.
     protect
         Columns that must stay as they are, and utility measures ("regression_fidelity") that must not lose more than
         sampling noise.
@@ -120,7 +121,7 @@ def mitigate(
         raise InputError(f"there are {pair.m} releases; protect one at a time: pass the release itself")
     pair = without_void_holdout(pair)
     kept, analyses = protected_of(pair, protect)
-    allowed = allowed_of(allow)
+    allowed = allowed_of(allow, chosen)
     seed = printable_seed(random_state)
 
     def told(done: int, name: str) -> None:

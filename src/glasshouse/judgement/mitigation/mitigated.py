@@ -37,6 +37,12 @@ VOID = (
     "stands for it now."
 )
 
+CHOSEN = (
+    "A private model made this release, and attacks that look at the original chose it, so the rho of its step is not "
+    "the guarantee of the release. Where the guarantee is wanted, apply the recipe once more and publish that table "
+    "without choosing again: its noise is new."
+)
+
 
 @dataclass(frozen=True)
 class StepTaken:
@@ -372,6 +378,8 @@ def notes_of(
     void = [t.proposal.operation.title for t in found.taken if t.made.voids_dp]
     if void:
         notes.append(VOID.format(steps=spoken(void).capitalize()))
+    if any("rho" in t.proposal.arguments for t in found.taken):
+        notes.append(CHOSEN)
     if after.exit_code != 0:
         notes += shortfalls(after, found, halves.verified)
     notes += [note for t in found.taken for note in t.made.notes]

@@ -7,6 +7,7 @@ stands here once, in :data:`LADDERS`; an operation that is not there is tried on
 from __future__ import annotations
 
 import inspect
+import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
@@ -14,8 +15,14 @@ from typing import Any, TypeAlias
 from glasshouse.core.errors import InputError, names_wanted
 from glasshouse.core.words import spoken
 from glasshouse.data.pair import Pair
+from glasshouse.formal.risk import Risk
 from glasshouse.judgement.mitigation.findings import Columns, Failed
+from glasshouse.judgement.policy.leak import LeakLevels
+from glasshouse.judgement.policy.policy import Policy
 from glasshouse.protection.operation import Operation, operations
+
+FORMAL = (30.0, 10.0, 3.0, 1.0)  # times the leak a policy tolerates, as ceilings of a private model
+MOST_GAINED = 0.5
 
 Arguments: TypeAlias = Mapping[str, Any]
 Allowed: TypeAlias = Mapping[str, Sequence[Arguments] | None]  # by operation; None where the ladder says with what
@@ -131,13 +138,15 @@ ASKED_FOR = (
 )  # only where allowed by name
 
 
-def allowed_of(allow: Sequence[str] | Mapping[str, Any] | None) -> Allowed:
+def allowed_of(allow: Sequence[str] | Mapping[str, Any] | None, policy: Policy | None = None) -> Allowed:
     """What a caller allows, as operations with the arguments to try; None allows all that have a ladder.
 
     Parameters
     ----------
     allow
         Names, or names with a list of arguments for each.
+    policy
+        Says the privacy parameter where a caller allows a private model without one.
 
     Returns
     -------
@@ -153,7 +162,10 @@ def allowed_of(allow: Sequence[str] | Mapping[str, Any] | None) -> Allowed:
         known[name]  # an unknown name is answered with the closest
         own = allow.get(name) if isinstance(allow, Mapping) else None
         if own is None and name not in LADDERS:
-            lacking = [k for k, v in known[name].options.items() if v is inspect.Parameter.empty and k != "original"]
+            given_here = ("original", "rho")  # by the search, and by the policy
+            lacking = [
+                k for k, v in known[name].options.items() if v is inspect.Parameter.empty and k not in given_here
+            ]
             if lacking:
                 raise InputError(
                     f"allow names {name}, which needs {spoken(lacking)}: write allow as a mapping, "
@@ -161,7 +173,27 @@ def allowed_of(allow: Sequence[str] | Mapping[str, Any] | None) -> Allowed:
                 )
             own = [{}]
         made[name] = [own] if isinstance(own, Mapping) else own
+        if "rho" in known[name].options:
+            made[name] = [one for given in made[name] or () for one in _private(given, policy)]
     return made
+
+
+def _private(given: Arguments, policy: Policy | None) -> list[Arguments]:
+    """A private model at the rho under which no attack gains more than the policy tolerates.
+
+    That is a ceiling over all attacks there could be. Those that are measured reach less, so multiples of it that cost
+    less are tried before.
+    """
+    if "rho" in given:
+        return [given]
+    leak = None if policy is None else policy.leak
+    tolerated = (leak or LeakLevels()).tolerance / 1000
+    if not tolerated > 0:
+        raise InputError("the policy tolerates no leak, which no rho above 0 promises; give resynthesise_dp its rho")
+    with warnings.catch_warnings():  # how little such a rho leaves is what the search measures
+        warnings.simplefilter("ignore")
+        gains = [min(times * tolerated, MOST_GAINED) for times in FORMAL]
+        return [{**given, "rho": Risk.from_advantage(gain).rho} for gain in dict.fromkeys(gains)]
 
 
 def proposals(
