@@ -119,6 +119,8 @@ def _text(level: object) -> str:
 
 def _labels(values: pl.Series) -> pl.Series:
     """Levels as text, 1.0 as "1"."""
+    if values.dtype == pl.Duration:
+        raise InputError(f"column {values.name!r} holds lengths of time, which are no levels; make them numbers first")
     if not values.dtype.is_float():
         return values.cast(pl.String)
     return pl.Series(values.name, [None if v is None else label_text(v) for v in values], dtype=pl.String)
