@@ -53,6 +53,12 @@ ASKED: dict[str, Callable[[Any], Any]] = {
     "compared risk": lambda v: gh.compare(PAIR, {"A": RELEASED}, risk=v, progress=False),
     "compared releases": lambda v: gh.compare(PAIR, v, **QUICK),
     "attackers": lambda v: gh.disclosure.rapid(PAIR, attackers=v, trees=5),
+    "audit": lambda v: gh.audit(PAIR, attacks=v),
+    "protected": lambda v: gh.mitigate(PAIR, protect=v),
+    "allowed": lambda v: gh.mitigate(PAIR, allow=v),
+    "swapped": lambda v: gh.protection.swap_ranks(TABLE, v),
+    "keys to suppress": lambda v: gh.protection.suppress_locally(TABLE, v),
+    "operation": lambda v: gh.protection.Step(v, {}),
 }
 
 
