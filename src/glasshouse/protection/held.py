@@ -477,6 +477,6 @@ def _fits(column: Frame, kind: Frame) -> bool:
 
     try:
         column.cast(kind, safe=True)
-    except pyarrow.ArrowInvalid:
+    except pyarrow.ArrowException:  # too large for it, or of another kind altogether
         return False
     return True
