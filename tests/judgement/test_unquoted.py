@@ -53,6 +53,12 @@ ASKED: dict[str, Callable[[Any], Any]] = {
     "compared risk": lambda v: gh.compare(PAIR, {"A": RELEASED}, risk=v, progress=False),
     "compared releases": lambda v: gh.compare(PAIR, v, **QUICK),
     "attackers": lambda v: gh.disclosure.rapid(PAIR, attackers=v, trees=5),
+    "audit": lambda v: gh.audit(PAIR, attacks=v),
+    "protected": lambda v: gh.mitigate(PAIR, protect=v),
+    "allowed": lambda v: gh.mitigate(PAIR, allow=v),
+    "swapped": lambda v: gh.protection.swap_ranks(TABLE, v),
+    "keys to suppress": lambda v: gh.protection.suppress_locally(TABLE, v),
+    "operation": lambda v: gh.protection.Step(v, {}),
 }
 
 
@@ -87,3 +93,36 @@ def test_what_is_said_instead() -> None:
     names_wanted("keys", ["age", "Miller"], ["age", "sex"])
     names_wanted("keys", ["1", "0"], ["0", "1"])
     names_wanted("keys", [], [])
+
+
+LEVEL = f"{CANARY}0"
+LEVELS_ASKED: dict[str, Callable[[], Any]] = {
+    "mapping of mappings": lambda: gh.protection.merge_levels(TABLE, "name", {LEVEL: {LEVEL: 1}}),  # type: ignore[dict-item]
+    "mapping into a level": lambda: gh.protection.merge_levels(TABLE, "name", {f"{CANARY}1": LEVEL}),
+    "matrix of texts": lambda: gh.protection.pram(TABLE, "ill", {LEVEL: "a"}),  # type: ignore[dict-item]
+    "matrix to a level": lambda: gh.protection.pram(
+        TABLE, "age", {str(age): {LEVEL: 1.0} for age in TABLE["age"].unique()}
+    ),
+    "level twice in a recipe": lambda: gh.protection.Recipe.from_toml(
+        f'[[step]]\noperation = "merge_levels"\ncolumns = ["name"]\nmapping = {{{LEVEL} = "x", {LEVEL} = "y"}}'
+    ),
+    "table twice in a recipe": lambda: gh.protection.Recipe.from_toml(f"[step.{LEVEL}]\nx = 1\n[step.{LEVEL}]\n"),
+    "hierarchy that is not nested": lambda: gh.protection.Hierarchy(
+        rows=[[LEVEL, "a", "z"], [f"{CANARY}1", "a", LEVEL]]
+    ),
+    "hierarchy without a level": lambda: gh.protection.recode_levels(
+        TABLE, "ill", {"ill": gh.protection.Hierarchy(rows=[[LEVEL, "x"]])}, {"ill": 1}
+    ),
+}
+
+
+@pytest.mark.parametrize("what", list(LEVELS_ASKED))
+def test_levels_that_somebody_wrote_down_are_not_repeated(what: str) -> None:
+    with pytest.raises(gh.GlasshouseError) as said:
+        LEVELS_ASKED[what]()
+    assert CANARY not in str(said.value) and said.value.__suppress_context__ is (said.value.__context__ is not None)
+
+
+def test_levels_that_do_not_occur_are_counted() -> None:
+    made = gh.protection.merge_levels(TABLE, "ill", {LEVEL: "x"})
+    assert "1 level of the mapping does not occur" in made.notes[0] and CANARY not in " ".join(made.notes)

@@ -352,3 +352,19 @@ def test_durations_are_told_from_what_takes_their_place() -> None:
     table = pl.DataFrame({"wait": pl.Series([1, 2, None, 2], dtype=pl.Duration("ms"))})
     made = gh.protection.pseudonymise(table, ["wait"])
     assert made.columns == {"wait": 3} and made.table["wait"][1] == made.table["wait"][3]
+
+
+def test_numbers_that_no_sum_of_squares_holds_are_refused() -> None:
+    huge = pl.DataFrame({"x": [7e296 + 1e292 * i for i in range(20)]})
+    for run in (gh.protection.microaggregate, gh.protection.swap_ranks, gh.protection.add_noise):
+        with pytest.raises(gh.InputError, match="column 'x' holds numbers whose squares are infinite"):
+            run(huge, ["x"])
+    lengths = pl.DataFrame({"x": pl.Series([1, 1, 2], dtype=pl.Duration("us"))})
+    with pytest.raises(gh.InputError, match="column 'x' holds lengths of time"):
+        gh.protection.merge_levels(lengths, ["x"], k=2)
+
+
+def test_infinite_numbers_are_in_the_last_class() -> None:
+    table = pl.DataFrame({"x": [np.inf, -np.inf, *range(30)]}, strict=False)
+    made = gh.protection.generalise(table, ["x"], 5)
+    assert made.table["x"].null_count() == 0 and made.table["x"].n_unique() > 1

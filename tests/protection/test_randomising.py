@@ -267,7 +267,7 @@ def test_a_matrix_may_lead_to_a_level_that_was_not_there() -> None:
         ({"columns": ["job", "code"], "matrix": {}}, "matrix belongs to one column"),
         ({"matrix": {"baker": {"baker": 1}}}, "what becomes of 3 of the 4 levels of column 'job'"),
         ({"matrix": {j: {j: 0.9} for j in ("baker", "clerk", "farmer", "judge")}}, "4 of 4 rows that do not sum to 1"),
-        ({"columns": "code", "matrix": {c: {"x": 1.0} for c in (2, 4, 9)}}, "leads to level 'x', which column 'code'"),
+        ({"columns": "code", "matrix": {c: {"x": 1.0} for c in (2, 4, 9)}}, "leads to a level that column 'code'"),
         ({"columns": "name"}, "column 'name' has 1,200 different values, which are no categories"),
         ({"columns": "pay"}, "column 'pay' has 80 different values, which are no categories"),
         ({"columns": "few"}, "column 'few' has 400 different values"),

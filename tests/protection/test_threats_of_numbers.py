@@ -25,7 +25,7 @@ KINDS = {
 ON_NUMBERS = {
     "copying": ("near_copies", {}),
     "identity": ("uniques", {"keys": NUMBERS}),
-    "attribute": ("disco", {"keys": ["pay", "tax"], "target": "ill"}),
+    "attribute": ("disco", {"keys": ["pay", "tax"], "target": "ill", "key_groups": None}),
     "membership": ("domias", {}),
 }
 ON_CODES = {

@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import json
+import stat
+import tomllib
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 import pytest
 
+import glasshouse as gh
+from glasshouse.core.errors import InputError
 from glasshouse.show.cli import main
 from tests.judgement.mitigation.conftest import planted
 from tests.show.pages import check_page
@@ -95,9 +100,89 @@ def test_usage_errors(
     assert not list(tmp_path.iterdir())
 
 
-def test_the_original_is_not_written_over(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert run(*asked(folder, "-o", str(folder / "original.csv"))) == 2
+@pytest.mark.parametrize(
+    ("flag", "name"),
+    [("-o", "original.csv"), ("-o", "released.csv"), ("-o", "holdout.csv"), ("--recipe", "policy.toml")],
+)
+def test_what_is_read_is_not_written_over(
+    folder: Path, tmp_path: Path, flag: str, name: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The people set aside before synthesis cannot be set aside again."""
+    before = (folder / name).read_bytes()
+    output = [] if flag == "-o" else ["-o", str(tmp_path / "safer.csv")]
+    assert run(*asked(folder, *output, flag, str(folder / name))) == 2
+    assert "is one of the tables" in capsys.readouterr().err and (folder / name).read_bytes() == before
+
+
+def test_records_are_not_written_over_the_holdout(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    tables = [str(folder / f"{name}.csv") for name in ("original", "released", "holdout")]
+    holdout = ["--holdout", tables[2], "--records", tables[2]]
+    assert run("measure", "exact_copies", *tables[:2], *holdout) == 2
     assert "is one of the tables" in capsys.readouterr().err
+
+
+def test_one_file_is_not_two_outputs(folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    twice = str(tmp_path / "safer.csv")
+    assert run(*asked(folder, "-o", twice, "--report", twice, "--format", "html")) == 2
+    assert "named for two outputs" in capsys.readouterr().err and not list(tmp_path.iterdir())
+
+
+@pytest.fixture(scope="module")
+def found() -> Any:
+    """A search once, for tests of what comes after it: this release stays as it is."""
+    return gh.mitigate(planted(copied=0, seed=3), policy=gh.Policy.from_dict(tomllib.loads(POLICY)))
+
+
+def _files(folder: Path) -> list[str]:
+    made = {"-o": "safer.csv", "--report": "story.html", "--recipe": "steps.toml"}
+    for name in made.values():
+        (folder / name).write_text("old", encoding="utf-8")
+    return [part for flag, name in made.items() for part in (flag, str(folder / name))]
+
+
+def _interrupted(*_: object) -> None:
+    raise KeyboardInterrupt
+
+
+def _unprintable(*_: object) -> None:
+    raise InputError("it cannot be printed")
+
+
+def test_an_interrupt_of_the_search_leaves_every_old_file(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("glasshouse.judgement.mitigation.search.Search.apply", _interrupted)
+    assert run(*asked(folder, *_files(tmp_path), "-q")) == 130
+    assert [path.read_text(encoding="utf-8") for path in tmp_path.iterdir()] == ["old"] * 3
+
+
+@pytest.mark.parametrize(
+    ("place", "act", "code"),
+    [
+        ("glasshouse.show.cli.mitigating.table_bytes", _interrupted, 130),
+        ("glasshouse.show.cli.mitigating._rendered", _interrupted, 130),
+        ("glasshouse.show.cli.mitigating._rendered", _unprintable, 2),
+    ],
+)
+def test_a_run_that_ends_early_leaves_every_old_file(
+    folder: Path, tmp_path: Path, place: str, act: Any, code: int, found: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A table, the steps to it and their story are of one run: all of them are written, or none is."""
+    monkeypatch.setattr(place, act)
+    monkeypatch.setattr("glasshouse.mitigate", lambda *given, **more: found)
+    assert run(*asked(folder, *_files(tmp_path), "-q")) == code
+    assert [path.read_text(encoding="utf-8") for path in tmp_path.iterdir()] == ["old"] * 3
+
+
+def test_files_are_for_their_owner_alone_and_links_stay(folder: Path, tmp_path: Path) -> None:
+    steps, real, link = tmp_path / "steps.toml", tmp_path / "real.csv", tmp_path / "link.csv"
+    steps.write_text('[[step]]\noperation = "round_numbers"\ncolumns = ["age"]\nbase = 5\n', encoding="utf-8")
+    assert run("protect", str(folder / "released.csv"), str(steps), "-o", str(real), "-q") == 0
+    assert stat.S_IMODE(real.stat().st_mode) == 0o600
+    real.chmod(0o640)
+    link.symlink_to(real)
+    assert run("protect", str(folder / "released.csv"), str(steps), "-o", str(link), "-q") == 0
+    assert link.is_symlink() and stat.S_IMODE(real.stat().st_mode) == 0o640
 
 
 def test_columns_that_no_step_names_stay_as_the_file_has_them(tmp_path: Path) -> None:

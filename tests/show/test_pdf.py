@@ -10,6 +10,7 @@ import stat
 import sys
 import tempfile
 import time
+import zlib
 from pathlib import Path
 from typing import Any
 
@@ -124,6 +125,25 @@ def test_the_first_page_is_one_sheet(assessed: Any, audience: str, tmp_path: Pat
     assert path.read_bytes() == made and made.startswith(b"%PDF-") and sheets(made) == 1
     assert stat.S_IMODE(path.stat().st_mode) == 0o600 and [p.name for p in tmp_path.iterdir()] == ["first.pdf"]
     assert sheets(assessed.to_pdf(audience=audience)) > 5
+
+
+@needs_chromium
+def test_a_pdf_holds_the_page_and_no_place_on_this_machine(tmp_path: Path) -> None:
+    """What the browser adds of its own: no path it printed from, no user, and the title is that of the page."""
+    tables = [gh.data.simulate_health(60, random_state=seed) for seed in (1, 2)]
+    for name, table in zip(("Mrs_Canary_o", "QZreleased"), tables, strict=True):
+        table.write_parquet(tmp_path / f"{name}.parquet")
+    found = gh.assess(
+        tmp_path / "Mrs_Canary_o.parquet", tmp_path / "QZreleased.parquet", keys=["age"], measures=["disco"]
+    )
+    raw = found.to_pdf(audience="external", pages="first")
+    packed = re.findall(rb"stream\r?\n(.*?)endstream", raw, re.DOTALL)
+    read = raw + b"".join(zlib.decompressobj().decompress(one) for one in packed if one[:1] == b"x")
+    read += b"".join(bytes.fromhex(one.decode()) for one in re.findall(rb"<(?:FEFF)?((?:[0-9A-F]{4})+)>", raw))
+    held = read.replace(b"\0", b"")  # titles are in two bytes a letter
+    assert b"Disclosure" in held or b"verdict" in held, "so that the test can see"
+    places = (b"file:", b"glasshouse-", str(tmp_path).encode(), b"Canary", b"QZ")
+    assert not [place for place in places if place in held]
 
 
 @needs_chromium

@@ -18,6 +18,7 @@ from glasshouse.core.declared import LARGEST_COUNT, TRUTH, WHOLE, Taken, declare
 from glasshouse.core.errors import InputError
 from glasshouse.core.misfits import misfit
 
+OF_LEVELS = ("mapping", "matrix")  # arguments whose keys are levels of a column, which are values of people
 Door = TypeVar("Door", bound=Callable[..., Any])
 
 
@@ -158,7 +159,7 @@ def check_types(
             continue
         wanted = declared(function)[option]
         spoken = " or ".join(dict.fromkeys(kind.words for kind in wanted))
-        raise InputError(f"{called} {option!r} of {name} takes {spoken}, not {_kind(value, wanted)}")
+        raise InputError(f"{called} {option!r} of {name} takes {spoken}, not {_kind(value, wanted, option)}")
 
 
 def fits(function: Callable[..., object], option: str, value: object) -> bool:
@@ -186,12 +187,13 @@ def _is_default(function: Callable[..., object], option: str, value: object) -> 
     return value is inspect.signature(function).parameters[option].default
 
 
-def _kind(value: object, wanted: tuple[Taken, ...] = ()) -> str:
+def _kind(value: object, wanted: tuple[Taken, ...] = (), option: str = "") -> str:
     """What came, by its type only; of a mapping the first entry that is wrong."""
     entry = next((kind.entry for kind in wanted if kind.entry is not None), None)
     if isinstance(value, Mapping) and entry is not None:
         key, wrong = next((k, one) for k, one in value.items() if not entry(one))
-        return f"{_kind(wrong)} for {str(key)!r}"
+        # keys are columns mostly; where they are levels of one, they are values
+        return _kind(wrong) if option in OF_LEVELS else f"{_kind(wrong)} for {str(key)!r}"
     if value is None:
         return "None"
     if is_nan(value):

@@ -9,6 +9,12 @@ from typing import Any
 
 from glasshouse.core.errors import InputError
 
+# what the reader of TOML says without repeating a name of the text: levels of a column stand in settings, too
+NAMELESS = (
+    "Invalid", "Expected", "Unterminated", "Unescaped", "Unclosed", "Illegal character", "Found invalid character",
+    "Escaped character", "Cannot overwrite a value",
+)  # fmt: skip
+
 
 def parse(text: str, form: str, source: str) -> Any:
     """The content of a JSON or TOML text.
@@ -34,8 +40,12 @@ def parse(text: str, form: str, source: str) -> Any:
     """
     try:
         return json.loads(text) if form == "json" else tomllib.loads(text)
-    except (json.JSONDecodeError, tomllib.TOMLDecodeError) as problem:
-        raise InputError(f"{source} is not valid {form.upper()}: {problem}") from None
+    except json.JSONDecodeError as problem:
+        raise InputError(f"{source} is not valid JSON: {problem}") from None
+    except tomllib.TOMLDecodeError as problem:
+        what, _, place = str(problem).rpartition(" (")
+        told = what if what.startswith(NAMELESS) else "a name or a table stands there twice"
+        raise InputError(f"{source} is not valid TOML: {told} ({place}") from None
     except RecursionError:
         raise InputError(f"{source} is nested too deeply to be settings of anything") from None
     except ValueError:  # a whole number of thousands of digits

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Literal
 
 from glasshouse.catalogue import all_measures
-from glasshouse.core.errors import InputError, closest, listed
+from glasshouse.core.errors import InputError, closest, listed, names_wanted
 from glasshouse.core.interrupts import heeded
 from glasshouse.core.measure import AnyMeasure
 from glasshouse.core.options import door
@@ -81,6 +81,7 @@ def audit(
         )
     known = auditable()
     names = list(known if attacks is None else attacks)
+    names_wanted("attacks", names, known)
     for name in names:
         if name not in known:
             raise InputError(f"no audit by {name!r}{closest(name, known)}; attacks an audit can place: {listed(known)}")

@@ -109,7 +109,7 @@ def microaggregate(
         raise InputError(f"k={k} is a group of one record, which hides nobody; choose at least 2")
     strata = strata_of(before, by, names)
     refuse_small(strata, k, by)
-    values = np.column_stack([before.numbers(name) for name in names])
+    values = np.column_stack([before.numbers(name, summed=True) for name in names])
     weighing = _weights(before, weights, names)
     groups, blocks = _joint(values, strata, k) if method == "mdav" else (_each(values, strata, k, method), 0)
     released = np.column_stack(

@@ -19,6 +19,7 @@ from glasshouse.data.conversion import collected
 from glasshouse.data.fingerprints import content_of
 from glasshouse.data.frames import Adopted, Frame, Values, adopt_headed, give_back, label_text, to_series
 
+LARGEST = 1e150  # of sums of squares, which variances and correlations are made of, no larger one has a number
 KINDS = {"numeric": "numbers", "date": "dates", "categorical": "categories", "any": "values"}
 
 
@@ -96,13 +97,15 @@ class Held:
             return "any"
         return "numeric" if dtype.is_numeric() else "date" if dtype in (pl.Date, pl.Datetime) else "categorical"
 
-    def numbers(self, column: str) -> Floats:
+    def numbers(self, column: str, summed: bool = False) -> Floats:
         """A column of numbers as float64, missing as NaN; infinite numbers are refused.
 
         Parameters
         ----------
         column : str
             Name of the column.
+        summed : bool, default False
+            Whether squares of them are added up, as variances and correlations do; then too large ones are refused.
 
         Returns
         -------
@@ -112,6 +115,8 @@ class Held:
         values = self.frame[column].cast(pl.Float64).fill_null(float("nan")).to_numpy()
         if np.isinf(values).any():
             raise InputError(f"column {column!r} holds infinite numbers; set them missing before it is protected")
+        if summed and (np.abs(values) > LARGEST).any():
+            raise InputError(f"column {column!r} holds numbers whose squares are infinite; say it in larger units")
         return np.asarray(values, np.float64)
 
 
@@ -472,6 +477,6 @@ def _fits(column: Frame, kind: Frame) -> bool:
 
     try:
         column.cast(kind, safe=True)
-    except pyarrow.ArrowInvalid:
+    except pyarrow.ArrowException:  # too large for it, or of another kind altogether
         return False
     return True

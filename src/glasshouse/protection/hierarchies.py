@@ -280,6 +280,9 @@ def automatic(values: pl.Series, k: int = SHARED) -> Hierarchy:
     if not values.dtype.is_numeric() or values.drop_nulls().n_unique() < 4:
         return Hierarchy()
     known = np.sort(values.drop_nulls().cast(pl.Float64).to_numpy())
+    known = known[np.isfinite(known)]
+    if not len(known):
+        return Hierarchy()
     exact = np.quantile(known, np.arange(1, CLASSES) / CLASSES, method="lower")
     fine = at_ranks(known, exact, SHIFT / CLASSES, k)
     inside = [sorted({float(b) for b in fine[step - 1 :: step] if not np.isnan(b)}) for step in (1, 2, 4, 8)]

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import polars as pl
 
-from glasshouse.core.errors import InputError, shortened
+from glasshouse.core.errors import InputError
 from glasshouse.core.words import counted, plural
 from glasshouse.data.frames import Frame, label_text
 from glasshouse.protection.held import held
@@ -119,6 +119,8 @@ def _text(level: object) -> str:
 
 def _labels(values: pl.Series) -> pl.Series:
     """Levels as text, 1.0 as "1"."""
+    if values.dtype == pl.Duration:
+        raise InputError(f"column {values.name!r} holds lengths of time, which are no levels; make them numbers first")
     if not values.dtype.is_float():
         return values.cast(pl.String)
     return pl.Series(values.name, [None if v is None else label_text(v) for v in values], dtype=pl.String)
@@ -128,10 +130,9 @@ def _absent(name: str, absent: Sequence[str]) -> list[str]:
     """A note on levels of a mapping that the column does not have."""
     if not absent:
         return []
-    named = f"{shortened(absent[0])!r}{' and others' if len(absent) > 1 else ''}"
     return [
-        f"{counted(len(absent), 'level')} of the mapping ({named}) {plural(len(absent), 'does', 'do')} not occur in "
-        f"{name!r} and merged nothing; check how it is written if it should."
+        f"{counted(len(absent), 'level')} of the mapping {plural(len(absent), 'does', 'do')} not occur in {name!r} and "
+        "merged nothing; check how the mapping is written if it should."
     ]
 
 
@@ -152,6 +153,7 @@ def _existing(name: str, targets: set[str], given: Mapping[str, str], counts: Ma
     there = sorted(target for target in targets if target in counts and given.get(target, target) == target)
     if there and not allowed:
         raise InputError(
-            f"{shortened(there[0])!r} is a level of column {name!r} already, and what is merged into it is lost "
-            "among it; choose another name, or say into_existing=True"
+            f"{counted(len(there), 'label')} that levels of column {name!r} would be merged into "
+            f"{plural(len(there), 'is a level', 'are levels')} of it already, among which they would be lost; choose "
+            "other names, or say into_existing=True"
         )

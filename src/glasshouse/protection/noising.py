@@ -119,7 +119,7 @@ def add_noise(
     limits = _limits(before, names, bounds)
     seed = integer_seed(random_state, "add_noise")
     ordered = sorted(names)  # sums are the same whatever order the columns were named in
-    values = np.column_stack([before.numbers(name) for name in ordered])
+    values = np.column_stack([before.numbers(name, summed=True) for name in ordered])
     rows = np.lexsort(values.T[::-1])
     with one_blas_thread():
         noisy = np.empty_like(values)

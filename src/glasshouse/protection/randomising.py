@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import polars as pl
 
-from glasshouse.core.errors import InputError, shortened
+from glasshouse.core.errors import InputError
 from glasshouse.core.streams import RandomState, generator, integer_seed
 from glasshouse.data.arrays import Floats, Ints
 from glasshouse.data.frames import Frame, Values, label_text
@@ -219,7 +219,7 @@ def _as_value(level: str, values: Sequence[object], name: str) -> object:
             return kind(level)
     except ValueError:
         pass
-    raise InputError(f"matrix leads to level {shortened(level)!r}, which column {name!r} cannot hold")
+    raise InputError(f"matrix leads to a level that column {name!r} cannot hold")
 
 
 def _named(matrix: Floats, levels: Sequence[str]) -> dict[str, dict[str, float]]:

@@ -186,7 +186,7 @@ def _numbers(before: Held, name: str) -> Floats:
     """A column as numbers; dates by their distance from a fixed day."""
     if before.kind(name) == "date":
         return np.asarray(before[name].to_physical().cast(pl.Float64).fill_null(float("nan")).to_numpy())
-    return before.numbers(name)
+    return before.numbers(name, summed=True)
 
 
 def _details(before: Held, found: Mapping[str, _Swapped], new: Mapping[str, Values]) -> dict[str, object]:

@@ -61,6 +61,7 @@ def state(model: Sequential) -> tuple[Header, Arrays]:
     header = {
         "settings": model.settings(),
         "n_original": model.n_original,
+        "content": model._content,
         "notes": model.notes,
         "methods": model._methods,
         "plans": [asdict(plan) for plan in model._plans],
@@ -73,6 +74,7 @@ def state(model: Sequential) -> tuple[Header, Arrays]:
 def restore(model: S, header: Header, arrays: Arrays) -> S:
     """The fitted synthesiser from what ``state`` gave."""
     model.n_original = int(header["n_original"])
+    model._content = str(header.get("content", ""))
     model.notes = list(header["notes"])
     model._methods = dict(header["methods"])
     model._plans = [ColumnPlan(**plan) for plan in header["plans"]]

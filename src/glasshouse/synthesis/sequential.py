@@ -16,6 +16,7 @@ import polars as pl
 from glasshouse.core.errors import InputError, listed
 from glasshouse.core.streams import RandomState, generator
 from glasshouse.data.arrays import Bools, Floats, Ints
+from glasshouse.data.fingerprints import content_of
 from glasshouse.data.frames import Adopted, Frame, Lazy
 from glasshouse.data.here import Label
 from glasshouse.data.schema import Wish
@@ -160,6 +161,7 @@ class Sequential(Synthesiser):
         self.margins = margins if isinstance(margins, str) else tuple(tuple(margin) for margin in margins)
         self.n_jobs = n_jobs
         self.notes: list[str] = []
+        self._content = ""
         self._plans: list[ColumnPlan] = []
         self._variables: dict[str, Variable] = {}
         self._methods: dict[str, str] = {}
@@ -190,6 +192,8 @@ class Sequential(Synthesiser):
         order = {} if self._like is None else self._like.category_order
         tables = Tables({"original": Adopted(_lazy(frame), "polars", frame, "original", order)}, self.schema, ())
         self._check(list(tables.columns))
+        # who knows the seed alone (0 as often as not) draws nothing again, and takes no smoothing off a real value
+        self._content = content_of(frame.select(list(tables.columns)))
         declared = {} if self._like is None else self._like.special_codes
         codes = {**{c: v for c, v in declared.items() if c in tables.columns}, **self.special_codes}
         identifiers = [c for c, spec in tables.columns.items() if spec.kind == "identifier"]
@@ -282,7 +286,8 @@ class Sequential(Synthesiser):
         n : int, optional
             Number of records. Default: as many as the original had.
         random_state : int, numpy Generator or None, default 0
-            The same call gives the same table; None draws.
+            The same call gives the same table; None draws. Draws follow the original too, so that whoever knows the
+            seed alone draws nothing again.
 
         Returns
         -------
@@ -294,7 +299,7 @@ class Sequential(Synthesiser):
         n = self.n_original if n is None else int(n)
         if n < 1:
             raise InputError(f"n must be at least 1, not {n}")
-        root = int(generator(random_state, "cart").integers(0, 2**62))
+        root = int(generator(random_state, "cart", self._content).integers(0, 2**62))
         steps = self._learn(generator(root, "bootstrap")) if self.proper else self._steps
         made = Made(n, self._variables)
         columns: list[pl.Series] = []

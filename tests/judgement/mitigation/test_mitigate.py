@@ -242,3 +242,18 @@ def test_advice_carries_its_operation_out(pair: gh.Pair, fixed: Any) -> None:
     assert gh.disclosure.exact_copies(pair.replace(released=made)).value == 0
     with pytest.raises(gh.InputError, match="no operation carries this advice out"):
         type(advice)("x", "fail", "Think about it.").apply(pair)
+
+
+@pytest.mark.parametrize(
+    ("own", "said"),
+    [
+        (["age", "income"], "allow takes a list of arguments of swap_ranks"),
+        (3.5, "allow takes a list of arguments of swap_ranks"),
+        ([{"columns": 98765.25}], "argument 'columns' of swap_ranks takes"),
+        ([{"column": ["age"]}], "did you mean 'columns'"),
+    ],
+)
+def test_arguments_that_no_operation_takes_are_refused_at_once(own: Any, said: str) -> None:
+    with pytest.raises(gh.InputError, match=said) as refused:
+        allowed_of({"swap_ranks": own})
+    assert "98765" not in str(refused.value)

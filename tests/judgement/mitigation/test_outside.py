@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -12,19 +11,19 @@ import polars as pl
 import pytest
 
 import glasshouse as gh
+from tests.judgement.forms import printing, told
 from tests.judgement.mitigation.conftest import COPIED, POLICY, planted
 from tests.judgement.test_outside_canaries import ROLES, absent, release
 from tests.judgement.test_outside_canaries import planted as with_canaries
-from tests.show.pages import check_page
+from tests.judgement.test_outside_forms import seen
 
+__all__ = ["printing"]
+
+HEARD: list[str] = []  # names of progress
 COUNTED = re.compile(r"\d[\d,]* (?:cell|record)s? (?:of|touched)")
 
 
-def told(fixed: Any) -> Iterator[tuple[str, str]]:
-    yield "content", json.dumps(fixed.content("external"), ensure_ascii=False)
-    yield "json", fixed.to_json(audience="external")
-    yield "html", check_page(fixed.to_html(audience="external")).said
-    yield "markdown", fixed.to_markdown(audience="external").replace("\\", "")
+pytestmark = pytest.mark.usefixtures("printing")
 
 
 @pytest.fixture(scope="module")
@@ -34,13 +33,18 @@ def full_of_canaries() -> Any:
     clean = release(original, 3)
     released = pl.concat([clean[:130], original[:30].cast(dict(clean.schema))])
     pair = gh.Pair(original, released[np.random.default_rng(0).permutation(160).tolist()], holdout=holdout, **ROLES)
-    return gh.mitigate(pair, policy=POLICY, allow=["redraw_records"], steps=1, n_jobs=1)
+    return gh.mitigate(pair, policy=POLICY, allow=["redraw_records"], steps=1, n_jobs=1,
+                       progress=lambda done, total, name: HEARD.append(name))  # fmt: skip
 
 
 def test_no_canary_leaves(full_of_canaries: Any) -> None:
     assert full_of_canaries.before.verdict == "fail" and full_of_canaries.changed
-    for form, text in told(full_of_canaries):
-        absent(text, form)
+    forms = dict(told(full_of_canaries))
+    assert {"content", "json", "md", "html", "pdf", "text", "chart", "picture"} <= set(forms)
+    for form, text in forms.items():
+        absent(seen(form, text), form)
+    for result in full_of_canaries.verdict.results.values():
+        absent(result.to_json("external"), result.name)
 
 
 def test_no_count_of_records_or_cells_leaves(fixed: Any, full_of_canaries: Any) -> None:
@@ -51,7 +55,7 @@ def test_no_count_of_records_or_cells_leaves(fixed: Any, full_of_canaries: Any) 
         assert content["recipe"] is None and content["tried"] is None
         assert all("candidate" not in note for note in content["notes"])
         for form, text in told(one):
-            assert not COUNTED.search(text), form
+            assert not COUNTED.search(seen(form, text)), form
         counts = {str(step.records) for step in one.taken} | {str(step.cells) for step in one.taken}
         way = json.dumps({k: content[k] for k in ("steps", "notes", "summary", "before")})
         assert not counts & set(re.findall(r"\d+", way)) - {"1", "2"}
@@ -63,20 +67,35 @@ def test_why_a_column_was_chosen_stays_inside(fixed: Any) -> None:
         assert re.fullmatch(r"acts on [a-z, ]+, which fails?", step["why"])
 
 
-def test_one_copy_more_tells_nothing_but_what_the_reports_tell(fixed: Any) -> None:
-    """Two releases, one with a person more copied: of the way there the same is told outside."""
-    made = [fixed, gh.mitigate(planted(COPIED + 1), policy=POLICY, allow=["redraw_records"], steps=1, n_jobs=1)]
-    assert made[0].taken[0].records != made[1].taken[0].records
-    ways = []
-    for one in made:
-        content = one.content("external")
-        figures = ("risk", "utility")
-        steps = [{k: v for k, v in step.items() if not k.startswith(figures)} for step in content["steps"]]
-        ways.append({**{k: content[k] for k in ("summary", "notes", "met", "before")}, "steps": steps})
-        for step in content["steps"]:  # on the map figures are those of its own gate: two decimals, or a bound
-            for name in (k for k in step if k.startswith(figures) and isinstance(step[k], float)):
-                assert round(step[name], 2) == step[name]
-    assert ways[0] == ways[1]
+def again(pair: gh.Pair) -> Any:
+    return gh.mitigate(pair, policy=POLICY, allow=["redraw_records"], steps=1, n_jobs=1)
+
+
+def test_one_copy_or_one_person_more_tells_nothing(fixed: Any, pair: gh.Pair) -> None:
+    """A person more among those copied, and a person more in the original, who earns what nobody does: in no form does
+    anything differ but the fingerprint of the released file, which whoever has the file computes."""
+    person = pair.local("original")[:1].with_columns(pl.lit(98_765_432.25).alias("income"))
+    joined = pair.replace(original=pl.concat([pair.local("original"), person]))
+    others = [again(planted(COPIED + 1)), again(joined)]
+    assert fixed.taken[0].records != others[0].taken[0].records
+    assert all(other.content() != fixed.content() for other in others), "inside it is seen"
+    known = public(fixed)
+    for other in others:
+        assert public(other) == known
+
+
+def public(fixed: Any) -> dict[str, str]:
+    """Every form, without the fingerprint of the released file."""
+    own = {t["table"]: t["fingerprint"] for t in fixed.content("external")["verdict"]["data"]["tables"]}
+    assert own["original"] is None and own["holdout"] is None
+    return {form: text.replace(own["released"], "") for form, text in told(fixed)}
+
+
+def test_what_is_told_on_the_way_names_operations_only(full_of_canaries: Any) -> None:
+    """Progress is seen beside an external report: which candidate it is, and what is tried."""
+    titles = "|".join(one.title for one in gh.protection.operations().values())
+    assert full_of_canaries.changed and len(HEARD) > 4
+    assert all(re.fullmatch(rf"candidate \d+: ({titles})|the [a-z ]+|", name) for name in HEARD), HEARD
 
 
 def test_an_unknown_audience_is_refused(fixed: Any) -> None:

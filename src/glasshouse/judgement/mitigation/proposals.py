@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 from glasshouse.core.errors import InputError, names_wanted
+from glasshouse.core.options import admitted
 from glasshouse.core.words import spoken
 from glasshouse.data.pair import Pair
 from glasshouse.formal.risk import Risk
@@ -20,6 +21,7 @@ from glasshouse.judgement.mitigation.findings import Columns, Failed
 from glasshouse.judgement.policy.leak import LeakLevels
 from glasshouse.judgement.policy.policy import Policy
 from glasshouse.protection.operation import Operation, operations
+from glasshouse.protection.recipe import Step
 
 FORMAL = (30.0, 10.0, 3.0, 1.0)  # times the leak a policy tolerates, as ceilings of a private model
 MOST_GAINED = 0.5
@@ -172,10 +174,20 @@ def allowed_of(allow: Sequence[str] | Mapping[str, Any] | None, policy: Policy |
                     f"{name} to a list of arguments"
                 )
             own = [{}]
-        made[name] = [own] if isinstance(own, Mapping) else own
+        made[name] = None if own is None else _arguments(known[name], own)
         if "rho" in known[name].options:
             made[name] = [one for given in made[name] or () for one in _private(given, policy)]
     return made
+
+
+def _arguments(one: Operation, own: Any) -> list[Arguments]:
+    """What a caller wants to be tried of an operation, refused here where the operation itself would refuse it."""
+    tried = [own] if isinstance(own, Mapping) else own
+    if not isinstance(tried, Sequence) or not all(isinstance(given, Mapping) for given in tried):
+        raise InputError(
+            f"allow takes a list of arguments of {one.name}, such as [{{'columns': ['age']}}], or one of them"
+        )
+    return [Step(one.name, admitted(one.name, one.function, given)).arguments for given in tried]
 
 
 def _private(given: Arguments, policy: Policy | None) -> list[Arguments]:

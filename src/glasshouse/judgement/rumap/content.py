@@ -266,8 +266,8 @@ class Outside:
         told = self._as_told()
         found = self._recommended(told)
         said = text(told, write=self.write, inside=False, advice=found)
-        # a share times the number of records would be a count of people
-        columns = {**score_columns(told), "exposed": [None] * len(ru.releases)}
+        # a share times the number of records would be a count of people, and the largest of several is an order of them
+        columns = {**score_columns(told), **{name: [None] * len(ru.releases) for name in ("exposed", "exposed_by")}}
         for side in SIDES:
             sides = list(zip(self.told[side], ru._composites[side], strict=True))
             columns[f"{side}_shown"] = [t.shown if isfinite(exact) else None for t, exact in sides]

@@ -80,16 +80,19 @@ def recommend(
     missing: Collection[str] | None = None,
 ) -> tuple[Recommendation, ...]:
     """One recommendation per kind of finding, in the order of the evidence: what decides alone, copies, then the
-    smallest p value. Measures that say the same thing say it once. ``population`` has the status of the measures for
-    which the policy limits what anybody can infer about anybody; ``figures`` writes the figures of a result,
-    ``missing`` names the inputs that lack, where they are not those of open results."""
+    smallest p value, whose order is not told outside. Measures that say the same thing say it once. ``population`` has
+    the status of the measures for which the policy limits what anybody can infer about anybody; ``figures`` writes the
+    figures of a result as readers outside see them, ``missing`` names the inputs that lack, where they are not those of
+    open results."""
     names = _names(pair, drivers, inside=figures is None)
-    written = figures or _figures
+    written, chance = figures or _figures, _p if figures is None else _untold
     found = [j for j in judged if j.status in ("warn", "fail") and j.decides and _speaks(j)]
     surest: dict[str, float] = {}
     for j in found:
-        surest[j.measure.group] = min(_p(j), surest.get(j.measure.group, 1.0))
-    found.sort(key=lambda j: (_first(j), -SEVERITY[j.status], surest[j.measure.group], not _plainest(j), _p(j), j.name))
+        surest[j.measure.group] = min(chance(j), surest.get(j.measure.group, 1.0))
+    found.sort(
+        key=lambda j: (_first(j), -SEVERITY[j.status], surest[j.measure.group], not _plainest(j), chance(j), j.name)
+    )
     said: dict[str, Recommendation] = {}
     # outside, how a figure lies to its reference is not told, and so decides nothing
     below = {j.name for j in judged if figures is None and _below_reference(j)}
@@ -129,6 +132,11 @@ def _below_reference(j: Judged) -> bool:
 
 def _p(j: Judged) -> float:
     return 1.0 if j.test is None else j.test.p
+
+
+def _untold(j: Judged) -> float:
+    """The p value of a single test as readers outside have it."""
+    return 1.0
 
 
 def _plainest(j: Judged) -> bool:

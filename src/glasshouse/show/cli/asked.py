@@ -80,12 +80,16 @@ class Asked:
         """Refuse, before anything is computed, a format, an audience or a file that cannot be."""
         from glasshouse.judgement.content import AUDIENCES
 
-        tables = [self.original, *read, *([self.said["holdout"]] if "holdout" in self.said else [])]
-        check_outputs(self.output, *(Path(one) for one in tables))
+        check_outputs(self.output, *self.read(*read))
         check_format(self.format, self.output, prints)
         if self.audience not in AUDIENCES:
             raise InputError(f"--audience {self.audience!r} is not known; it is internal or external")
         _ = self.mode
+
+    def read(self, *tables: str) -> list[Path]:
+        """The files this run reads, the holdout and the policy among them: none of them may be written over."""
+        more = [self.said[name] for name in ("holdout", "policy") if isinstance(self.said.get(name), (str, Path))]
+        return [Path(one) for one in (self.original, *tables, *more)]
 
     # -- what is run ---------------------------------------------------------------------------------------------------
 

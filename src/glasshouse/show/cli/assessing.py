@@ -138,7 +138,7 @@ def measure(
     asked.only_text_or_json("a single measure", f"; `glasshouse assess --measures {name}` makes a report")
     asked.only_internal()
     asked.check(*asked.released)
-    check_outputs([] if records is None else [records], *(Path(one) for one in (asked.original, *asked.released)))
+    check_outputs([*asked.output, *([] if records is None else [records])], *asked.read(*asked.released))
     given = {**asked.said.get("options", {}).get(name, {}), **o.measure_options(option, name).get(name, {})}
     if "random_state" in asks.options:
         given.setdefault("random_state", asked.seed)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -87,10 +87,9 @@ def mitigate(
         o.Reporting(None, format, mode, audience, quiet, no_progress),
         reports=False,
     )
-    written = [Path(one) for one in (asked.original, *asked.released)]
     asked.check(*asked.released, prints=True)
     check_table(output)
-    check_outputs([output, *([] if recipe is None else [recipe]), *(report or ())], *written)
+    check_outputs([output, *([] if recipe is None else [recipe]), *(report or ())], *asked.read(*asked.released))
     check_format(asked.format, report or [], prints=True)
     if asked.format == "junit" or any(one.suffix.lower() == ".xml" for one in report or ()):
         raise InputError(NO_JUNIT)
@@ -109,14 +108,12 @@ def mitigate(
         )
     told = replace(fixed, _contents={asked.audience: flagged_content(fixed.content(asked.audience))})
     source = Path(asked.released[0] if asked.released else asked.original)
-    lost = [put(output, table_bytes(fixed.released, output, source, roles.encoding), asked.quiet, asked.mode)]
-    if recipe is not None:
-        lost.append(put(recipe, fixed.recipe.to_toml(), asked.quiet, asked.mode))
+    # a table, its steps and their story are of one run, or an interrupt leaves steps that lead elsewhere
+    beside: dict[Path, str | bytes] = {output: table_bytes(fixed.released, output, source, roles.encoding)}
+    beside |= {} if recipe is None else {recipe: fixed.recipe.to_toml()}
     make = cache(lambda form: _rendered(fixed if form == "json" else told, form, asked.audience))
-    deliver(report, asked.format, asked.quiet, make, lambda: out().print(_text(told, asked.audience)), asked.mode)
-    problems = [one for one in lost if one is not None]
-    if problems:
-        raise InputError("; ".join(problems))
+    show = partial(_show, told, asked.audience)
+    deliver(report, asked.format, asked.quiet, make, show, asked.mode, beside=beside)
     return fixed.exit_code
 
 
@@ -180,6 +177,10 @@ def table_bytes(table: Frame, path: Path, source: Path, encoding: str | None = N
     into = BytesIO()
     frame.write_parquet(into)
     return into.getvalue()
+
+
+def _show(fixed: Mitigated, audience: str) -> None:
+    out().print(_text(fixed, audience))
 
 
 def _text(fixed: Mitigated, audience: str) -> str:

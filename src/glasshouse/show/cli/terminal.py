@@ -114,18 +114,20 @@ def deliver(
     show: Callable[[], None],
     mode: int | None = None,
     pages: Callable[[Path, str], Mapping[Path, str | bytes]] | None = None,
+    beside: Mapping[Path, str | bytes] | None = None,
 ) -> None:
     """Write every file asked for, then stdout: the format asked for, else the text a person reads.
 
     Everything is rendered before the first file is written, so that a report that cannot be made leaves no other
     behind. What cannot be written is kept elsewhere, and said so when everything else is done: the work is not lost.
-    ``pages`` gives the files of a report of several pages, the one named first.
+    ``pages`` gives the files of a report of several pages, the one named first; ``beside`` holds files that are no
+    report and belong to it: a safer table, the steps to it.
     """
     from glasshouse.core.interrupts import check
     from glasshouse.core.writing import together
 
     files = files_among(outputs)
-    made: dict[Path, str | bytes] = {}
+    made: dict[Path, str | bytes] = dict(beside or {})
     for path in files:
         kind = format_of(path, form)
         made |= pages(path, kind) if pages is not None and kind in PAGES else {path: make(kind)}
@@ -173,10 +175,13 @@ def check_outputs(outputs: Sequence[Path] | None, *inputs: Path | None) -> None:
     from glasshouse.core.writing import check_writable
 
     read = [Path(str(given)) for given in inputs if given is not None]
-    for path in files_among(outputs):
+    files = files_among(outputs)
+    for at, path in enumerate(files):
         check_writable(path)
         if any(path.exists() and one.exists() and path.samefile(one) for one in read):
-            raise InputError(f"{path} is one of the tables; name another file to write to")
+            raise InputError(f"{path} is one of the tables or settings that are read; name another file to write to")
+        if path.resolve() in [other.resolve() for other in files[:at]]:
+            raise InputError(f"{path} is named for two outputs; name another file for one of them")
 
 
 def text_of(assessment: Assessment | Scenarios, audience: str = "internal") -> str:
