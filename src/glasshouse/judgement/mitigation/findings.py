@@ -35,7 +35,9 @@ class Columns:
     rare : tuple of str
         Categorical columns with levels that hardly anybody has.
     protected : tuple of str
-        Columns that stay as they are.
+        Columns of the release that stay as they are, whatever their role.
+    hidden : tuple of str
+        Columns of the release that no measure looks at, without identifiers, weights and clusters.
     """
 
     numeric: tuple[str, ...]
@@ -47,6 +49,7 @@ class Columns:
     coarse: dict[str, float]
     rare: tuple[str, ...]
     protected: tuple[str, ...]
+    hidden: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -106,8 +109,19 @@ def columns_of(pair: Pair, protect: Sequence[str]) -> Columns:
         telling=tuple(sorted((c for c in numbers if told[c] > TOO_OFTEN), key=lambda c: (-told[c], c))),
         coarse={c: rounded_unit(released_numbers(pair, c)) for c in numeric},
         rare=tuple(c for c in labels if has_rare_level(pair, c)),
-        protected=tuple(c for c in protect if c in pair.columns),
+        protected=tuple(c for c in dict.fromkeys(protect) if c in released_columns(pair)),
+        hidden=tuple(c for c in released_columns(pair) if c not in known_columns(pair)),
     )
+
+
+def released_columns(pair: Pair) -> list[str]:
+    """All columns of the release, also those that no measure looks at."""
+    return list(pair._tables.adopted["released"].lazy.collect_schema().names())
+
+
+def known_columns(pair: Pair) -> list[str]:
+    """The columns that have a part in the pair: looked at, identifiers, weights and clusters."""
+    return [*pair.columns, *pair.identifiers, *(c for c in (pair.cluster, pair.weights) if c)]
 
 
 def telling(pair: Pair, column: str) -> float:
