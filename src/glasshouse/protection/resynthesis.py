@@ -46,6 +46,7 @@ def resynthesise(
     minbucket: int = 20,
     smoothing: str | None = "density",
     keep: Sequence[str] = (),
+    special_codes: Mapping[str, Sequence[float]] | None = None,
     remove_uniques: bool = False,
     random_state: RandomState = 0,
     n_jobs: int | None = None,
@@ -65,6 +66,8 @@ def resynthesise(
         Default: "density".
     keep : sequence of str, default empty
         Columns that are not made anew, beside those that look like identifiers: numbers of households, texts.
+    special_codes : mapping of str to list of float, optional
+        By column the numbers that stand for a reason for missing, and are not smoothed. Default: none.
     remove_uniques : bool, default False
         Leave out new records that are unique in the release and in the original (``gh.synthesis.sdc``); the release
         then has fewer records, and redraw_records after this step is the better way.
@@ -112,7 +115,11 @@ def resynthesise(
     source = real.frame.select(columns)
     scales = {} if smoothing is None else {c: s for c in columns if (s := _scale(source[c])) is not None}
     numbers = source.with_columns(_numbered(source[c], scale) for c, scale in scales.items())
-    model = Cart(minbucket=minbucket, smoothing=smoothing, visit_sequence=columns, n_jobs=n_jobs).fit(numbers)
+    coded = special_codes or {}
+    codes = {c: coded[c] for c in (before.columns(list(coded), "special_codes") if coded else []) if c in columns}
+    model = Cart(
+        minbucket=minbucket, smoothing=smoothing, visit_sequence=columns, special_codes=codes, n_jobs=n_jobs
+    ).fit(numbers)
     drawn = pl.DataFrame(model.sample(before.n, random_state=integer_seed(random_state, "resynthesise")))
     made = drawn.with_columns(_dated(drawn[c], scale, source.schema[c]) for c, scale in scales.items())
     left = ~np.asarray(replicated_uniques(made, source).replicated) if remove_uniques else None

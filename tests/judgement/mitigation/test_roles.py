@@ -82,6 +82,21 @@ def test_models_make_no_numbers_of_households() -> None:
     assert [p.arguments["keep"] for p in found] == [["house"]] * 3
 
 
+def test_reasons_for_missing_are_not_blurred() -> None:
+    pair = planted()
+    coded = [pair.local(t).with_columns(income=pl.Series(np.where(np.arange(N) % 9, pair.local(t)["income"], -9.0)))
+             for t in pair.tables]  # fmt: skip
+    given = {"holdout": coded[2], "keys": pair.keys, "special_codes": {"income": -9}}
+    pair = gh.Pair(coded[0], coded[1], **given)
+    columns = columns_of(pair, ())
+    model = proposals(allowed_of(["resynthesise"]), columns, Failed(("identity",), ()), pair)[0]
+    made = model.operation(coded[1], original=coded[0], **model.arguments).table["income"]
+    least = coded[0]["income"].filter(coded[0]["income"] != -9).min()
+    assert (made == -9).any() and (made.filter(made != -9) >= least).all()
+    assert "income" not in (*columns.numeric, *columns.categorical, *columns.telling) and "age" in columns.numeric
+    assert "income" in columns_of(gh.Pair(coded[0], coded[1], **given | {"special_codes": None}), ()).numeric
+
+
 def test_names_go_before_anything_else_is_looked_at() -> None:
     """Names that are published hide what else fails, and what takes them away is far from the policy by itself."""
     pair = planted()

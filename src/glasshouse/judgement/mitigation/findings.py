@@ -26,7 +26,7 @@ class Columns:
     Attributes
     ----------
     numeric, categorical, dates, identifiers, keys : tuple of str
-        Without those that are protected.
+        Without those that are protected. Numbers among which reasons for missing stand as codes are none of them.
     telling : tuple of str
         Numbers and dates whose released values are those of people of the original more often than those of people
         never in the data are; the most telling first.
@@ -96,9 +96,11 @@ def columns_of(pair: Pair, protect: Sequence[str]) -> Columns:
     kept = {*protect, pair.cluster, pair.weights}
     free = [c for c in pair.columns if c not in kept]
     numbers = [c for c in free if pair.is_numeric(c)]
+    codes = [c for c in numbers if pair.special_mask(c, "released").any()]
+    numbers = [c for c in numbers if c not in codes]  # a reason for missing is no number to blur or to round
     dates = [c for c in numbers if pair.schema[c].kind == "datetime"]
     numeric = [c for c in numbers if c not in dates]
-    labels = [c for c in free if c not in numbers]
+    labels = [c for c in free if c not in numbers and c not in codes]
     told = {c: telling(pair, c) for c in numbers}
     return Columns(
         numeric=tuple(numeric),

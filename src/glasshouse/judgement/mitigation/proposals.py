@@ -106,6 +106,9 @@ def _models(columns: Columns, pair: Pair) -> list[Arguments]:
         return []
     names = [*pair.identifiers, *(() if pair.cluster is None else (pair.cluster,)), *columns.hidden]
     own: dict[str, Any] = {"keep": names} if names else {}  # a model would hand out those of real people
+    codes = {c: list(values) for c, values in pair.special_codes.items() if pair.has(c, "released")}
+    if codes:
+        own["special_codes"] = codes
     return [{"minbucket": size, "smoothing": "density", **own} for size in (20, 50, 100)]
 
 
