@@ -122,15 +122,16 @@ def test_names_go_before_anything_else_is_looked_at() -> None:
 
 
 def test_of_every_threat_the_operation_that_does_most_is_tried_on_top() -> None:
-    """Five operations against copies bring the release nearer than the only one against identity."""
+    """Five operations against copies bring the release nearer than the only ones against identity."""
 
-    def state(name: str, **parts: float) -> Any:
-        return SimpleNamespace(done=[(name, 0)], shortfall=sum(parts.values()), parts=parts)
+    def state(name: str, cells: int = 100, **parts: float) -> Any:
+        return SimpleNamespace(done=[(name, 0)], shortfall=sum(parts.values()), parts=parts, cells=cells)
 
     begin = state("", copying=3.0, identity=1.0)
     level = [state(f"copies {i}", copying=0.1 * i, identity=1.0) for i in range(5)]
-    level += [state("names", copying=3.0, identity=0.2), state("nothing", copying=3.0, identity=1.0)]
-    assert _idle(level, begin, lambda one: one.parts) == {"copies 4", "nothing"}  # type: ignore[attr-defined]
+    level += [state("all", copying=2.8, identity=0.2), state("few", copying=2.9, identity=0.2, cells=10)]
+    level += [state("nothing", copying=3.0, identity=1.0)]
+    assert _idle(level, begin, lambda one: one.parts) == {"copies 4", "all", "nothing"}  # type: ignore[attr-defined]
 
 
 def test_what_is_open_for_one_reason_is_said_once() -> None:

@@ -451,13 +451,13 @@ def _strongest(found: Sequence[Proposal]) -> list[Proposal]:
 def _idle(level: Sequence[State], begin: State, parts: Callable[[State], Mapping[str, float]]) -> set[str]:
     """The operations that are not tried on top of others: all but those that bring the release nearest.
 
-    Of every threat the one that does most against it is tried too: where several threats fail for several reasons, it
-    may be far from the policy by itself, and nothing else gets past that threat.
+    Of every threat the one that does most against it is tried too, of several the one that touches the fewest cells:
+    where several threats fail for several reasons, it may be far from the policy by itself.
     """
     near = sorted(level, key=lambda s: s.shortfall)
     helping = list(dict.fromkeys(s.done[-1][0] for s in near if s.shortfall < HELPS * begin.shortfall))[:STACKED]
     for threat, most in parts(begin).items():
-        best = min(near, key=lambda s: parts(s).get(threat, 0.0), default=begin)
+        best = min(near, key=lambda s: (parts(s).get(threat, 0.0), s.cells), default=begin)
         if parts(best).get(threat, 0.0) < HELPS * most:
             helping.append(best.done[-1][0])
     return {s.done[-1][0] for s in level} - set(helping)
