@@ -32,6 +32,21 @@ def people() -> pl.DataFrame:
     )
 
 
+def test_numbers_as_text_with_a_decimal_comma(tmp_path: Path) -> None:
+    """In a file they are numbers, as a Pair reads them; in a caller's own frame they stay text, and a word says why."""
+    table = pl.DataFrame({"pay": ["1.250,5", "2400,0", None], "code": ["a", "b", "c"], "town": ["010", "020", "030"]})
+    table.write_csv(tmp_path / "t.csv", separator=";")
+    assert held(tmp_path / "t.csv")["pay"].to_list() == [1250.5, 2400.0, None]
+    made = gh.protection.apply(tmp_path / "t.csv", gh.protection.Recipe(
+        [gh.protection.Step("drop_identifiers", {"columns": ["code"]}),
+         gh.protection.Step("round_numbers", {"columns": ["pay"], "base": 1000})]))  # fmt: skip
+    assert made.table["pay"].to_list() == [1000.0, 2000.0, None], "also of a table that a step before has made"
+    with pytest.raises(gh.InputError, match="'pay' holds categories: numbers with a decimal comma, as text; convert"):
+        gh.protection.round_numbers(table, ["pay"])
+    with pytest.raises(gh.InputError, match=r"'town' holds categories$"):
+        gh.protection.round_numbers(table, ["town"])
+
+
 # -- declarations ------------------------------------------------------------------------------------------------------
 
 

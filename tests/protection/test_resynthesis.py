@@ -32,6 +32,36 @@ def test_smoothed_numbers_are_nobodys(tables: tuple[pl.DataFrame, pl.DataFrame])
     assert plain["income"].is_in(own).all() and smooth["income"].is_in(own).mean() < 0.9
 
 
+def test_names_stay_and_households_where_asked(tables: tuple[pl.DataFrame, pl.DataFrame]) -> None:
+    """A model of names hands out the names of real people."""
+
+    def named(table: pl.DataFrame, seed: int) -> pl.DataFrame:
+        letters = np.random.default_rng(seed).choice(list("abcdefghij"), (table.height, 8))
+        house = pl.Series(np.arange(table.height) // 3 + 1000 * seed)
+        return table.with_columns(name=pl.Series(["".join(one) for one in letters]), house=house)
+
+    original, released = (named(table, seed) for seed, table in enumerate(tables))
+    made = gh.protection.resynthesise(released, original=original, keep=["house"])
+    assert made.table.select("name", "house").equals(released.select("name", "house"))
+    assert made.columns["age"] and any("name and house" in note for note in made.notes)
+    only = original.select("name", "house")
+    with pytest.raises(gh.InputError, match="nothing to make anew"):
+        gh.protection.resynthesise(released.select("name", "house"), original=only, keep=["house"])
+
+
+@pytest.mark.parametrize("kind", [pl.Date, pl.Datetime("us"), pl.Datetime("ms")])
+def test_dates_are_moved_off_those_of_real_people(tables: tuple[pl.DataFrame, pl.DataFrame], kind: pl.DataType) -> None:
+    def dated(table: pl.DataFrame, seed: int) -> pl.DataFrame:
+        days = np.random.default_rng(seed).integers(-9000, 9000, table.height)
+        return table.select("age").with_columns(born=pl.Series(days, dtype=pl.Int32).cast(pl.Date).cast(kind))
+
+    original, released = (dated(table, seed) for seed, table in enumerate(tables))
+    made = gh.protection.resynthesise(released, original=original)
+    own = made.table["born"].is_in(original["born"].implode())
+    assert made.table.schema == released.schema and own.mean() < 0.3
+    assert made.table["born"].cast(pl.Date).cast(pl.Datetime("us")).equals(made.table["born"].cast(pl.Datetime("us")))
+
+
 def test_uniques_are_left_out_where_asked(tables: tuple[pl.DataFrame, pl.DataFrame]) -> None:
     original, released = tables
     columns = ["gender", "age"]

@@ -197,6 +197,21 @@ def test_columns_that_no_step_names_stay_as_the_file_has_them(tmp_path: Path) ->
     assert {int(line.rpartition(";")[2]) % 5 for line in written[1:]} == {0}
 
 
+def test_a_file_with_decimal_commas_is_numbers_and_stays_written_so(tmp_path: Path) -> None:
+    rows = ["hours;rent;ok;part", "38,50;1.200,00;True;0,5", "12,25;900,50;False;1,5", ";-9,00;True;2,5"]
+    (tmp_path / "in.csv").write_text("\n".join([*rows, "7,00;800,00;False;2,5"]) + "\n", encoding="utf-8")
+    steps = [gh.protection.Step("round_numbers", {"columns": ["hours"], "base": 3.5}),
+             gh.protection.Step("top_code", {"columns": ["rent"], "top": 1000.0}),
+             gh.protection.Step("pram", {"columns": ["ok"], "keep": 0.5})]  # fmt: skip
+    gh.protection.Recipe(steps).save(tmp_path / "steps.toml")
+    assert run("protect", str(tmp_path / "in.csv"), str(tmp_path / "steps.toml"), "-o", str(tmp_path / "o.csv")) == 0
+    lines = [line.split(";") for line in (tmp_path / "o.csv").read_text(encoding="utf-8").splitlines()]
+    hours, rent, ok, part = (list(column) for column in zip(*lines, strict=True))
+    assert hours == ["hours", "38,50", "14,0", "", "7,00"], "what changed has a comma, what did not its own digits"
+    assert rent == ["rent", "1000,0", "900,50", "-9,00", "800,00"] and part == ["part", "0,5", "1,5", "2,5", "2,5"]
+    assert set(ok[1:]) <= {"True", "False"}, "values as the file spells them"
+
+
 @pytest.mark.parametrize(
     ("more", "says"),
     [

@@ -113,6 +113,16 @@ def decimal_commas(values: pl.Series) -> bool:
     return not bool((commas.str.contains(r",\d{3}\s*$") & ~both).all())
 
 
+def with_plain_numbers(frame: pl.DataFrame) -> pl.DataFrame:
+    """A table in which texts that are all numbers with a decimal comma are numbers, as a Pair reads them."""
+    read = []
+    for values in frame.get_columns():
+        known = values.drop_nulls().unique() if values.dtype == pl.String else values.head(0)
+        if len(known) and decimal_commas(known.cast(pl.String)) and readable(known, "number", commas=True).all():
+            read.append(_pointed(values).str.strip_chars().cast(pl.Float64))
+    return frame.with_columns(read)
+
+
 def _pointed(texts: pl.Series) -> pl.Series:
     """Texts with a decimal point in place of a comma, and without points that mark thousands."""
     return texts.str.replace_all(".", "", literal=True).str.replace(",", ".", literal=True)

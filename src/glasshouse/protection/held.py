@@ -15,7 +15,7 @@ import polars as pl
 
 from glasshouse.core.errors import InputError, closest, listed, names_wanted, shortened
 from glasshouse.data.arrays import Bools, Floats
-from glasshouse.data.conversion import collected
+from glasshouse.data.conversion import collected, with_plain_numbers
 from glasshouse.data.fingerprints import content_of
 from glasshouse.data.frames import Adopted, Frame, Values, adopt_headed, give_back, label_text, to_series
 
@@ -85,8 +85,10 @@ class Held:
                     f"{closest(str(name), known)}"
                 )
             if kind != "any" and self.kind(name) not in (kind, "any"):
+                commas = kind == "numeric" and with_plain_numbers(self.frame.select(name)).schema[name].is_numeric()
                 raise InputError(
                     f"{called} takes columns of {KINDS[kind]}, and column {name!r} holds {KINDS[self.kind(name)]}"
+                    f"{': numbers with a decimal comma, as text; convert it' if commas else ''}"
                 )
         return list(dict.fromkeys(names))
 
@@ -166,6 +168,9 @@ def held(table: Frame) -> Held:
     """
     like = adopt_headed(table, "table")
     frame = collected(like.lazy, "given")
+    if like.contents is not None:  # a file's, and nobody's own object: numbers with a decimal comma are numbers
+        frame = with_plain_numbers(frame)
+        like = like.with_frame(frame, like.category_order)
     if not frame.height:
         raise InputError("the table has no records; there is nothing to protect")
     floats = [c for c, dtype in frame.schema.items() if dtype in (pl.Float32, pl.Float64)]

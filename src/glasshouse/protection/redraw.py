@@ -42,6 +42,7 @@ class Looked:
     before: Held
     original: pl.DataFrame
     columns: list[str]
+    shared: list[str]
     copies: Copies
 
     @property
@@ -86,7 +87,8 @@ def redraw_records(
     threshold : float, default 0.5
         How near a near copy is: nearer than this share of half-way to the next person.
     columns : sequence of str, optional
-        The columns compared. Default: all that both tables have, without identifiers.
+        The columns by which a record is a copy. Default: all that both tables have, without identifiers. Re-drawn are
+        the others as well, because they belong to the same person.
     keep : sequence of str, default empty
         Columns that keep their values in re-drawn records as well.
     cluster : str, optional
@@ -142,7 +144,7 @@ def redraw_records(
             "draw from; synthesise the table anew (resynthesise)"
         )
     stay = looked.before.columns(keep, "keep") if len(keep) else []
-    free = [c for c in looked.columns if c not in stay]
+    free = [c for c in looked.shared if c not in stay]
     drawn, left = _drawn(looked, free, marked, copies, threshold, cluster, k, random_state, n_jobs)
     gone = (
         [f"{counted(left, 'copy', 'copies')} could not be drawn anew: whatever their neighbours hold is a copy again."]
@@ -257,7 +259,7 @@ def _look(
     if real.n < 2:
         raise InputError("the original has fewer than two records, so nobody is unlike anybody else")
     found = find_copies(real.frame, before.frame, chosen, copies, threshold, cluster, n_jobs)
-    return Looked(before, real.frame, list(chosen), found)
+    return Looked(before, real.frame, list(chosen), list(dict.fromkeys([*known, *chosen])), found)
 
 
 def comparable(before: Held, real: Held, cluster: str | None) -> list[str]:

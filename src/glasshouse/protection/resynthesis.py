@@ -14,9 +14,10 @@ import polars as pl
 
 from glasshouse.core.errors import InputError, closest, listed
 from glasshouse.core.streams import RandomState, generator
-from glasshouse.core.words import counted
+from glasshouse.core.words import counted, spoken
 from glasshouse.data.arrays import Bools
 from glasshouse.data.frames import Frame
+from glasshouse.data.pair import Pair
 from glasshouse.protection.held import Held, held
 from glasshouse.protection.operation import Protected, operation, protected
 from glasshouse.protection.redraw import SECRET
@@ -26,6 +27,8 @@ OF_ORIGINAL = (
     "All records were made anew by a model that learnt from the original. Nothing of the table as it was is left but "
     "its columns and its number of records; what somebody had done to it by hand is gone."
 )
+STAYED = "Kept from the table as it was: {columns}. That says nothing about the new records; drop what nobody needs."
+DAY = 86_400_000_000  # microseconds
 
 
 @operation(
@@ -42,6 +45,8 @@ def resynthesise(
     original: Frame,
     minbucket: int = 20,
     smoothing: str | None = "density",
+    keep: Sequence[str] = (),
+    special_codes: Mapping[str, Sequence[float]] | None = None,
     remove_uniques: bool = False,
     random_state: RandomState = 0,
     n_jobs: int | None = None,
@@ -57,8 +62,12 @@ def resynthesise(
     minbucket : int, default 20
         Records of a leaf, at least; the usual synthesis has 5.
     smoothing : str, optional
-        One of "density", "rmean", "spline": numbers are moved off the values of real people. None keeps them.
+        One of "density", "rmean", "spline": numbers and dates are moved off the values of real people. None keeps them.
         Default: "density".
+    keep : sequence of str, default empty
+        Columns that are not made anew, beside those that look like identifiers: numbers of households, texts.
+    special_codes : mapping of str to list of float, optional
+        By column the numbers that stand for a reason for missing, and are not smoothed. Default: none.
     remove_uniques : bool, default False
         Leave out new records that are unique in the release and in the original (``gh.synthesis.sdc``); the release
         then has fewer records, and redraw_records after this step is the better way.
@@ -74,10 +83,13 @@ def resynthesise(
     Raises
     ------
     InputError
-        When the release has a column that the original lacks, and for unknown settings.
+        When the release has a column that the original lacks, when no column is left, and for unknown settings.
 
     Notes
     -----
+    A model of names would hand out the names of real people, so identifiers stay those of the table as it was, and
+    belong to none of the new records. Dates are smoothed as numbers of days (of microseconds where they hold times).
+
     ``gh.synthesis.Cart(minbucket=..., smoothing=...)`` on the columns of the release. Larger leaves average over more
     people: a value is drawn from at least ``minbucket`` of them. Smoothed numbers are nobody's own. There is no formal
     guarantee.
@@ -98,14 +110,22 @@ def resynthesise(
     from glasshouse.synthesis.control import replicated_uniques
 
     before, real = held(table), held(original)
-    columns = _in_original(before, real)
+    stay = _staying(before, real, keep)
+    columns = _in_original(before, real, stay)
     source = real.frame.select(columns)
-    model = Cart(minbucket=minbucket, smoothing=smoothing, visit_sequence=columns, n_jobs=n_jobs).fit(source)
-    made = pl.DataFrame(
-        model.sample(before.n, random_state=generator(random_state, "resynthesise", before.content, real.content))
-    )
-    keep = ~np.asarray(replicated_uniques(made, source).replicated) if remove_uniques else None
-    return _anew(before, made, keep, [OF_ORIGINAL, SECRET, *model.notes])
+    scales = {} if smoothing is None else {c: s for c in columns if (s := _scale(source[c])) is not None}
+    numbers = source.with_columns(_numbered(source[c], scale) for c, scale in scales.items())
+    coded = special_codes or {}
+    codes = {c: coded[c] for c in (before.columns(list(coded), "special_codes") if coded else []) if c in columns}
+    model = Cart(
+        minbucket=minbucket, smoothing=smoothing, visit_sequence=columns, special_codes=codes, n_jobs=n_jobs
+    ).fit(numbers)
+    own = generator(random_state, "resynthesise", before.content, real.content)
+    drawn = pl.DataFrame(model.sample(before.n, random_state=own))
+    made = drawn.with_columns(_dated(drawn[c], scale, source.schema[c]) for c, scale in scales.items())
+    left = ~np.asarray(replicated_uniques(made, source).replicated) if remove_uniques else None
+    notes = [OF_ORIGINAL, *([STAYED.format(columns=spoken(stay))] if stay else []), SECRET, *model.notes]
+    return _anew(before, made, left, notes)
 
 
 @operation(
@@ -272,8 +292,39 @@ def resynthesise_dp(
     return _anew(before, made, None, [note])
 
 
-def _in_original(before: Held, real: Held) -> list[str]:
-    columns = before.frame.columns
+def _staying(before: Held, real: Held, keep: Sequence[str]) -> list[str]:
+    """The columns that are not made anew: those named, and identifiers."""
+    named = set(before.columns(keep, "keep")) if len(keep) else set()
+    shared = [c for c in before.frame.columns if c in real.frame.columns]
+    found = set(Pair(real.frame.select(shared), before.frame.select(shared)).identifiers) if shared else set()
+    stay = [c for c in before.frame.columns if c in named | found]
+    if len(stay) == len(before.frame.columns):
+        raise InputError("every column stays as it is or looks like an identifier, so there is nothing to make anew")
+    return stay
+
+
+def _scale(dates: pl.Series) -> int | None:
+    """Microseconds of the unit in which dates are counted: days, where no time of day is in them; None for others."""
+    if dates.dtype not in (pl.Date, pl.Datetime):
+        return None
+    return 1 if (_micro(dates) % DAY != 0).any() else DAY
+
+
+def _micro(dates: pl.Series) -> pl.Series:
+    return dates.cast(pl.Datetime("us", getattr(dates.dtype, "time_zone", None))).cast(pl.Int64)
+
+
+def _numbered(dates: pl.Series, scale: int) -> pl.Series:
+    return _micro(dates) // scale
+
+
+def _dated(numbers: pl.Series, scale: int, dtype: pl.DataType) -> pl.Series:
+    whole = numbers.round(0).cast(pl.Int64) if numbers.dtype.is_float() else numbers.cast(pl.Int64)
+    return (whole * scale).cast(pl.Datetime("us", getattr(dtype, "time_zone", None))).cast(dtype)
+
+
+def _in_original(before: Held, real: Held, stay: Sequence[str] = ()) -> list[str]:
+    columns = [c for c in before.frame.columns if c not in stay]
     lacking = [c for c in columns if c not in real.frame.columns]
     if lacking:
         raise InputError(
@@ -286,7 +337,7 @@ def _in_original(before: Held, real: Held) -> list[str]:
 def _anew(before: Held, made: pl.DataFrame, keep: Bools | None, notes: Sequence[str]) -> Protected:
     return protected(
         before,
-        {c: made[c] for c in before.frame.columns},
+        {c: made[c] for c in made.columns},
         keep=keep,
         notes=notes,
         sentence=f"Made {counted(before.n if keep is None else int(keep.sum()), 'record')} anew.",

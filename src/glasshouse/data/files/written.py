@@ -8,19 +8,20 @@ from pathlib import Path
 import polars as pl
 
 from glasshouse.core.errors import GlasshouseError
+from glasshouse.data.conversion import decimal_commas, with_plain_numbers
 from glasshouse.data.files import TEXT, contents_of
 from glasshouse.data.files.text import read_csv, separator_of
 
 
 def csv_like(table: pl.DataFrame, source: Path, encoding: str | None = None) -> str:
-    """A table as CSV, columns that nobody changed as they stand in the file it was read from.
+    """A table as CSV, columns and values that nobody changed as they stand in the file it was read from.
 
     Parameters
     ----------
     table : polars.DataFrame
         The table.
     source : Path
-        The file it was read from; where it is no text, or has other records, all columns are written as they were read.
+        The file it was read from; where it is no text, all columns are written as they were read.
     encoding : str, optional
         Encoding of that file.
 
@@ -36,11 +37,23 @@ def csv_like(table: pl.DataFrame, source: Path, encoding: str | None = None) -> 
         separator = separator_of(source, encoding)
     except GlasshouseError:  # read once before: it has gone or changed in between
         return table.write_csv()
-    kept = [
-        name
-        for name in table.columns
-        if name in before.columns and before.height == table.height and before[name].equals(table[name])
-    ]
+    read = with_plain_numbers(before)
+    made: list[pl.Series] = []
+    for name in (c for c in table.columns if c in before.columns):
+        same = any(one[name].equals(table[name]) for one in (before, read))
+        made.append(stands[name] if same else _spelt(table[name], read[name], stands[name]))
     into = StringIO()
-    table.with_columns(stands[name] for name in kept).write_csv(into, separator=separator)
+    table.with_columns(made).write_csv(into, separator=separator)
     return into.getvalue()
+
+
+def _spelt(now: pl.Series, before: pl.Series, stands: pl.Series) -> pl.Series:
+    """A changed column as text: a value the file has is spelt as it stands there, another one with the file's comma."""
+    text = now.cast(pl.String)
+    if now.dtype.is_float() and decimal_commas(stands.drop_nulls().unique()):
+        text = text.str.replace(".", ",", literal=True)
+    if now.dtype != before.dtype:
+        return text
+    known = pl.DataFrame({"value": before, "spelt": stands}).unique("value", keep="first", maintain_order=True)
+    found = pl.DataFrame({"value": now}).join(known, on="value", how="left", nulls_equal=True, maintain_order="left")
+    return found["spelt"].fill_null(text).alias(now.name)

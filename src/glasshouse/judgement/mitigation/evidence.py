@@ -136,20 +136,27 @@ class Bench:
         The sum over threats and limits of how many powers of ten a p value lies below its level, and the share of
         members exposed beyond strangers; a broken limit counts by how far it is passed.
         """
+        return sum(self.shortfalls(made).values())
+
+    def shortfalls(self, made: Decision) -> dict[str, float]:
+        """The same by threat; limits of measures without a threat stand under an empty name."""
         levels = self.policy.leak or LeakLevels()
-        total = 0.0
-        for threat in made.threats.values():
+        parts: dict[str, float] = {}
+        for name, threat in made.threats.items():
             leak = threat.leak
             if threat.status not in ("warn", "fail"):
                 continue
+            parts[name] = {"fail": 0.5, "warn": 0.1}[threat.status]
             if leak is not None:
                 tests = [(max(0.0, log10(levels.warn / max(t.p, 1e-300))), t.exposure) for t in leak.tests]
                 sizes = [seen.share for _, seen in tests if seen is not None]
-                total += min(max(sure for sure, _ in tests), SURE) / SURE + max([0.0, *sizes])
-            total += {"fail": 0.5, "warn": 0.1}[threat.status]
-        broken = [j for j in made.judged if j.decides and j.role != "utility" and j.status in ("warn", "fail")]
-        limits = [j.decided_by for j in broken if j.decided_by is not None]
-        return total + sum(beyond(one.figure, one.limit.fail or one.limit.warn) for one in limits)
+                parts[name] += min(max(sure for sure, _ in tests), SURE) / SURE + max([0.0, *sizes])
+        for one in made.judged:
+            limited = one.decided_by if one.decides and one.role != "utility" else None
+            if limited is not None and one.status in ("warn", "fail"):
+                name = one.measure.threat or ""
+                parts[name] = parts.get(name, 0.0) + beyond(limited.figure, limited.limit.fail or limited.limit.warn)
+        return parts
 
     # -- the map -------------------------------------------------------------------------------------------------------
 

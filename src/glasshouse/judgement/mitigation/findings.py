@@ -26,7 +26,7 @@ class Columns:
     Attributes
     ----------
     numeric, categorical, dates, identifiers, keys : tuple of str
-        Without those that are protected.
+        Without those that are protected. Numbers among which reasons for missing stand as codes are none of them.
     telling : tuple of str
         Numbers and dates whose released values are those of people of the original more often than those of people
         never in the data are; the most telling first.
@@ -35,7 +35,9 @@ class Columns:
     rare : tuple of str
         Categorical columns with levels that hardly anybody has.
     protected : tuple of str
-        Columns that stay as they are.
+        Columns of the release that stay as they are, whatever their role.
+    hidden : tuple of str
+        Columns of the release that no measure looks at, without identifiers, weights and clusters.
     """
 
     numeric: tuple[str, ...]
@@ -47,6 +49,7 @@ class Columns:
     coarse: dict[str, float]
     rare: tuple[str, ...]
     protected: tuple[str, ...]
+    hidden: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -93,9 +96,11 @@ def columns_of(pair: Pair, protect: Sequence[str]) -> Columns:
     kept = {*protect, pair.cluster, pair.weights}
     free = [c for c in pair.columns if c not in kept]
     numbers = [c for c in free if pair.is_numeric(c)]
+    codes = [c for c in numbers if pair.special_mask(c, "released").any()]
+    numbers = [c for c in numbers if c not in codes]  # a reason for missing is no number to blur or to round
     dates = [c for c in numbers if pair.schema[c].kind == "datetime"]
     numeric = [c for c in numbers if c not in dates]
-    labels = [c for c in free if c not in numbers]
+    labels = [c for c in free if c not in numbers and c not in codes]
     told = {c: telling(pair, c) for c in numbers}
     return Columns(
         numeric=tuple(numeric),
@@ -106,8 +111,19 @@ def columns_of(pair: Pair, protect: Sequence[str]) -> Columns:
         telling=tuple(sorted((c for c in numbers if told[c] > TOO_OFTEN), key=lambda c: (-told[c], c))),
         coarse={c: rounded_unit(released_numbers(pair, c)) for c in numeric},
         rare=tuple(c for c in labels if has_rare_level(pair, c)),
-        protected=tuple(c for c in protect if c in pair.columns),
+        protected=tuple(c for c in dict.fromkeys(protect) if c in released_columns(pair)),
+        hidden=tuple(c for c in released_columns(pair) if c not in known_columns(pair)),
     )
+
+
+def released_columns(pair: Pair) -> list[str]:
+    """All columns of the release, also those that no measure looks at."""
+    return list(pair._tables.adopted["released"].lazy.collect_schema().names())
+
+
+def known_columns(pair: Pair) -> list[str]:
+    """The columns that have a part in the pair: looked at, identifiers, weights and clusters."""
+    return [*pair.columns, *pair.identifiers, *(c for c in (pair.cluster, pair.weights) if c)]
 
 
 def telling(pair: Pair, column: str) -> float:

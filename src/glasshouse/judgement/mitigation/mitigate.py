@@ -14,7 +14,7 @@ from glasshouse.core.streams import RandomState, integer_seed
 from glasshouse.data.mistakes import without_void_holdout
 from glasshouse.data.pair import Pair
 from glasshouse.judgement.mitigation.evidence import Bench, Candidate
-from glasshouse.judgement.mitigation.findings import columns_of
+from glasshouse.judgement.mitigation.findings import columns_of, known_columns, released_columns
 from glasshouse.judgement.mitigation.halves import Halves, halves_of
 from glasshouse.judgement.mitigation.mitigated import CAME, Mitigated, StepTaken, notes_of
 from glasshouse.judgement.mitigation.proposals import allowed_of
@@ -168,7 +168,7 @@ def protected_of(pair: Pair, protect: Sequence[str]) -> tuple[tuple[str, ...], t
     """The columns and the analyses among what must not change."""
     given = [protect] if isinstance(protect, str) else list(protect)
     analyses = {n for n, m in all_measures().items() if m.side == "utility"}
-    known = [*pair.columns, *pair.identifiers, *(c for c in (pair.cluster, pair.weights) if c)]
+    known = list(dict.fromkeys([*known_columns(pair), *released_columns(pair)]))
     names_wanted("protect", given, [*known, *analyses])
     for name in given:
         if name not in known and name not in analyses:

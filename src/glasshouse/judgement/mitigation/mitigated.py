@@ -395,12 +395,14 @@ def shortfalls(after: Assessment, found: State, verified: bool) -> list[str]:
             "The people who steered the search found nothing to fail in this release, the others did: the search had "
             "learnt to please the first. Take another seed only together with new people never in the data."
         )
+    open_for: dict[str, list[str]] = {}  # threats by why they are open: without a holdout it is the same for all
     for threat in after.threats.values():
         if threat.status == "fail":
             lines.append(f"Not met with what is allowed: {threat.name}. {threat.sentence}")
         elif threat.status == "not_assessed" and threat.required:
-            where = " on the half of the holdout that verifies" if verified else ""
-            lines.append(f"Not assessed{where}: {threat.name}. {threat.sentence}")
+            open_for.setdefault(threat.sentence.removeprefix("Not assessed: "), []).append(threat.name)
+    where = " on the half of the holdout that verifies" if verified else ""
+    lines += [f"Not assessed{where}: {spoken(names)}. {why}" for why, names in open_for.items()]
     lines += [f"Not met with what is allowed: {o.limit.text()}; found {o.comparison}"
               for o in after.outcomes.outcomes if o.status == "fail"]  # fmt: skip
     return lines

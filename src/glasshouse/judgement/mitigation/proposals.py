@@ -63,8 +63,11 @@ class Proposal:
 
 def _copies(columns: Columns, pair: Pair) -> list[Arguments]:
     own: dict[str, Any] = {} if pair.cluster is None else {"cluster": pair.cluster}
-    if columns.protected:
-        own["keep"] = list(columns.protected)
+    if columns.hidden or pair.weights is not None:  # who is a copy is said of the columns that measures look at
+        own["columns"] = list(pair.columns)
+    keep = [*columns.protected, *(c for c in columns.hidden if c not in columns.protected)]
+    if keep:
+        own["keep"] = keep
     kinds = ({"copies": "exact"}, {"copies": "near", "threshold": 0.5}, {"copies": "near", "threshold": 1.0})
     return [{**kind, **own} for kind in kinds]
 
@@ -108,7 +111,14 @@ def _mixed(columns: Columns, pair: Pair) -> list[Arguments]:
 
 
 def _models(columns: Columns, pair: Pair) -> list[Arguments]:
-    return [{"minbucket": size, "smoothing": "density"} for size in (20, 50, 100)] if not columns.protected else []
+    if columns.protected:
+        return []
+    names = [*pair.identifiers, *(() if pair.cluster is None else (pair.cluster,)), *columns.hidden]
+    own: dict[str, Any] = {"keep": names} if names else {}  # a model would hand out those of real people
+    codes = {c: list(values) for c, values in pair.special_codes.items() if pair.has(c, "released")}
+    if codes:
+        own["special_codes"] = codes
+    return [{"minbucket": size, "smoothing": "density", **own} for size in (20, 50, 100)]
 
 
 def _suppressed(columns: Columns, pair: Pair) -> list[Arguments]:

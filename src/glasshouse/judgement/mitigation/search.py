@@ -11,7 +11,7 @@ many the one farthest from any alarm.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -40,6 +40,7 @@ AFTER = 2  # candidates of later depths that are measured after the first one th
 MOSTLY = 0.5  # share of the cells from which a release counts as made anew
 STACKED = 4  # operations, those that bring it nearest, are
 MOST = 30  # candidates that are measured before what was found is weakened
+FREE = 1  # cost of operations that no analysis misses anything after: a name less
 LUCKY = 0.05  # distance of a candidate that passes, and comes too late to be believed
 MOST_CHOSEN = 3  # states of which further draws are measured at most
 ROUTES = 2  # states measured on the utility side beyond the nearest to the policy
@@ -190,18 +191,23 @@ class Search:
         first.shortfall = self.bench.shortfall(self.bench.decide(first.candidate, asked))
         self.utility(first)
         self._lost = frozenset(self._losing(first))
-        against = failed(start, asked)
-        beam, nearest, warned, passing = [first], first, list[State](), list[State]()
-        for depth in range(self.steps):
+        begin = self.unnamed(first, start, asked)
+        if begin.passes:
+            return self.choose([begin], asked), first
+        against = failed(begin.decision or start, asked)
+        beam, nearest, passing = [begin], begin, list[State]()
+        warned = [begin] if begin.met else []
+        looked = len(begin.taken)
+        for depth in range(looked, self.steps):
             level: list[State] = []
             for child in (child for state in beam for child in self.children(state, against, asked, depth)):
                 level.append(child)
                 first_passing = next((at for at, one in enumerate(level) if one.passes), None)
-                if depth and first_passing is not None and len(level) > first_passing + AFTER:
+                if depth > looked and first_passing is not None and len(level) > first_passing + AFTER:
                     break  # the first depth is looked at whole, so that every operation has its turn
             warned += [s for s in level if s.met and not s.passes]
-            if depth == 0:
-                self.idle = _idle(level, first)
+            if depth == looked:
+                self.idle = _idle(level, begin, lambda s: self.bench.shortfalls(self.bench.decide(s.candidate, asked)))
             nearest = min([nearest, *level], key=lambda s: (s.shortfall, s.cells))
             passing += self.weakest([s for s in level if s.passes], asked)
             beam = self.kept([s for s in level if not s.passes], passing)
@@ -215,12 +221,35 @@ class Search:
         self.utility(nearest)
         return nearest, first
 
+    def unnamed(self, first: State, start: Decision, asked: list[Any]) -> State:
+        """The release without the names it publishes, where that brings it nearer to the policy.
+
+        No analysis needs them, and as long as they are there they hide what else speaks against the release.
+        """
+        for proposal in proposals(self.allowed, self.columns, failed(start, asked), self.bench.pair):
+            if proposal.operation.cost > FREE:
+                break
+            child = self.apply(first, proposal, 0)
+            if child is None:
+                continue
+            self.seen.add(_key(child))
+            self.weigh(child, asked)
+            if child.shortfall < first.shortfall:
+                made = self.bench.judge(child.candidate)
+                if not child.passes and self.bench.against(made):
+                    asked[:] = self.bench.against(made)
+                    child.decision = made
+                    child.shortfall = self.bench.shortfall(self.bench.decide(child.candidate, asked))
+                return child
+        return first
+
     def children(self, state: State, against: Failed, asked: list[Any], depth: int) -> Iterator[State]:
         """The states one step further that are new."""
-        for proposal in _strongest(proposals(self.allowed, self.columns, against, self.bench.pair, state.done)):
+        for proposal in _strongest(proposals(self.allowed, self.columns, against, state.candidate.pair, state.done)):
             one = proposal.operation
-            late = one.touches == "model" and state.taken  # a model would undo what was done before it
-            if late or (state.taken and one.name in self.idle) or self.tried >= MOST:
+            # a model would undo what was done before it, but for the columns that are gone
+            late = one.touches == "model" and any(t.proposal.operation.cost > FREE for t in state.taken)
+            if late or one.name in self.idle or self.tried >= MOST:
                 continue
             child = self.apply(state, proposal, depth)
             if child is None or _key(child) in self.seen:
@@ -361,7 +390,8 @@ class Search:
         """
         best = state
         for at in range(len(state.taken) - 1, -1, -1):
-            steps: list[Proposal | None] = [*reversed(self.milder(best.taken[at].proposal))]
+            before = best.taken[at - 1].pair if at else self.bench.pair
+            steps: list[Proposal | None] = [*reversed(self.milder(best.taken[at].proposal, before))]
             for milder in [*steps, *([None] if len(best.taken) > 1 else [])]:
                 child = self.replay(best, at, milder)
                 if child is None:
@@ -374,9 +404,9 @@ class Search:
                     break
         return best
 
-    def milder(self, proposal: Proposal) -> list[Proposal]:
+    def milder(self, proposal: Proposal, pair: Pair) -> list[Proposal]:
         """The same operation less strongly, the mildest first."""
-        every = proposals(self.allowed, self.columns, Failed(proposal.operation.acts_on, ()), self.bench.pair)
+        every = proposals(self.allowed, self.columns, Failed(proposal.operation.acts_on, ()), pair)
         same = [p for p in every if p.operation.name == proposal.operation.name and p.rung < proposal.rung]
         return [replace(p, why=proposal.why, acts=proposal.acts) for p in same]
 
@@ -425,11 +455,19 @@ def _strongest(found: Sequence[Proposal]) -> list[Proposal]:
     return [p for p in found if last[p.operation.name] is p or p.operation.touches == "records"]
 
 
-def _idle(level: Sequence[State], first: State) -> set[str]:
-    """The operations that are not tried on top of others: all but those that bring the release nearest."""
+def _idle(level: Sequence[State], begin: State, parts: Callable[[State], Mapping[str, float]]) -> set[str]:
+    """The operations that are not tried on top of others: all but those that bring the release nearest.
+
+    Of every threat the one that does most against it is tried too, of several the one that touches the fewest cells:
+    where several threats fail for several reasons, it may be far from the policy by itself.
+    """
     near = sorted(level, key=lambda s: s.shortfall)
-    helping = list(dict.fromkeys(s.done[0][0] for s in near if s.shortfall < HELPS * first.shortfall))[:STACKED]
-    return {s.done[0][0] for s in level} - set(helping)
+    helping = list(dict.fromkeys(s.done[-1][0] for s in near if s.shortfall < HELPS * begin.shortfall))[:STACKED]
+    for threat, most in parts(begin).items():
+        best = min(near, key=lambda s: (parts(s).get(threat, 0.0), s.cells), default=begin)
+        if parts(best).get(threat, 0.0) < HELPS * most:
+            helping.append(best.done[-1][0])
+    return {s.done[-1][0] for s in level} - set(helping)
 
 
 def _key(state: State) -> tuple[tuple[str, str], ...]:
