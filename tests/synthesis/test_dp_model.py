@@ -166,3 +166,18 @@ def test_impossible_cells_are_never_drawn() -> None:
     tree = JunctionTree({"x": 2, "y": 3}, [("x", "y")])
     drawn = TreeModel(tree, [table]).sample(5000, np.random.default_rng(7))
     assert table[drawn["x"], drawn["y"]].min() > 0
+
+
+def test_a_table_with_next_to_no_mass_where_its_parent_has_all_of_it() -> None:
+    """Heavy noise leaves such tables; the ratio of the two masses is too large for a number."""
+    tree = JunctionTree.of({"a": 2, "b": 2, "c": 2}, [("a", "b"), ("b", "c")])
+    tables = [np.ones(tree.shape(c)) for c in tree.cliques]
+    root, child = tree.order[0], tree.order[1]
+    at = tree.cliques[child].index("b")
+    tables[child] = np.moveaxis(tables[child], at, 0) * np.array([[1.0], [1e-310]])
+    tables[child] = np.moveaxis(tables[child], 0, at)
+    at = tree.cliques[root].index("b")
+    tables[root] = np.moveaxis(np.moveaxis(tables[root], at, 0) * np.array([[1e-310], [1.0]]), 0, at)
+    made = tree.calibrate(tables)
+    for table in made:
+        assert np.isfinite(table).all() and table.sum() == pytest.approx(1.0)

@@ -131,9 +131,10 @@ class JunctionTree:
             above = self.parent[node]
             if above >= 0:
                 _, spread, away, _ = self._axes[node]
-                wanted, current = beliefs[above].sum(axis=away), messages[node]
-                ratio = np.divide(wanted, current, out=np.zeros_like(wanted), where=current > 0)
-                beliefs[node] *= ratio.reshape(spread)
+                wanted, current = beliefs[above].sum(axis=away).reshape(spread), messages[node].reshape(spread)
+                # first what the table says given the separator: shares, however little mass there was
+                given = np.divide(beliefs[node], current, out=np.zeros_like(beliefs[node]), where=current > 0)
+                beliefs[node] = given * wanted
         return beliefs
 
 
