@@ -15,7 +15,8 @@ from glasshouse.judgement.mitigation.evidence import Bench, Candidate
 from glasshouse.judgement.mitigation.findings import Failed, columns_of
 from glasshouse.judgement.mitigation.mitigated import shortfalls
 from glasshouse.judgement.mitigation.proposals import allowed_of, proposals
-from glasshouse.judgement.mitigation.search import Search, State, _idle
+from glasshouse.judgement.mitigation.search import Search, _idle
+from glasshouse.judgement.mitigation.states import State
 from tests.judgement.mitigation.conftest import COPIED, N, planted
 
 NAMED = gh.Policy.from_dict(

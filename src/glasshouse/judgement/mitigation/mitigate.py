@@ -18,7 +18,8 @@ from glasshouse.judgement.mitigation.findings import columns_of, known_columns, 
 from glasshouse.judgement.mitigation.halves import Halves, halves_of
 from glasshouse.judgement.mitigation.mitigated import CAME, Mitigated, StepTaken, notes_of
 from glasshouse.judgement.mitigation.proposals import allowed_of
-from glasshouse.judgement.mitigation.search import Search, State
+from glasshouse.judgement.mitigation.search import Search
+from glasshouse.judgement.mitigation.states import State
 from glasshouse.judgement.policy.policy import Policy
 from glasshouse.judgement.progress import listening
 from glasshouse.judgement.rumap.compare import compare

@@ -20,7 +20,8 @@ from glasshouse.protection.operation import Operation
 from glasshouse.protection.recipe import Recipe, Step
 
 if TYPE_CHECKING:
-    from glasshouse.judgement.mitigation.search import Search, State
+    from glasshouse.judgement.mitigation.search import Search
+    from glasshouse.judgement.mitigation.states import State
     from glasshouse.judgement.rumap.map import RUMap
     from glasshouse.judgement.verdict.assessment import Assessment
 
