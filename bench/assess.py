@@ -3,7 +3,8 @@
     python bench/assess.py adult [threads]              UCI Adult with its holdout, from ../shared/data/adult
     python bench/assess.py 200000 [threads]             people() of engines.py: so many, a holdout of half as many
     python bench/assess.py wide [threads]               10,000 records, 2,000 mixed columns (or wide:ROWS:COLUMNS)
-    JSON=file python bench/assess.py ...                writes the assessment, too: two of them are compared byte by byte
+    JSON=file python bench/assess.py ...                writes the assessment, too, to be compared byte by byte
+    FOLLOW=1 python bench/assess.py ...                 tells each measure as it ends
 
 A small assessment compiles first and is not counted. CPU seconds are those of all threads of the process; other work on
 the machine stretches them where cores share their units. What several measures ask for is counted with the first that
@@ -17,6 +18,7 @@ import os
 import resource
 import sys
 import time
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -99,7 +101,7 @@ def main() -> None:
     found = gh.assess(tables[0], tables[1], holdout=tables[2], n_jobs=threads, progress=progress, **roles)
     ended = time.process_time()
     rows = [("before the first", marks[0][1] - started, marks[0][2])]
-    rows += [(name, later[1] - at, later[2]) for (name, at, _), later in zip(marks, marks[1:], strict=False)]
+    rows += [(name, later[1] - at, later[2]) for (name, at, _), later in pairwise(marks)]
     rows.append(("after the last", ended - marks[-1][1], resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024))
     heights = " + ".join(f"{table.height:,}" for table in tables)
     print(f"{what}: {heights} records, {tables[0].width} columns; threads: {threads or 'all'}")
@@ -107,10 +109,9 @@ def main() -> None:
     for name, cpu, peak in sorted(rows, key=lambda row: -row[1]):
         print(f"{cpu:8.2f} {peak:8,.0f}  {name}")
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-    print(
-        f"{ended - started:8.1f} {peak:8,.0f}  all of {len(found.results)} measures; {time.perf_counter() - wall:.1f} s "
-        f"of wall clock; {before:,.0f} MB before"
-    )
+    clock = time.perf_counter() - wall
+    print(f"{ended - started:8.1f} {peak:8,.0f}  all of {len(found.results)} measures")
+    print(f"{clock:.1f} s of wall clock; {before:,.0f} MB before")
     if "JSON" in os.environ:
         Path(os.environ["JSON"]).write_text(found.to_json(), encoding="utf-8")
 

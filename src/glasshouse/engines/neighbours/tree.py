@@ -1,9 +1,10 @@
 """A box tree over the distinct records of one table, built by compiled code.
 
-The tree splits the records until a leaf holds a few dozen of them, each time by the column in which they differ most
+The tree splits the records until a leaf holds some dozens of them, each time by the column in which they differ most
 beyond what neighbours differ there, and keeps for every node the box of its records: lowest and highest value of each
 number, and the set of codes of each category. The distance from a record to a box is a sum of per-column minima, so a
-whole node is skipped when that sum exceeds the best distance found so far. Nothing here needs the triangle inequality, so the four missing-value rules share one tree.
+whole node is skipped when that sum exceeds the best distance found so far. Nothing here needs the triangle inequality,
+so the four missing-value rules share one tree.
 """
 
 from __future__ import annotations
