@@ -237,7 +237,8 @@ def _judges(
         found = row[np.arange(len(row)), np.where(tied, first[row], len(order)).argmin(axis=1)]
         more = np.flatnonzero(tied[:, -1])  # as many as were looked for are equally near: there may be others
         if len(more) and row.shape[1] < released.size:
-            asking = space.rows(table, more if who.rows[table] is None else who.rows[table][more])
+            some = who.rows[table]
+            asking = space.rows(table, more if some is None else some[more])
             found[more] = space.search(asking, space.rows("released", order), 1, n_jobs=n_jobs).row[:, 0]
         return np.asarray(found)
 

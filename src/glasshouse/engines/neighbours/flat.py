@@ -50,10 +50,16 @@ def leaves(tree: Tree) -> Leaves:
     """
     at = np.flatnonzero(tree.left < 0)
     at = at[np.argsort(tree.first[at])]
-    columns = (tree.low.astype(np.float32), tree.high.astype(np.float32), tree.gone, tree.code_low, tree.code_high)
-    low, high, gone, code_low, code_high = (np.ascontiguousarray(column[at].T) for column in columns)
-    code_set = np.ascontiguousarray(tree.code_set[at].T)
-    return Leaves(tree.first[at], tree.last[at], low, high, gone, code_low, code_high, code_set)
+    return Leaves(
+        tree.first[at],
+        tree.last[at],
+        np.ascontiguousarray(tree.low[at].T, dtype=np.float32),
+        np.ascontiguousarray(tree.high[at].T, dtype=np.float32),
+        np.ascontiguousarray(tree.gone[at].T),
+        np.ascontiguousarray(tree.code_low[at].T),
+        np.ascontiguousarray(tree.code_high[at].T),
+        np.ascontiguousarray(tree.code_set[at].T),
+    )
 
 
 def work_space(
