@@ -60,12 +60,12 @@ def make_space(numbers, codes, weights, rule):
     return Space(encoded), [encoded.ranges[name] for name in names[0]]
 
 
-WAYS = {"tree": (1.0, 0), "flat": (0.0, 0), "either": (0.2, 0)}  # share looked at before giving up, smallest reference
+WAYS = {"tree": (10**9, 0), "flat": (0, 0), "either": (60, 0)}  # records looked at on the tree, smallest reference
 
 
 def go(monkeypatch, way):
     """Search by the tree alone, flat alone, or by whichever is cheaper for each record."""
-    monkeypatch.setattr(cpu, "GIVE_UP", WAYS[way][0])
+    monkeypatch.setattr(cpu, "LOOKED_AT", WAYS[way][0])
     monkeypatch.setattr(cpu, "SMALL", WAYS[way][1])
 
 
@@ -131,7 +131,7 @@ def test_where_nothing_can_be_skipped_the_tree_is_given_up(monkeypatch):
         empty = np.zeros((len(table), 0), int)
         space, _ = make_space([table, table], [empty, empty], np.ones(8), "level")
         space.nearest("a", "b", 2)
-        assert sum(flat_asked) == (len(table) if way == "flat" else 0)
+        assert sum(flat_asked) == len(table) if way == "flat" else sum(flat_asked) < len(table) / 4
 
 
 def test_hand_example():

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from functools import partial
 from typing import TypeAlias
 
 import numpy as np
@@ -159,14 +160,18 @@ def linkability(
     # an attacker who names the columns scales them by the people attacked, as the published method does; random cuts
     # are on one scale for members and strangers
     own, other = ("original", "holdout") if columns is not None else (None, None)
-    spaces = [two_sides(split, own) for split in splits]
+    bridged = pair.has_holdout and direction == "bridge"
 
-    def looked_up(sides: list[Spaces], table: str, among: str) -> list[Links]:
-        return [
-            linked(two, table, _drawn(pair, table, n_attacks, random_state), among, None, k, n_jobs) for two in sides
-        ]
+    def looked_up(two: Spaces, table: str) -> Links:
+        return linked(two, table, _drawn(pair, table, n_attacks, random_state), searched, None, k, n_jobs)
 
-    attacked = looked_up(spaces, queried, searched)
+    attacked, control = list[Links](), list[Links]()
+    for split in splits:  # one after the other: the points of all of them would fill the memory
+        two = two_sides(split, own)
+        attacked.append(looked_up(two, queried))
+        if bridged:
+            # one scale for all where cuts are random: who was looked up for the figures is looked up for the test
+            control.append(looked_up(two if other is None else two_sides(split, other), "holdout"))
     probability = np.mean([a.probability for a in attacked], axis=0)
     n = len(probability)
     attack = Side(float(probability.sum()), n)
@@ -182,23 +187,19 @@ def linkability(
         details |= {"split_min": min(rates), "split_max": max(rates), "split_sd": float(np.std(rates, ddof=1))}
     exchanged: Exchanged | None = None
     whole = Attack(attack, baseline, None)
-    if pair.has_holdout and direction == "bridge":
-        # one scale for all where cuts are random: who was looked up for the figures is looked up for the test
-        control = looked_up(
-            spaces if other is None else [two_sides(split, other) for split in splits], "holdout", searched
-        )
+    if bridged:
         details["control"] = control[0].counts(len(splits))
         rate = np.mean([c.probability for c in control], axis=0)
         whole = Attack(attack, baseline, Side(float(rate.sum()), len(rate)))
         sides = attacked, control
         if other is not None:
-            alike = [two_sides(split, None) for split in splits]
-            sides = looked_up(alike, "original", searched), looked_up(alike, "holdout", searched)
+            alike = two_sides(splits[0], None)
+            sides = [looked_up(alike, "original")], [looked_up(alike, "holdout")]
         asked = targets, _drawn(pair, "holdout", n_attacks, random_state)
         exchanged = _exchanged(pair, sides, asked, confidence, random_state)
     elif pair.has_holdout:
-        strangers = spaces if other is None else [two_sides(split, other) for split in splits]
-        whole = _equal_sizes(pair, (spaces, strangers), whole, targets, k, confidence, random_state, n_jobs, details)
+        sides_of = [map(partial(two_sides, people=people), splits) for people in (own, other)]
+        whole = _equal_sizes(pair, sides_of, whole, targets, k, confidence, random_state, n_jobs, details)
 
     def records() -> dict[str, np.ndarray]:
         columns_of = {"linked": probability, "tied_first": attacked[0].tied[0], "tied_second": attacked[0].tied[1]}
@@ -255,7 +256,7 @@ def _exchanged(
 
 def _equal_sizes(
     pair: Pair,
-    sides: tuple[list[Spaces], list[Spaces]],
+    sides: Iterable[Iterable[Spaces]],
     whole: Attack,
     targets: np.ndarray | None,
     k: int,
@@ -267,7 +268,7 @@ def _equal_sizes(
     """Released records looked up among as many originals as holdout people."""
     size = min(pair.n("original"), pair.n("holdout"))
 
-    def rate_at_size(table: str, spaces: list[Spaces]) -> float:
+    def rate_at_size(table: str, spaces: Iterable[Spaces]) -> float:
         draws = THINNINGS if pair.n(table) > size else 1
         rng = generator(random_state, "linkability", "thinning", table)
         parts = [drawn_records(pair, table, size, rng) for _ in range(draws)]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
@@ -24,7 +24,7 @@ from glasshouse.disclosure.membership.scores import (
 from glasshouse.engines.asked import Asked, People, people_asked
 from glasshouse.engines.canonical import canonical
 from glasshouse.engines.neighbours.others import nearest_others
-from glasshouse.engines.neighbours.search import Space, gower_space
+from glasshouse.engines.neighbours.search import Nearest, Space, gower_space
 
 if TYPE_CHECKING:
     from glasshouse.data.pair import Pair
@@ -169,8 +169,12 @@ def domias(
     possible = None
     who = people_asked(pair, people if density == "knn" else "all", random_state, "domias")
     rounds = _rounds(halves, who)
+    near = {
+        t: space.nearest(t if some is None else space.rows(t, some), "released", min(max(k, 5), most), n_jobs)
+        for t, some in ((t, who.rows[t]) for t in PEOPLE)
+    }
     if density == "knn":
-        lists = _neighbour_lists(space, rounds, min(max(k, 5), most), n_jobs, who)
+        lists = _neighbour_lists(space, rounds, near, n_jobs, who)
         scores = _knn_scores(lists, neighbours)
         details["auc_k5"] = _swapped(_knn_scores(lists, min(5, most)), rounds, confidence).auc
         real = nearest_others(space, pair, neighbours, n_jobs, who)
@@ -185,7 +189,7 @@ def domias(
         within = _radius(space, radius, n_jobs)
         scores = _count_scores(space, halves, within, n_jobs)
         asked = [np.log(ratio) for ratio in _count_ratios(space, within, n_jobs).values()]
-    judged_by = _judges(space, pair, n_jobs, who)
+    judged_by = _judges(space, pair, near, n_jobs, who)
     alike = Alike(asked[0], asked[1], who.clusters(pair), possible)
     found = _swapped(scores, rounds, confidence, judged_by, alike, random_state)
     few = pair.n("original") + pair.n("holdout") <= COUNTED_PEOPLE and len(space.columns) <= COUNTED_COLUMNS
@@ -217,14 +221,28 @@ def _rounds(halves: Halves, who: Asked) -> Rounds:
     return (tested[0], halves[1]), (tested[1], halves[0])
 
 
-def _judges(space: Space, pair: Pair, n_jobs: int | None, who: Asked) -> tuple[np.ndarray, np.ndarray]:
+def _judges(
+    space: Space, pair: Pair, near: Mapping[str, Nearest], n_jobs: int | None, who: Asked
+) -> tuple[np.ndarray, np.ndarray]:
     """The released record nearest to every member and non-member; of several, the same whatever the order of rows."""
-    released = space.rows("released", canonical(pair, space.columns).order("released"))
-    ready = space.prepare(released)
-    original, holdout = (
-        space.search(space.rows(t, who.rows[t]), released, 1, ready=ready, n_jobs=n_jobs).row[:, 0] for t in PEOPLE
-    )
-    return original, holdout
+    released, order = space.rows("released"), canonical(pair, space.columns).order("released")
+    place = np.empty(len(order), np.int64)
+    place[order] = np.arange(len(order))
+    first = np.full(released.size, len(order))
+    np.minimum.at(first, released.inverse, place)
+
+    def judges(table: str) -> np.ndarray:
+        row, distinct = near[table].row, near[table].distinct
+        tied = (row >= 0) & (distinct == distinct[:, :1])
+        found = row[np.arange(len(row)), np.where(tied, first[row], len(order)).argmin(axis=1)]
+        more = np.flatnonzero(tied[:, -1])  # as many as were looked for are equally near: there may be others
+        if len(more) and row.shape[1] < released.size:
+            some = who.rows[table]
+            asking = space.rows(table, more if some is None else some[more])
+            found[more] = space.search(asking, space.rows("released", order), 1, n_jobs=n_jobs).row[:, 0]
+        return np.asarray(found)
+
+    return judges("original"), judges("holdout")
 
 
 def holdout_halves(order: np.ndarray, random_state: RandomState) -> Halves:
@@ -307,17 +325,16 @@ def _swapped(
     )
 
 
-def _neighbour_lists(space: Space, rounds: Rounds, k: int, n_jobs: int | None, who: Asked) -> Lists:
+def _neighbour_lists(
+    space: Space, rounds: Rounds, near: Mapping[str, Nearest], n_jobs: int | None, who: Asked
+) -> Lists:
     """Distances to the k nearest release records and reference people, keyed by who asks or by the reference; of the
     holdout at the places of its records, infinite where nobody is asked about."""
-    lists = {}
-    for t in PEOPLE:
-        some = who.rows[t]
-        near = space.nearest(t if some is None else space.rows(t, some), "released", k, n_jobs).distance
-        lists[t] = near
-        if t == "holdout" and some is not None:
-            lists[t] = np.full((who.sizes[t], k), np.inf)
-            lists[t][some] = near
+    lists = {t: near[t].distance for t in PEOPLE}
+    k, some = lists["holdout"].shape[1], who.rows["holdout"]
+    if some is not None:
+        lists["holdout"] = np.full((who.sizes["holdout"], k), np.inf)
+        lists["holdout"][some] = near["holdout"].distance
     for tested, reference in rounds:
         people = space.rows("holdout", reference)
         ready = space.prepare(people)

@@ -1,26 +1,25 @@
-"""Search on the processor: a tree where it can skip records, all of them in vector registers where it cannot.
+"""Search on the processor: down the tree first, and leaf by leaf where that does not end soon.
 
-Which of the two is decided by the records themselves. A few queries are tried on the tree; whoever would have to look
-at more than a share of the reference there is given up and scans it flat, which costs several times less per record.
-Where most of those tried are given up, nobody else tries. Both ways compute what they report with the same function.
+Everybody walks down the tree. Whoever has looked at so many records there without being done asks all leaves at once:
+what was found is a first limit, and the boxes of all leaves are told apart in vector registers, several times quicker
+than one after the other. Both ways compute what they report with the same function.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
-from glasshouse.data.arrays import Bools, Floats, Ints
+from glasshouse.data.arrays import Floats, Ints
 from glasshouse.engines.neighbours import flat, kernel, tree
 from glasshouse.engines.neighbours.backend import Found
 from glasshouse.engines.neighbours.encoding import Encoded, Rows
 from glasshouse.engines.workers import share_out
 
-GIVE_UP = 0.1  # share of the reference looked at on the tree before a flat scan of all of it is the cheaper way
+LOOKED_AT = 384  # records looked at on the tree before asking all leaves is the cheaper way
 SMALL = 4096  # records of a reference below which the tree never loses enough to compile a second search
-TRIED = 64  # queries tried first
 
 
 @dataclass(frozen=True)
@@ -79,19 +78,18 @@ class Prepared:
         distance = np.full((n, k), np.inf)
         position = np.full((n, k), -1, np.int32)
 
-        def on_tree(some: Ints) -> Bools:
-            found, where, given_up = distance[some], position[some], np.zeros(len(some), np.bool_)
-            asked = (query.numbers[some], query.codes[some], own[some], self.rule, self.budget, found, where, given_up)
-            share_out(lambda a, b: kernel.nearest(self.tree, *asked, kernel.work_space(), a, b), len(some))
-            distance[some], position[some] = found, where
-            return given_up
-
-        rest = self._tried(n, on_tree)
+        given_up = np.zeros(n, np.bool_)
+        on_tree = (query.numbers, query.codes, own, self.rule, self.budget, distance, position, given_up)
+        share_out(lambda a, b: kernel.nearest(self.tree, *on_tree, kernel.work_space(), a, b), n)
+        rest = np.flatnonzero(given_up)
         if len(rest):
             found, where = np.full((len(rest), k), np.inf), np.full((len(rest), k), -1, np.int32)
             limit = distance[rest, -1].copy()
             asked = (query.numbers[rest], query.codes[rest], own[rest], self.rule, limit, found, where)
-            share_out(lambda a, b: flat.nearest(self.tree, *asked, *flat.work_space(), a, b), len(rest), flat.TILE)
+            boxes = self.leaves
+            share_out(
+                lambda a, b: flat.nearest(self.tree, boxes, *asked, *flat.work_space(boxes), a, b), len(rest), flat.TILE
+            )
             distance[rest], position[rest] = found, where
         return Found(distance, np.where(position >= 0, self.tree.row[position], -1))
 
@@ -162,47 +160,34 @@ class Prepared:
         count, distinct = np.zeros(n, np.int64), np.zeros(n, np.int64)
         places = np.empty(0, np.int32) if found is None else found
 
-        def starts(some: Ints) -> Ints:
-            return np.empty(0, np.int64) if offsets is None else offsets[some]
-
-        def on_tree(some: Ints) -> Bools:
-            given_up = np.zeros(len(some), np.bool_)
-            counts = np.zeros(len(some), np.int64), np.zeros(len(some), np.int64)
-            asked = (query.numbers[some], query.codes[some], own[some], radius[some], self.rule, self.budget)
-            told = (starts(some), places, *counts, given_up)
-            share_out(lambda a, b: kernel.within(self.tree, *asked, *told, kernel.work_space(), a, b), len(some))
-            count[some], distinct[some] = counts
-            return given_up
-
-        rest = self._tried(n, on_tree)
+        starts, given_up = np.empty(0, np.int64) if offsets is None else offsets, np.zeros(n, np.bool_)
+        on_tree = (query.numbers, query.codes, own, radius, self.rule, self.budget)
+        told_here = (starts, places, count, distinct, given_up)
+        share_out(lambda a, b: kernel.within(self.tree, *on_tree, *told_here, kernel.work_space(), a, b), n)
+        rest = np.flatnonzero(given_up)
         if len(rest):
             counts = np.zeros(len(rest), np.int64), np.zeros(len(rest), np.int64)
             asked = (query.numbers[rest], query.codes[rest], own[rest], radius[rest], self.rule)
-            told = (*counts, starts(rest), places)
+            told = (*counts, starts if offsets is None else starts[rest], places)
+            boxes = self.leaves
             share_out(
-                lambda a, b: flat.within(self.tree, *asked, *told, *flat.work_space(), a, b), len(rest), flat.TILE
+                lambda a, b: flat.within(self.tree, boxes, *asked, *told, *flat.work_space(boxes), a, b),
+                len(rest),
+                flat.TILE,
             )
             count[rest], distinct[rest] = counts
         return count, distinct
+
+    @cached_property
+    def leaves(self) -> flat.Leaves:
+        """The leaves of the tree and their boxes by column, for the scan of all of them."""
+        return flat.leaves(self.tree)
 
     @property
     def budget(self) -> int:
         """Records a query may look at on the tree."""
         size = len(self.tree.row)
-        return size if size < SMALL else int(GIVE_UP * size)
-
-    def _tried(self, n: int, on_tree: Callable[[Ints], Bools]) -> Ints:
-        """Ask the tree for those for whom it is the cheaper way; who is left over."""
-        everybody = np.arange(n)
-        if self.budget >= len(self.tree.row):
-            on_tree(everybody)
-            return everybody[:0]
-        tried = np.unique(np.linspace(0, n - 1, min(TRIED, n)).astype(np.int64))
-        given_up = on_tree(tried)
-        others = np.setdiff1d(everybody, tried)
-        if given_up.mean() <= 0.5 and len(others):
-            others = others[on_tree(others)]
-        return np.sort(np.concatenate([tried[given_up], others]))
+        return size if size < SMALL else LOOKED_AT
 
     def _own(self, query: Rows, self_join: bool) -> Ints:
         """Where each query itself sits in the tree, or -1."""

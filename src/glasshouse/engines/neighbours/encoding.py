@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -202,7 +202,15 @@ def encode_pair(
             numeric[name] = [_ranks(pair, name, table) for table in tables]
         else:
             nominal[name] = [np.asarray(pair.codes(name).of(table), np.int32) for table in tables]
-    return encode(tables, numeric, nominal, missing, weights, special)
+    places = {
+        name: pair.memo(("value places", name, *tables), partial(_places, parts)) for name, parts in numeric.items()
+    }
+    return encode(tables, numeric, nominal, missing, weights, special, places)
+
+
+def _places(parts: Sequence[Floats]) -> Ints:
+    """Equal numbers for equal values, in their order, a missing value last."""
+    return np.unique(np.concatenate(parts), return_inverse=True)[1].reshape(-1).astype(np.int32)
 
 
 def encode(
@@ -212,6 +220,7 @@ def encode(
     missing: str = "level",
     weights: Mapping[str, float] | None = None,
     special: Mapping[str, Sequence[Bools]] | None = None,
+    places: Mapping[str, Ints] | None = None,
 ) -> Encoded:
     """Encode plain arrays, one per table and column.
 
@@ -230,6 +239,8 @@ def encode(
     special : mapping of str to sequence of arrays of bool, optional
         Marks numbers that are reasons for missing: under ``level`` each reason is a level of its own, under the other
         rules it counts as missing. Default: none.
+    places : mapping of str to array of int, optional
+        Place of every value among the values of its column, over all tables. Default: found out here.
 
     Returns
     -------
@@ -267,7 +278,7 @@ def encode(
         values = np.concatenate(numeric[name])
         reasons = None if special is None or name not in special else np.concatenate(special[name])
         numbers[:, v], ranges[name] = _scaled(values, reasons, share[v], name, missing == "level")
-        key.add(np.unique(values, return_inverse=True)[1].reshape(-1))
+        key.add(_places(numeric[name]) if places is None else places[name])
     ids = key.ids()
     cut = {table: slice(edges[i], edges[i + 1]) for i, table in enumerate(tables)}
     return Encoded(

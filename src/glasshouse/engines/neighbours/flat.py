@@ -1,12 +1,15 @@
-"""Compiled exact search without a tree, for records from which nothing can be skipped.
+"""Compiled exact search leaf by leaf, for queries to whom much of the tree is near.
 
-Where columns are independent and continuous, every box of the tree is near every record, and best-first search looks at
-all of them one at a time. Here a few queries meet a block of records at once, column by column, so that the inner loop
-runs in vector registers over records that stay in the first cache. What the float32 scan cannot exclude is computed
-again by :func:`~glasshouse.engines.neighbours.kernel.exact`, so the answers are those of the tree.
+Where columns are many or independent, walking the tree costs more than it spares. Here a few queries meet the leaves of
+the tree one after the other: the lower limits of their distances to all boxes are computed at once, column by column,
+so are the distances to the records of a leaf, and both inner loops run in vector registers over what stays in the first
+caches. What the float32 scan cannot exclude is computed again by
+:func:`~glasshouse.engines.neighbours.kernel.exact`, so the answers are those of the tree.
 """
 
 from __future__ import annotations
+
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -16,19 +19,97 @@ from glasshouse.engines.compiled import njit
 from glasshouse.engines.neighbours.encoding import IGNORE, MATCH, MISMATCH, TOL
 from glasshouse.engines.neighbours.kernel import Tree, exact, insert
 
-TILE = 16  # queries that share a block of records
-BLOCK = 256  # records of a block: with all columns they fit the first cache
+TILE = 16  # queries that share a leaf
+BLOCK = 256  # records scanned at once, most often a leaf: with all columns they fit the first cache
 
 
-def work_space() -> tuple[npt.NDArray[np.float32], npt.NDArray[np.float32]]:
+class Leaves(NamedTuple):
+    """The leaves of a tree and their boxes by column, in the order of the records."""
+
+    first: Ints  # records of a leaf
+    last: Ints
+    low: npt.NDArray[np.float32]  # [numbers, leaves]
+    high: npt.NDArray[np.float32]
+    gone: Ints  # 0 none, 1 some, 2 all missing
+    code_low: Ints  # [categories, leaves]
+    code_high: Ints
+    code_set: Ints
+
+
+def leaves(tree: Tree) -> Leaves:
+    """What the search reads of the boxes of a tree.
+
+    Parameters
+    ----------
+    tree : Tree
+        The tree.
+
+    Returns
+    -------
+    Leaves
+    """
+    at = np.flatnonzero(tree.left < 0)
+    at = at[np.argsort(tree.first[at])]
+    return Leaves(
+        tree.first[at],
+        tree.last[at],
+        np.ascontiguousarray(tree.low[at].T, dtype=np.float32),
+        np.ascontiguousarray(tree.high[at].T, dtype=np.float32),
+        np.ascontiguousarray(tree.gone[at].T),
+        np.ascontiguousarray(tree.code_low[at].T),
+        np.ascontiguousarray(tree.code_high[at].T),
+        np.ascontiguousarray(tree.code_set[at].T),
+    )
+
+
+def work_space(
+    found: Leaves,
+) -> tuple[npt.NDArray[np.float32], npt.NDArray[np.float32], npt.NDArray[np.float32]]:
     """Room for one thread to scan in.
+
+    Parameters
+    ----------
+    found : Leaves
+        The leaves.
 
     Returns
     -------
     tuple of arrays
-        Their content does not matter.
+        Limits by query and leaf, sums, weights seen; their content does not matter.
     """
-    return np.empty(BLOCK, np.float32), np.empty(BLOCK, np.float32)
+    return np.empty((TILE, len(found.first)), np.float32), np.empty(BLOCK, np.float32), np.empty(BLOCK, np.float32)
+
+
+@njit(nogil=True, inner=True)
+def _bounds(
+    tree: Tree, boxes: Leaves, numbers: Floats, codes: Ints, rule: int, bounds: npt.NDArray[np.float32]
+) -> None:
+    """Lower limits of the distances from a query to the records of every leaf, 0 under rules that leave columns out."""
+    n_numbers = numbers.shape[0]
+    zero = np.float32(0.0)
+    for i in range(bounds.shape[0]):
+        bounds[i] = zero
+    if rule > MISMATCH:
+        return
+    for v in range(n_numbers):
+        w = np.float32(tree.weights[v])
+        x = np.float32(numbers[v])
+        if x > np.float32(1.5) * w or x < np.float32(-0.5) * w:
+            gone = boxes.gone[v]
+            for i in range(bounds.shape[0]):
+                bounds[i] += w if rule == MISMATCH or gone[i] == 0 else zero
+        else:  # a missing value of the leaf is w away, as far as any can be
+            low, high = boxes.low[v], boxes.high[v]
+            for i in range(bounds.shape[0]):
+                bounds[i] += min(max(max(low[i] - x, x - high[i]), zero), w)
+    for v in range(codes.shape[0]):
+        w = np.float32(tree.weights[n_numbers + v])
+        c = np.int32(codes[v])
+        bit = np.uint64(1) << np.uint64((codes[v] + 2) & 63)
+        code_low, code_high, code_set = boxes.code_low[v], boxes.code_high[v], boxes.code_set[v]
+        for i in range(bounds.shape[0]):
+            inside = (code_low[i] <= c) & (c <= code_high[i]) & ((code_set[i] & bit) != 0)
+            bounds[i] += zero if inside else w
 
 
 @njit(nogil=True, inner=True)
@@ -83,6 +164,7 @@ def _scan(
 @njit(nogil=True)
 def nearest(
     tree: Tree,
+    boxes: Leaves,
     numbers: Floats,
     codes: Ints,
     own: Ints,
@@ -90,6 +172,7 @@ def nearest(
     limit: Floats,
     distance: Floats,
     position: Ints,
+    bounds: npt.NDArray[np.float32],
     sums: npt.NDArray[np.float32],
     seen: npt.NDArray[np.float32],
     first: int,
@@ -102,30 +185,36 @@ def nearest(
     k = distance.shape[1]
     slack = 2e-7 * (tree.weights.shape[0] + 4)
     for tile in range(first, stop, TILE):
-        for start in range(0, tree.numbers.shape[0], BLOCK):
-            end = min(start + BLOCK, tree.numbers.shape[0])
+        for q in range(tile, min(stop, tile + TILE)):
+            _bounds(tree, boxes, numbers[q], codes[q], rule, bounds[q - tile])
+        for leaf in range(boxes.first.shape[0]):
             for q in range(tile, min(stop, tile + TILE)):
                 best = distance[q]
-                _scan(tree, start, end, numbers[q], codes[q], rule, sums, seen)
                 cut = np.float32(min(min(best[k - 1], limit[q]) + slack, 3.0))
-                near = 0
-                for i in range(end - start):
-                    near += sums[i] <= cut
-                if near == 0:
+                if bounds[q - tile, leaf] > cut:
                     continue
-                for i in range(end - start):
-                    if sums[i] > cut:
+                for start in range(boxes.first[leaf], boxes.last[leaf], BLOCK):
+                    end = min(start + BLOCK, boxes.last[leaf])
+                    _scan(tree, start, end, numbers[q], codes[q], rule, sums, seen)
+                    near = 0
+                    for i in range(end - start):
+                        near += sums[i] <= cut
+                    if near == 0:
                         continue
-                    at = start + i
-                    if at == own[q] and tree.copies[at] < 2:
-                        continue
-                    insert(tree.record, best, position[q], exact(tree, at, numbers[q], codes[q], rule), at)
-                    cut = np.float32(min(min(best[k - 1], limit[q]) + slack, 3.0))
+                    for i in range(end - start):
+                        if sums[i] > cut:
+                            continue
+                        at = start + i
+                        if at == own[q] and tree.copies[at] < 2:
+                            continue
+                        insert(tree.record, best, position[q], exact(tree, at, numbers[q], codes[q], rule), at)
+                        cut = np.float32(min(min(best[k - 1], limit[q]) + slack, 3.0))
 
 
 @njit(nogil=True)
 def within(
     tree: Tree,
+    boxes: Leaves,
     numbers: Floats,
     codes: Ints,
     own: Ints,
@@ -135,6 +224,7 @@ def within(
     distinct: Ints,
     offsets: Ints,
     found: Ints,
+    bounds: npt.NDArray[np.float32],
     sums: npt.NDArray[np.float32],
     seen: npt.NDArray[np.float32],
     first: int,
@@ -144,28 +234,33 @@ def within(
     listing = offsets.shape[0] > 0
     slack = 2e-7 * (tree.weights.shape[0] + 4)
     for tile in range(first, stop, TILE):
-        for start in range(0, tree.numbers.shape[0], BLOCK):
-            end = min(start + BLOCK, tree.numbers.shape[0])
+        for q in range(tile, min(stop, tile + TILE)):
+            _bounds(tree, boxes, numbers[q], codes[q], rule, bounds[q - tile])
+        for leaf in range(boxes.first.shape[0]):
             for q in range(tile, min(stop, tile + TILE)):
-                _scan(tree, start, end, numbers[q], codes[q], rule, sums, seen)
                 limit = radius[q] + TOL
                 low = np.float32(limit - slack)
                 high = np.float32(min(limit + slack, 3.0))
-                near = 0
-                for i in range(end - start):
-                    near += sums[i] <= high
-                if near == 0:
+                if bounds[q - tile, leaf] > high:
                     continue
-                for i in range(end - start):
-                    at = start + i
-                    if sums[i] > high:
+                for start in range(boxes.first[leaf], boxes.last[leaf], BLOCK):
+                    end = min(start + BLOCK, boxes.last[leaf])
+                    _scan(tree, start, end, numbers[q], codes[q], rule, sums, seen)
+                    near = 0
+                    for i in range(end - start):
+                        near += sums[i] <= high
+                    if near == 0:
                         continue
-                    if sums[i] >= low and exact(tree, at, numbers[q], codes[q], rule) > limit:
-                        continue
-                    copies = tree.copies[at] - (1 if at == own[q] else 0)
-                    if copies <= 0:
-                        continue
-                    if listing:
-                        found[offsets[q] + distinct[q]] = at
-                    count[q] += copies
-                    distinct[q] += 1
+                    for i in range(end - start):
+                        at = start + i
+                        if sums[i] > high:
+                            continue
+                        if sums[i] >= low and exact(tree, at, numbers[q], codes[q], rule) > limit:
+                            continue
+                        copies = tree.copies[at] - (1 if at == own[q] else 0)
+                        if copies <= 0:
+                            continue
+                        if listing:
+                            found[offsets[q] + distinct[q]] = at
+                        count[q] += copies
+                        distinct[q] += 1

@@ -167,19 +167,26 @@ def _matrix(table: Design, columns: list[tuple[int, np.ndarray | None]]) -> np.n
     return np.concatenate(blocks, axis=1)
 
 
-def fit_linear(matrix: np.ndarray, response: np.ndarray, n_classes: int | None, tolerance: float = 1e-12) -> np.ndarray:
+def fit_linear(
+    matrix: np.ndarray,
+    response: np.ndarray,
+    n_classes: int | None,
+    tolerance: float = 1e-12,
+    times: np.ndarray | None = None,
+) -> np.ndarray:
     """Coefficients [columns, outputs] of least squares, or of a logistic regression of each class against the rest (on
-    the logit scale, which orders records as well).
+    the logit scale, which orders records as well). ``times`` says how often each row is there; default: once.
 
     Columns that are constant or aliased in the table fitted to get the smallest coefficients that fit: a level that
     does not occur there then predicts as the reference.
     """
     if n_classes is None:
-        gram = matrix.T @ matrix
+        other = matrix if times is None else matrix * times[:, None]
+        gram = other.T @ matrix
         inverse = np.linalg.pinv(gram, rcond=1e-11, hermitian=True)
-        beta = inverse @ (matrix.T @ response)
+        beta = inverse @ (other.T @ response)
         rest = response - matrix @ beta
-        beta = beta + inverse @ (matrix.T @ rest)  # one refinement: normal equations lose half the digits
+        beta = beta + inverse @ (other.T @ rest)  # one refinement: normal equations lose half the digits
         made: np.ndarray = beta[:, None]
         return made
     usable = matrix.std(axis=0) > 0
@@ -190,7 +197,7 @@ def fit_linear(matrix: np.ndarray, response: np.ndarray, n_classes: int | None, 
         beta = np.zeros(matrix.shape[1])
         y = (response == k).astype(float)
         if 0 < y.mean() < 1:
-            beta[usable] = logistic(varying, y, errors=False, tolerance=tolerance).coefficients
+            beta[usable] = logistic(varying, y, times, errors=False, tolerance=tolerance).coefficients
         else:
             beta[0] = 30.0 if y.mean() > 0 else -30.0
         columns.append(beta)

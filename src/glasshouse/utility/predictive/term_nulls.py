@@ -1,7 +1,7 @@
 """What overlap of coefficient intervals a perfect synthesiser would reach: the same model fitted to dealt tables.
 
-A formula is fitted hundreds of times here, so columns are scaled once for the pool and what can be estimated in a
-dealt table is read from its cross-products.
+A formula is fitted hundreds of times here, so columns are scaled once for the pool, records that say the same are one
+row that counts as often, and what can be estimated in a dealt table is read from its cross-products.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from glasshouse.utility.deals import deals, pool
 from glasshouse.utility.marginals.means import overlaps
 from glasshouse.utility.nulls import Band, band, shared_out
 from glasshouse.utility.predictive.formula import ModelFrame
+from glasshouse.utility.predictive.same import Same
 
 LOOSE = 1e-8  # ends a fit; where classes are separated, far enough out for the interval to be as useless as it gets
 
@@ -84,14 +85,18 @@ def overlap_null(
     keep[x.rows], keep[pair.n("original") + y.rows] = True, True
     place = np.cumsum(keep) - 1
     targets = _targets(both.response, kind, both.classes)
+    weights = [None if side.weights is None else both.weights for side in (x, y)]
+    same = Same.of([*both.design.T], both.response) if all(w is None for w in weights) else None
     found = []
     for _, dealt in deals(pair, shared_out(draws, len(targets)), random_state, keep):
-        rows = [place[dealt.x], place[dealt.y]]
-        weights = [None if side.weights is None else both.weights for side in (x, y)]
-        overlap = [
-            _overlap(*(_interval(data, target, r, kind, w, confidence) for r, w in zip(rows, weights, strict=True)))
-            for target in targets
-        ]
+        tables = [(place[side], None) if same is None else same.counted(place[side]) for side in (dealt.x, dealt.y)]
+        overlap = []
+        for target in targets:
+            one, other = (
+                _interval(data, target, rows, times, kind, w, confidence)
+                for (rows, times), w in zip(tables, weights, strict=True)
+            )
+            overlap.append(_overlap(one, other))
         known = np.concatenate(overlap)
         found.append(float(known.mean()) if known.size else None)
     # mean over all terms of all fits, so fits with more terms weigh more, as in the headline
@@ -108,17 +113,29 @@ def _targets(response: np.ndarray, kind: str, classes: tuple[str, ...] | None) -
 
 
 def _interval(
-    data: Scaled, target: np.ndarray, rows: np.ndarray, kind: str, weights: np.ndarray | None, confidence: float
+    data: Scaled,
+    target: np.ndarray,
+    rows: np.ndarray,
+    times: np.ndarray | None,
+    kind: str,
+    weights: np.ndarray | None,
+    confidence: float,
 ) -> np.ndarray:
-    """Ends [2, columns] of the intervals in one dealt table, NaN for what cannot be estimated there."""
+    """Ends [2, columns] of the intervals in one dealt table, NaN for what cannot be estimated there.
+
+    ``times`` says how often each row is there (None: once); it comes without weights.
+    """
     from scipy.special import ndtri, stdtrit
 
     design, y = data.design[rows], target[rows]
     ends = np.full((2, design.shape[1]), np.nan)
     w = np.ones(len(rows)) if weights is None else weights[rows] / weights[rows].mean()
-    cross = design.T @ design
+    n = len(y)
+    if times is not None:
+        w, n = times, int(times.sum())
+    cross = design.T @ (design if times is None else design * times[:, None])
     kept = independent_in_cross(cross)
-    df = len(y) - int(kept.sum())
+    df = n - int(kept.sum())
     if df < 1 or (kind == "binomial" and y.std() == 0):
         return ends
     design = design[:, kept]
@@ -128,16 +145,16 @@ def _interval(
         rest = y - design @ beta
         factor = float(stdtrit(df, 0.5 + confidence / 2))
     else:
-        fit = logistic(design, y, None if weights is None else w, errors=False, tolerance=LOOSE)
+        fit = logistic(design, y, w, errors=False, tolerance=LOOSE)
         beta, rest, curve = fit.coefficients, y - fit.fitted, w * fit.fitted * (1 - fit.fitted)
         bread = np.linalg.pinv(design.T @ (design * curve[:, None]), hermitian=True)
         factor = float(ndtri(0.5 + confidence / 2))
     covariance = bread
     if weights is not None:
         half = design * (w * rest)[:, None]
-        covariance = bread @ (half.T @ half) @ bread * (len(y) / df if kind == "gaussian" else 1.0)
+        covariance = bread @ (half.T @ half) @ bread * (n / df if kind == "gaussian" else 1.0)
     elif kind == "gaussian":
-        covariance = bread * (float(rest @ rest) / df)
+        covariance = bread * (float(rest @ (rest if times is None else times * rest)) / df)
     back = data.back[np.ix_(kept, kept)]
     beta, spread = back @ beta, np.sqrt(np.maximum(((back @ covariance) * back).sum(axis=1), 0.0))
     ends[:, kept] = beta - factor * spread, beta + factor * spread

@@ -15,7 +15,8 @@ from glasshouse.data.pair import Pair
 from glasshouse.utility.deals import canonical_rows, deals, pool
 from glasshouse.utility.figures import Columns, ignored_weights
 from glasshouse.utility.nulls import Band, band, judged, shared_out
-from glasshouse.utility.predictive.models import Learner, Task, name_of, predictions, ratio, score, task
+from glasshouse.utility.predictive.models import Learner, Task, fit_linear, name_of, predictions, ratio, score, task
+from glasshouse.utility.predictive.same import Same
 
 TEST_SHARE = 0.3
 LOOSE = 1e-4  # a fit that only orders records in a band needs no more
@@ -204,15 +205,21 @@ def _tstr_null(
         rest[train] = False
         keep[np.flatnonzero(keep)[: len(rest)][rest]] = False
     place = np.cumsum(made.keep) - 1
+    matrix, response = made.matrices["pool"], made.response["pool"]
+    same = Same.of([*made.designs["pool"].codes.T], response)
+    questions = made.matrices[asked] if test is None else made.matrices[asked][test]
+
+    def scored(dealt: np.ndarray) -> float | None:
+        if same is None:
+            predicted = predictions(made, "linear", "pool", dealt, asked, test, random_state, None, LOOSE)
+        else:
+            rows, times = same.counted(dealt)
+            found = questions @ fit_linear(matrix[rows], response[rows], made.n_classes, LOOSE, times)
+            predicted = found[:, 0] if made.n_classes is None else found
+        return score(made, predicted, truth)
+
     found = []
     for _, dealt in deals(pair, shared_out(draws, made.fits), random_state, keep):
-        scores = [
-            score(
-                made,
-                predictions(made, "linear", "pool", place[rows], asked, test, random_state, None, LOOSE),
-                truth,
-            )
-            for rows in (dealt.x, dealt.y)
-        ]
-        found.append(ratio(made, scores[1], scores[0]))
+        one, other = (scored(place[rows]) for rows in (dealt.x, dealt.y))
+        found.append(ratio(made, other, one))
     return band(found, (), f"{len(found)} {pool(pair, keep).how}")

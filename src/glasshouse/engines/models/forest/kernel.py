@@ -15,7 +15,7 @@ from __future__ import annotations
 import numpy as np
 
 from glasshouse.engines.compiled import Whole, njit
-from glasshouse.engines.models.forest.scan import scan_binary, scan_multiclass, scan_regression
+from glasshouse.engines.models.forest.scan import FEW, scan_binary, scan_few, scan_multiclass, scan_regression
 
 BINARY, REGRESSION, MULTICLASS = 0, 1, 2
 
@@ -190,9 +190,12 @@ def grow_tree(
                 if key < 64 and (constant >> np.uint64(key)) & _ONE:
                     continue
                 if kind == BINARY:
-                    score, low, high, on_left = scan_binary(
-                        codes[key], here, load, bins, n_levels[key], bits, tops, present, n, s
-                    )
+                    if here.size <= FEW:
+                        score, low, high, on_left = scan_few(codes[key], here, load, spare_pay, present, n, s)
+                    else:
+                        score, low, high, on_left = scan_binary(
+                            codes[key], here, load, bins, n_levels[key], bits, tops, present, n, s
+                        )
                     left_n = np.float64(np.int64(on_left & _LOW))
                     left_s: float = np.float64(np.int64(on_left >> _SHIFT))
                 elif kind == REGRESSION:

@@ -12,6 +12,7 @@ _SIX = np.uint64(6)
 _MASK = np.uint64(63)
 _ONE = np.uint64(1)
 _ZERO = np.uint64(0)
+FEW = 16  # rows of a node that are put in order one by one
 
 
 @njit(nogil=True, inner=True)
@@ -85,6 +86,49 @@ def scan_binary(
                 best, best_at, best_left = score, at, left
         left += bins[code]
         bins[code] = _ZERO
+    if best_at == 0:
+        return best, np.int64(-1), np.int64(-1), best_left
+    return best, np.int64(present[best_at - 1]), np.int64(present[best_at]), best_left
+
+
+@njit(nogil=True, inner=True)
+def scan_few(
+    column: np.ndarray,
+    index: np.ndarray,
+    pay: np.ndarray,
+    held: np.ndarray,
+    present: np.ndarray,
+    parent_n: float,
+    parent_s: float,
+) -> tuple[float, Whole, Whole, np.uint64]:
+    """What :func:`scan_binary` finds, for a node of a few rows: they are put in order of their codes one by one.
+
+    Most nodes of a deep tree are of this kind, and neither bins nor bitmaps are worth their while. ``held`` and
+    ``present`` take the weights and codes; equal codes are one entry.
+    """
+    count = 0
+    for i in range(index.size):
+        code = np.uint32(column[index[i]])
+        at = count
+        while at > 0 and present[at - 1] > code:
+            at -= 1
+        if at > 0 and present[at - 1] == code:
+            held[at - 1] += pay[i]
+            continue
+        for later in range(count, at, -1):
+            present[later], held[later] = present[later - 1], held[later - 1]
+        present[at], held[at] = code, pay[i]
+        count += 1
+    best, best_at, best_left = -1.0, 0, _ZERO
+    left = _ZERO
+    for at in range(1, count):
+        left += held[at - 1]
+        n_left = np.float64(np.int64(left & _LOW))
+        s_left = np.float64(np.int64(left >> _SHIFT))
+        s_right = parent_s - s_left
+        score = s_left * s_left / n_left + s_right * s_right / (parent_n - n_left)
+        if score > best:
+            best, best_at, best_left = score, at, left
     if best_at == 0:
         return best, np.int64(-1), np.int64(-1), best_left
     return best, np.int64(present[best_at - 1]), np.int64(present[best_at]), best_left
