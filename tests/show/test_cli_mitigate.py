@@ -227,3 +227,13 @@ def test_what_cannot_be_written_is_refused_before_anything_is_tried(
     given = value if flag == "--audience" else str(tmp_path / value)
     assert run(*asked(folder, "-o", str(tmp_path / "safer.csv"), flag, given)) == 2
     assert says in capsys.readouterr().err and not list(tmp_path.iterdir())
+
+
+def test_what_a_list_of_names_cannot_say_is_said_with_the_way_out(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    given = [str(folder / f"{table}.csv") for table in ("original", "released")]
+    assert run("mitigate", *given, "-o", str(folder / "none.csv"), "--allow", "pseudonymise") == 2
+    said = capsys.readouterr().err
+    assert "pseudonymise, which needs columns: take that step before" in said and "glasshouse protect" in said
+    assert "mapping" not in said and not (folder / "none.csv").exists()

@@ -180,8 +180,8 @@ def allowed_of(allow: Sequence[str] | Mapping[str, Any] | None, policy: Policy |
             ]
             if lacking:
                 raise InputError(
-                    f"allow names {name}, which needs {spoken(lacking)}: write allow as a mapping, "
-                    f"{name} to a list of arguments"
+                    f"allow names {name}, which needs {spoken(lacking)}: give them as a mapping, "
+                    "allow={name: [arguments, ...]}"
                 )
             own = [{}]
         made[name] = None if own is None else _arguments(known[name], own)

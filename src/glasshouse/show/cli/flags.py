@@ -38,6 +38,8 @@ ARGUMENTS: Mapping[str, str] = {
 # what is said with more than an argument, longest first
 PHRASES: Mapping[str, str] = {
     "give them names, keys={name: [...], ...}": "give them names in a settings file: [scenarios.NAME]",
+    "give them as a mapping, allow={name: [arguments, ...]}": "take that step before, with a recipe and "
+    "glasshouse protect",
     "gh.data.split_before_synthesis(cluster=...)": "glasshouse split --cluster",
     "gh.data.split_before_synthesis": "glasshouse split",
     "gh.measures()": "`glasshouse measures`",
