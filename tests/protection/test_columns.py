@@ -444,3 +444,8 @@ def test_pseudonyms_without_a_seed_cannot_be_dealt_out_again(method: Any) -> Non
 def test_wrong_pseudonyms_are_answered(given: dict[str, Any], said: str) -> None:
     with pytest.raises(gh.InputError, match=said):
         P.pseudonymise(pl.DataFrame({"a": ["x"]}), "a", **given)
+
+
+def test_levels_of_a_column_called_count_are_counted() -> None:
+    table = pl.DataFrame({"count": ["a"] * 4 + ["b"]})
+    assert gh.protection.merge_levels(table, "count", k=2).table["count"].n_unique() == 1

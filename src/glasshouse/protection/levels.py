@@ -90,7 +90,7 @@ def merge_levels(
     notes: list[str] = []
     for name in names:
         labels = _labels(before[name])
-        counts = {str(label): int(n) for label, n in labels.drop_nulls().value_counts().iter_rows()}
+        counts = {str(label): int(n) for label, n in labels.drop_nulls().alias("").value_counts().iter_rows()}
         given = {_text(old): label_text(to) for old, to in (mapping or {}).items()}
         if mapping is not None:
             notes += _absent(name, [old for old in given if old not in counts])
