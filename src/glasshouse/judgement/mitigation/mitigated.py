@@ -333,6 +333,8 @@ def said(changed: bool, met: bool, verified: bool, before: str, after: str, take
     if not changed:
         return "No operation that is allowed brings the release nearer to the policy; it is left as it came."
     did = f"{counted(len(taken), 'step')} ({spoken([one.operation.title for one in taken])})"
+    if before != "fail":  # an operation that was tried on its own
+        return f"The verdict on the release was {before}; after {did} it is {after} (nothing verifies it)."
     if met:
         by = "people whom the search never saw say so" if verified else "nothing verifies it"
         return f"The release failed; after {did} it meets the policy ({after}; {by})."

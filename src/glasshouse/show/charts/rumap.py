@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, TypedDict
 
 from glasshouse.core.charts import chart
@@ -57,9 +58,11 @@ def scatter(
     width: int = WIDTH,
     height: int = HEIGHT,
     shown: Content | None = None,
+    links: Mapping[str, str] | None = None,
 ) -> Drawing:
     """Composites with intervals, each with its verdict, the front, the ghosts, and the region a custodian would
-    accept; at the places of ``shown``, the content of a reader, where one is given."""
+    accept; at the places of ``shown``, the content of a reader, where one is given. ``links`` are places that a click
+    on the mark of a release leads to."""
     import altair as alt
 
     span = alt.Scale(domain=[LOW, HIGH], nice=False)
@@ -90,7 +93,7 @@ def scatter(
         )
     found = [m for m in MARKS if any(r["mark"] == m for r in rows)]
     legend = alt.Legend(orient="bottom", title=None, symbolOpacity=1)
-    base = alt.Chart(data(rows)).encode(
+    base = alt.Chart(data([{**r, "link": (links or {}).get(r["release"])} for r in rows])).encode(
         color=alt.Color("mark:N", legend=legend, scale=alt.Scale(domain=found, range=[MARKS[m][0] for m in found]))
     )
     layers += [
@@ -106,6 +109,7 @@ def scatter(
                 alt.Tooltip("utility:Q", format=".3f"),
                 "mark:N",
             ],
+            **({} if links is None else {"href": alt.Href("link:N")}),
         ),
         *_names(points, span),
     ]
