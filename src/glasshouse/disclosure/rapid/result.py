@@ -78,8 +78,8 @@ class RapidResult(Result):
         attacks = [
             replace(
                 one,
-                answers={name: replace(a, threshold=float(threshold)) for name, a in one.answers.items()},
-                holdout={name: replace(a, threshold=float(threshold)) for name, a in one.holdout.items()},
+                answers={name: a.at(threshold) for name, a in one.answers.items()},
+                holdout={name: a.at(threshold) for name, a in one.holdout.items()},
             )
             for one in self.attacks
         ]

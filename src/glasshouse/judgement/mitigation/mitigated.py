@@ -32,6 +32,7 @@ UNCHANGED = {
     "incomplete": "Nothing fails, and not every threat could be assessed, so nothing was changed: what was not "
     "assessed is no reason to change a release, and no reason to publish it.",
 }
+TRIED = "The verdict on the release was {before}; after one step ({step}) it is {after}, by the same people."
 VOID = (
     "{steps} looked at the original. Whatever was claimed for the release before, no claim of differential privacy "
     "stands for it now."
@@ -305,6 +306,10 @@ class Mitigated:
         str
             One or two sentences.
         """
+        if self.steered is None and self.taken:  # tried on its own
+            return TRIED.format(
+                before=self.before.verdict, step=self.taken[0].operation.title, after=self.verdict.verdict
+            )
         return said(self.changed, self.met, self.verified, self.before.verdict, self.verdict.verdict, self.taken)
 
     def __repr__(self) -> str:
@@ -333,8 +338,6 @@ def said(changed: bool, met: bool, verified: bool, before: str, after: str, take
     if not changed:
         return "No operation that is allowed brings the release nearer to the policy; it is left as it came."
     did = f"{counted(len(taken), 'step')} ({spoken([one.operation.title for one in taken])})"
-    if before != "fail":  # an operation that was tried on its own
-        return f"The verdict on the release was {before}; after {did} it is {after} (nothing verifies it)."
     if met:
         by = "people whom the search never saw say so" if verified else "nothing verifies it"
         return f"The release failed; after {did} it meets the policy ({after}; {by})."

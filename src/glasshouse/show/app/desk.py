@@ -65,6 +65,7 @@ class Desk:
     compared: Made | None = None
     mitigated: Made | None = None
     tried: Made | None = None
+    choice: int = 0  # the operation that was tried
     drawn: tuple[int, Content] | None = None  # the verdict's page, whose pictures take a second
     shown_records: str | None = None  # the measure whose records were asked for, until they were shown
     _pair: tuple[str, Pair] | None = None
@@ -120,7 +121,12 @@ class Desk:
         known: Mapping[str, Callable[[Desk, Any], Content]] = {} if page not in STEPS else _of(page).ACTS
         if act not in known:
             raise InputError("there is nothing of that name to be done")
-        done = known[act](self, given.get("form", {}))
+        before = self.said
+        try:
+            done = known[act](self, given.get("form", {}))
+        except BaseException:  # also a cancel: what was said stays as it was before
+            self.said = before
+            raise
         write_atomically(self.folder / KEPT, json.dumps(self.said))
         return done
 

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from glasshouse.core.plain import Content
-from glasshouse.core.words import MARKS
 from glasshouse.show.report.templating import environment
-from glasshouse.show.report.view import VERDICT_WORDS, WORDS
 
 if TYPE_CHECKING:
     from glasshouse.show.app.desk import Desk
@@ -42,15 +40,14 @@ class Step:
         """The page, or the part of it that a change redraws."""
         name = f"{self.name}.part.html.j2" if part else f"{self.name}.html.j2"
         frame = {
-            "step": self,
+            "title": self.title,
+            "name": self.name,
             "steps": [(one, one.closed(desk) is None) for one in STEPS.values()],
-            "notice": {"problem": None, "said": None, **notice},
+            "problem": notice.get("problem"),
+            "said": notice.get("said"),
             "stale": desk.stale and self.needs == "verdict",
-            "marks": MARKS,
-            "words": WORDS,
-            "verdict_words": VERDICT_WORDS,
         }
-        text: str = pages().get_template(name).render({**shown, **frame})
+        text: str = pages().get_template(name).render({**shown, "frame": frame})
         return text
 
 
@@ -89,6 +86,3 @@ def alone(name: str, **shown: Any) -> str:
     """A page outside the way: at work, or what could not be answered."""
     text: str = pages().get_template(name).render(**shown)
     return text
-
-
-Act = Callable[["Desk", Mapping[str, list[str]]], Content]

@@ -125,6 +125,7 @@ def svg_of(chart: Any) -> str:
         "text": {"color": _INK},
     }
     svg: str = vl_convert.vegalite_to_svg(_drawable(chart.to_dict()), config=config)
+    svg = re.sub(r'xlink:href="[^"#]*#', 'href="#', svg)  # a place on the page, of which the library makes an address
     svg = svg.replace(_INK, "currentColor").replace(_FAINT, "var(--line)")
     svg = re.sub(r'fill="#(000000|000|333333|333|111)"', 'fill="currentColor"', svg)
     svg = re.sub(r'font-family="[^"]*"', f'font-family="{FONT}"', svg)

@@ -42,7 +42,7 @@ def view(desk: Desk, query: Form) -> Content:
     names = [t for t in pair.tables if t in ("original", "released", "holdout")]
     rows = []
     for name, spec in list(pair.schema.items())[:MOST]:
-        missing = [pair.n_missing(name, t) / max(pair.n(t), 1) if pair.has(name, t) else None for t in names]
+        missing = {t: pair.n_missing(name, t) / max(pair.n(t), 1) for t in names if pair.has(name, t)}
         rows.append(
             {
                 "name": name,
@@ -51,14 +51,13 @@ def view(desk: Desk, query: Form) -> Content:
                 "reason": "as you said" if spec.reason == GIVEN else clip(spec.reason, 90),
                 "given": given.get(name) if isinstance(given.get(name), str) else None,
                 "listed": not isinstance(given.get(name, ""), str),
-                "missing": ["–" if not share else percent(share) for share in missing],
+                "missing": ", ".join(f"{spoken(t)} {percent(share)}" for t, share in missing.items() if share) or "–",
                 "codes": ", ".join(f"{code:g}" for code in pair.special_codes.get(name, ())),
                 "coded": spec.storage in ("int", "float"),
             }
         )
     return {
         "tables": [(spoken(t), pair.n(t)) for t in names],
-        "names": names,
         "findings": _findings(desk),
         "rows": rows,
         "more": max(len(pair.schema) - MOST, 0),
@@ -98,7 +97,8 @@ def change(desk: Desk, form: Form) -> Content:
         desk.say(exclude=left)
     else:
         _table(desk, form)
-    desk.pair.check()
+    with desk.telling():
+        desk.pair.check()
     return {"go": "columns", "said": "Changed."}
 
 

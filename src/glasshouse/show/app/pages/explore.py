@@ -48,9 +48,9 @@ def view(desk: Desk, query: Form) -> Content:
     if records:
         desk.shown_records = None
     return {
-        "measures": [(n, r.measure.title if r.measure else n) for n, r in sorted(measures.items())],
+        "measures": sorted(((n, _title(r)) for n, r in measures.items()), key=lambda m: m[1].casefold()),
         "measure": name,
-        "title": result.measure.title if result.measure else name,
+        "title": _title(result),
         "sentence": clip(result.sentence),
         "threshold": threshold,
         "count": _count(moved),
@@ -63,6 +63,10 @@ def view(desk: Desk, query: Form) -> Content:
         "ranked": result._rank is not None,
         "scenarios": _scenarios(desk),
     }
+
+
+def _title(result: Result) -> str:
+    return result.name if result.measure is None else result.measure.title
 
 
 def has_records(result: Result) -> bool:

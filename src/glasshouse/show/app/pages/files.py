@@ -94,7 +94,7 @@ def remove(desk: Desk, form: Form) -> Content:
 def read(desk: Desk, form: Form) -> Content:
     """Read the tables and look at them."""
     desk.say(header="header" in form or None, encoding=one(form, "encoding") or None)
-    desk.pair.check()
+    _look(desk)
     return {"go": "columns"}
 
 
@@ -110,7 +110,7 @@ def example(desk: Desk, form: Form) -> Content:
         getattr(found, name).write_ipc(path)
     desk.said = {}
     desk.say(**{name: str(path) for name, path in paths.items()}, keys=list(found.keys), target=found.target)
-    desk.pair.check()
+    _look(desk)
     return {"go": "columns", "said": f"Made-up data: {found.description}. Keys and target are set."}
 
 
@@ -153,8 +153,14 @@ def begin(desk: Desk, said: Mapping[str, Any]) -> Content:
             there(desk.said[table])
     if not desk.ready:
         return {"go": "files"}
-    desk.pair.check()
+    _look(desk)
     return {"go": "columns"}
+
+
+def _look(desk: Desk) -> None:
+    """Read the tables, and look for what does not fit."""
+    with desk.telling():
+        desk.pair.check()
 
 
 def there(given: str) -> Path:

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 from glasshouse.core.errors import InputError
-from glasshouse.core.plain import Content
+from glasshouse.core.plain import Content, number
 from glasshouse.core.words import spoken
 from glasshouse.judgement.mitigation.mitigate import mitigate
 from glasshouse.judgement.mitigation.trying import to_try, tried
 from glasshouse.judgement.policy.policy import Policy
 from glasshouse.judgement.rumap.candidates import axes, run_for_verdict
-from glasshouse.protection.recipe import Recipe, Step
 from glasshouse.show.app.desk import Desk, Form, Made
 from glasshouse.show.app.pages.files import one
 from glasshouse.show.report.mitigation import way_of
@@ -21,24 +23,32 @@ MOST_STEPS = 10
 
 def view(desk: Desk, query: Form) -> Content:
     """What can be tried, and what came of it."""
-    choices = [
-        {"at": i, "title": one_.title, "acts": spoken(list(one_.acts_on)), "with": _with(one_.name, arguments)}
-        for i, (one_, arguments) in enumerate(to_try(desk.pair))
-    ]
+    choices: dict[str, list[tuple[int, str]]] = {}
+    for at, (operation, arguments) in enumerate(to_try(desk.pair)):
+        choices.setdefault(operation.title, []).append((at, f"{operation.title}: {_with(arguments)}"))
     return {
         "choices": choices,
+        "choice": desk.choice,
         "columns": list(desk.pair.columns),
         "policy": Policy.of(desk.said.get("policy", POLICY)).title,
-        "steps": MOST_STEPS,
+        "most": MOST_STEPS,
         "tried": _way(desk.tried),
         "found": _way(desk.mitigated),
     }
 
 
-def _with(name: str, arguments: object) -> str:
-    """The arguments in words, as the recipe writes them."""
-    lines = Recipe([Step(name, dict(arguments))]).to_toml().strip().split("\n")  # type: ignore[call-overload]
-    return clip("; ".join(line for line in lines if line and not line.startswith(("#", "[[", "operation"))), 200)
+def _with(arguments: Mapping[str, Any]) -> str:
+    """The arguments in words."""
+    return clip("; ".join(_words(name, value) for name, value in arguments.items()), 160)
+
+
+def _words(name: str, value: Any) -> str:
+    if isinstance(value, Mapping):
+        return spoken([f"{column} {number(one)}" for column, one in value.items()])
+    if name in ("columns", "keys") and isinstance(value, list):
+        return spoken(value)
+    said = spoken(value) if isinstance(value, list) else number(value) if isinstance(value, float) else str(value)
+    return said if isinstance(value, str) else name if value is True else f"{name.replace('_', ' ')} {said}"
 
 
 def _way(made: Made | None) -> Content | None:
@@ -59,7 +69,7 @@ def try_one(desk: Desk, form: Form) -> Content:
     seed = running.pop("random_state")
     with desk.telling() as step:
         found = tried(desk.pair, operation, arguments, seed=seed, progress=step, measures=asked.measures, **running)
-    desk.tried = Made(said, found)
+    desk.tried, desk.choice = Made(said, found), int(given)
     return {"go": "mitigate#tried"}
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from glasshouse.core.errors import InputError
-from glasshouse.core.plain import Content, percent
+from glasshouse.core.plain import Content
 from glasshouse.show.app.desk import Desk, Form
 from glasshouse.show.app.pages.columns import leave_out
 from glasshouse.show.app.pages.files import one
@@ -37,7 +37,7 @@ def view(desk: Desk, query: Form) -> Content:
         if name in pair.identifiers:
             hints.append("looks like an identifier, left out unless it has a role")
         elif distinct / n > 0.5 and spec.kind not in ("numeric", "datetime"):
-            hints.append(f"a value for every {percent(1 / distinct, 2)} of the records: as a key it names people")
+            hints.append("most records have a value of their own: as a key it names people")
         elif known_to_others(name):
             hints.append("by its name, neighbours, employers or registers may know it")
         rows.append({"name": name, "label": clip(spec.label, 120), "kind": spec.kind, "role": roles.get(name, ""),
