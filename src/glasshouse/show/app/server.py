@@ -51,11 +51,11 @@ class Server(ThreadingHTTPServer):
     allow_reuse_address = True
 
     def __init__(self, port: int = 0, first: Content | None = None) -> None:
-        super().__init__(("127.0.0.1", port), Handler)
+        self.windows = Windows(first)
+        super().__init__(("127.0.0.1", port), Handler)  # where that fails, it closes what there is
         self.port = int(self.server_address[1])
         self.token = guard.new_key()
         self._once: list[str] = []
-        self.windows = Windows(first)
 
     @property
     def address(self) -> str:

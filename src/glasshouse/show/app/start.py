@@ -163,6 +163,8 @@ def settings_of(pair: Pair, folder: Path) -> Content:
     known: dict[str, Any] = {
         name: pair._given[name] for name in SAID if pair._given[name] not in (None, (), [], {}, False)
     }
+    if not any(isinstance(pair._given[table], (str, Path)) for table in said):
+        known.pop("exclude", None)  # what was left out was not written down
     known["keys"], known["target"] = list(pair.keys), list(pair.targets)
     if len(pair.targets) > 1:
         raise InputError("the workbench looks at one target at a time: pair.replace(target=...)")

@@ -93,7 +93,7 @@ def scatter(
         )
     found = [m for m in MARKS if any(r["mark"] == m for r in rows)]
     legend = alt.Legend(orient="bottom", title=None, symbolOpacity=1)
-    base = alt.Chart(data([{**r, "link": (links or {}).get(r["release"])} for r in rows])).encode(
+    base = alt.Chart(data([{**r, "link": (links or {}).get(r["release"]), "spoken": _spoken(r)} for r in rows])).encode(
         color=alt.Color("mark:N", legend=legend, scale=alt.Scale(domain=found, range=[MARKS[m][0] for m in found]))
     )
     layers += [
@@ -109,11 +109,16 @@ def scatter(
                 alt.Tooltip("utility:Q", format=".3f"),
                 "mark:N",
             ],
-            **({} if links is None else {"href": alt.Href("link:N")}),
+            **({} if links is None else {"href": alt.Href("link:N"), "description": alt.Description("spoken:N")}),
         ),
         *_names(points, span),
     ]
     return alt.layer(*layers).properties(width=width, height=height)
+
+
+def _spoken(point: Point) -> str:
+    """A mark for those who do not see it."""
+    return f"{point['release']}: {point['mark']}, risk {point['risk']:.2f}, utility {point['utility']:.2f}"
 
 
 def _axis(ru: RUMap, side: str) -> str:

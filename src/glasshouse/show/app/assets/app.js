@@ -61,7 +61,9 @@ for (const slot of document.querySelectorAll("[data-slot]")) {
   const input = slot.querySelector("input[type=file]"), drop = slot.querySelector(".drop");
   if (!input) continue;
   const told = slot.querySelector(".uploading");
-  input.addEventListener("change", () => { if (input.files.length) upload(input.files[0], input, told); });
+  const take = () => { if (input.files.length) upload(input.files[0], input, told); };
+  input.addEventListener("change", take);
+  take();  // chosen before this script was there
   for (const name of ["dragover", "dragleave", "drop"]) {
     slot.addEventListener(name, (event) => { event.preventDefault(); drop.classList.toggle("over", name === "dragover"); });
   }
