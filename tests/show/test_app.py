@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import json
 import os
+import signal
+import subprocess
+import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -13,6 +16,7 @@ import pytest
 
 import glasshouse as gh
 from glasshouse.show.app import guard, windows
+from glasshouse.show.app.desk import Desk
 from glasshouse.show.app.server import plain_name
 from glasshouse.show.app.start import App, opened
 from glasshouse.show.cli import settings
@@ -314,6 +318,24 @@ def test_other_keys_other_releases_and_an_operation_side_by_side(
     assert status == 404 or "no such file" in done.ask("GET", f"{done.home}/take/settings.json")[2]
 
 
+def test_the_search_is_that_of_mitigate(data: tuple[Path, dict[str, Any]], tmp_path: Path) -> None:
+    (tmp_path / "quick.toml").write_text(
+        'name = "quick"\n[run]\nmeasures = ["exact_copies", "total_variation"]\n[leak]\nfail = 0.01\n'
+    )
+    desk = Desk(tmp_path, lambda done, total, line: None)
+    desk.act("files/begin", {"form": {**data[1], "policy": str(tmp_path / "quick.toml")}})
+    assert desk.act("mitigate/search", {"form": {"steps": ["1"], "protect": ["sex"]}})["go"] == "mitigate#found"
+    said = desk.said
+    pair = gh.Pair(**{name: said[name] for name in ("original", "released", "holdout", "keys", "target")})
+    fixed = gh.mitigate(pair, policy=said["policy"], steps=1, protect=["sex"], random_state=3)
+    assert fixed.to_json() == desk.mitigated.found.to_json()
+    assert fixed.summary() in words(desk.page("mitigate", {})["html"])
+    before = dict(desk.said)
+    with pytest.raises(gh.InputError):
+        desk.act("roles/change", {"form": {"column": ["sex", "region"], "role": ["target", "target"]}})
+    assert desk.said == before
+
+
 # -- from Python and the command line ----------------------------------------------------------------------------------
 
 
@@ -325,12 +347,27 @@ def test_a_pair_is_taken_along_as_it_is() -> None:
         said = words(client.page("columns"))
         assert "1,000 records in the original" in said and "5 columns are used" in said
         assert 'value="target" selected' in client.page("roles")
-        folder = bench._folder
-        assert folder is not None and (folder / "original.arrow").stat().st_mode & 0o077 == 0
+        folder = bench._server.windows.folder
+        assert (folder / "original.arrow").stat().st_mode & 0o077 == 0
         assert bench.address in repr(bench) and bench.address in bench._repr_html_()
     finally:
         bench.stop()
     assert not folder.exists() and "stopped" in repr(bench)
+
+
+@pytest.mark.skipif(os.name != "posix", reason="Ctrl-C is sent as a signal")
+def test_the_command_opens_it_and_ctrl_c_leaves_nothing(data: tuple[Path, dict[str, Any]], tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "glasshouse", "app", data[1]["original"], data[1]["released"], "--no-browser"]
+    given = {**os.environ, "TMPDIR": str(tmp_path)}
+    running = subprocess.Popen(command, env=given, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    assert running.stdout is not None
+    client = Client(running.stdout.readline().strip())
+    assert "1,000 records in the original" in words(client.page("columns"))
+    assert list(tmp_path.iterdir())
+    running.send_signal(signal.SIGINT)
+    _, said = running.communicate(timeout=30)
+    assert running.returncode == 130 and "what was uploaded is removed" in said and "Traceback" not in said
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_what_cannot_be_opened_is_said_kindly() -> None:

@@ -200,6 +200,11 @@ def test_reload_back_cancel_and_two_windows_at_once(browser: Any, bench: App, fo
     one.click("text=Cancel")
     one.wait_for_selector("text=Stopped.", timeout=30_000)
     assert one.url.endswith("/run")
+    window = bench._server.windows.get(home(one).rsplit("/", 1)[1])
+    assert window is not None and window.left_at is None
+    one.goto("about:blank")
+    one.wait_for_timeout(300)
+    assert window.left_at is not None, "a window that was left does not say so"
     context.close()
 
 

@@ -191,7 +191,10 @@ class Desk:
     @property
     def stale(self) -> bool:
         """Whether the settings are others than those of the verdict."""
-        return self.assessed is not None and self.assessed.said != self.said
+        if self.assessed is None:
+            return False
+        then, now = ({k: v for k, v in said.items() if k != "releases"} for said in (self.assessed.said, self.said))
+        return then != now
 
     # -- runs ----------------------------------------------------------------------------------------------------------
 

@@ -45,13 +45,15 @@ class Server(ThreadingHTTPServer):
         0 takes a free one.
     first : dict, optional
         Settings that every new window begins with.
+    folder : Path, optional
+        Private, with tables of these settings; removed at the end.
     """
 
     daemon_threads = True
     allow_reuse_address = True
 
-    def __init__(self, port: int = 0, first: Content | None = None) -> None:
-        self.windows = Windows(first)
+    def __init__(self, port: int = 0, first: Content | None = None, folder: Path | None = None) -> None:
+        self.windows = Windows(first, folder)
         super().__init__(("127.0.0.1", port), Handler)  # where that fails, it closes what there is
         self.port = int(self.server_address[1])
         self.token = guard.new_key()
@@ -165,6 +167,7 @@ class Handler(BaseHTTPRequestHandler):
         elif method == "GET" and (where[0] in STEPS):
             self._step(window, "/".join(where), query)
         else:
+            self.close_connection = True
             self._page(alone("gone.html.j2", said="There is no such page."), HTTPStatus.NOT_FOUND)
 
     # -- pages ---------------------------------------------------------------------------------------------------------
@@ -217,13 +220,17 @@ class Handler(BaseHTTPRequestHandler):
         folder.mkdir(parents=True, mode=0o700)
         path = folder / plain_name(name)
         left = length
-        with open(path, "xb") as file:
-            while left and (block := self.rfile.read(min(BLOCK, left))):
-                file.write(block)
-                left -= len(block)
+        try:
+            with open(path, "xb") as file:
+                while left and (block := self.rfile.read(min(BLOCK, left))):
+                    file.write(block)
+                    left -= len(block)
+        except OSError:  # no room, or nobody sends any more
+            pass
         if left:
-            path.unlink()
+            path.unlink(missing_ok=True)
             self.close_connection = True
+            self._send(HTTPStatus.INSUFFICIENT_STORAGE, b"", "text/plain")
             return
         window.here()
         self._send(HTTPStatus.OK, json.dumps({"path": str(path)}).encode(), "application/json")

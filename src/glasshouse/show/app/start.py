@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import atexit
 import shutil
-import tempfile
 import threading
 import webbrowser
 from html import escape
@@ -15,6 +15,7 @@ from glasshouse.core.options import door
 from glasshouse.core.plain import Content
 from glasshouse.data.pair import Pair
 from glasshouse.show.app.server import Server, serve
+from glasshouse.show.app.windows import private_folder
 from glasshouse.show.cli import settings
 
 SAID = ("keys", "target", "weights", "cluster", "schema", "special_codes", "exclude", "missing", "row_paired", "header",
@@ -29,8 +30,6 @@ class App:
     ----------
     server : Server
         What answers.
-    folder : Path, optional
-        Tables that were written for it, removed at the end.
 
     Attributes
     ----------
@@ -38,10 +37,11 @@ class App:
         Where it is, for this machine alone. Whoever has it may open windows, so it is shown to its owner only.
     """
 
-    def __init__(self, server: Server, folder: Path | None = None) -> None:
-        self._server, self._folder = server, folder
+    def __init__(self, server: Server) -> None:
+        self._server = server
         self._thread: threading.Thread | None = serve(server)
         self.address = server.address
+        atexit.register(self.stop)
 
     def wait(self) -> None:
         """Wait until it is stopped, for a script that has nothing else to do; Ctrl-C stops it."""
@@ -57,8 +57,7 @@ class App:
             self._server.shutdown()
             self._thread = None
             self._server.server_close()
-            if self._folder is not None:
-                shutil.rmtree(self._folder, ignore_errors=True)
+            atexit.unregister(self.stop)
 
     def __repr__(self) -> str:
         return f"the workbench is open at {self.address}" if self._thread is not None else "the workbench is stopped"
@@ -104,8 +103,12 @@ def app(pair: Pair | None = None, *, port: int = 0, browser: bool = True) -> App
     folder = None
     first: Content = {}
     if pair is not None:
-        folder = Path(tempfile.mkdtemp(prefix="glasshouse-pair-"))
-        first = settings_of(pair, folder)
+        folder = private_folder()
+        try:
+            first = settings_of(pair, folder)
+        except BaseException:
+            shutil.rmtree(folder, ignore_errors=True)
+            raise
     return opened(first, port, browser, folder)
 
 
@@ -119,17 +122,17 @@ def opened(first: Content, port: int = 0, browser: bool = True, folder: Path | N
     port, browser
         As for :func:`app`.
     folder : Path, optional
-        Removed at the end.
+        Private, with tables of these settings; removed at the end.
 
     Returns
     -------
     App
     """
     try:
-        server = Server(port, first)
+        server = Server(port, first, folder)
     except OSError as problem:
         raise InputError(f"port {port} cannot be used ({problem.strerror}); leave it out to take a free one") from None
-    made = App(server, folder)
+    made = App(server)
     if browser:
         # what a browser is started with can be seen by others on the machine, so this address works once
         webbrowser.open(server.once())

@@ -73,6 +73,7 @@ class Window:
             [sys.executable, "-m", "glasshouse.show.app.worker", str(self.folder)],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,  # a warning of some library may quote a value
             text=True,
             encoding="utf-8",
             start_new_session=True,
@@ -82,7 +83,10 @@ class Window:
     def _listen(self, process: subprocess.Popen[str]) -> None:
         assert process.stdout is not None
         for line in process.stdout:
-            said = json.loads(line)
+            try:
+                said = json.loads(line)
+            except ValueError:  # half a line of a process that was ended
+                break
             with self._told:
                 if "answer" in said:
                     self._answers[said["id"]] = said["answer"]
@@ -227,6 +231,11 @@ class Window:
         shutil.rmtree(self.folder, ignore_errors=True)
 
 
+def private_folder() -> Path:
+    """A new folder that only its owner can read."""
+    return Path(tempfile.mkdtemp(prefix="glasshouse-app-"))
+
+
 class Windows:
     """All windows of one server.
 
@@ -234,10 +243,12 @@ class Windows:
     ----------
     first : dict, optional
         What every new window begins with: settings as ``glasshouse.toml`` has them.
+    folder : Path, optional
+        A private folder (:func:`private_folder`) with tables of these settings; it is removed at the end.
     """
 
-    def __init__(self, first: Content | None = None) -> None:
-        self.folder = Path(tempfile.mkdtemp(prefix="glasshouse-app-"))
+    def __init__(self, first: Content | None = None, folder: Path | None = None) -> None:
+        self.folder = folder or private_folder()
         self.first = first or {}
         self._open: dict[str, Window] = {}
         self._lock = threading.Lock()

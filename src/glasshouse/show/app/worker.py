@@ -107,7 +107,7 @@ def _listen(asked: TextIO, heard: queue.SimpleQueue[Any], folder: Path) -> None:
         for line in asked:
             heard.put(json.loads(line))
     finally:
-        shutil.rmtree(folder, ignore_errors=True)
+        shutil.rmtree(folder.parent, ignore_errors=True)  # of all windows: there is no server any more
         os._exit(0)
 
 
