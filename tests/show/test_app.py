@@ -149,11 +149,15 @@ def test_closing_a_window_ends_its_work_and_removes_its_files(
     window = bench._server.windows.get(client.home.rsplit("/", 1)[1])
     assert window is not None
     process = window._process
-    assert client.ask("POST", f"{client.home}/left", "")[0] == 204
+    client.page("files")
+    client.page("files")
+    assert client.ask("POST", f"{client.home}/left", "1")[0] == 204
+    assert window.left_at is None, "the page before the last one was left: that is no closing"
+    assert client.ask("POST", f"{client.home}/left", "2")[0] == 204
     assert client.ask("GET", f"{client.home}/state")[0] == 200  # the next page: it was no closing
     time.sleep(1.5)
     assert process.poll() is None
-    client.ask("POST", f"{client.home}/left", "")
+    client.ask("POST", f"{client.home}/left", "2")
     deadline = time.monotonic() + 10
     while process.poll() is None and time.monotonic() < deadline:
         time.sleep(0.1)

@@ -85,7 +85,8 @@ class Desk:
         name : str
             One of :data:`glasshouse.show.app.layout.STEPS`, or "take/" and the name of a file.
         given : dict
-            ``query``: what the address asks for; ``notice``: what came of the last act.
+            ``query``: what the address asks for; ``notice``: what came of the last act; ``number``: how many
+            pages the window has shown.
 
         Returns
         -------
@@ -100,7 +101,8 @@ class Desk:
         if closed:
             return {"go": closed}
         shown = _of(name).view(self, query)
-        return {"html": page_of(name).render(self, shown, given.get("notice") or {}, part="part" in query)}
+        said = {**(given.get("notice") or {}), "number": given.get("number", 0)}
+        return {"html": page_of(name).render(self, shown, said, part="part" in query)}
 
     def act(self, name: str, given: Content) -> Content:
         """Do what a form asks for.

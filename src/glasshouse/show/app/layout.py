@@ -43,6 +43,7 @@ class Step:
             "title": self.title,
             "name": self.name,
             "steps": [(one, one.closed(desk) is None) for one in STEPS.values()],
+            "number": notice["number"],
             "problem": notice.get("problem"),
             "said": notice.get("said"),
             "stale": desk.stale and self.needs == "verdict",

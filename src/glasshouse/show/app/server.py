@@ -146,8 +146,8 @@ class Handler(BaseHTTPRequestHandler):
 
     def _in_window(self, method: str, window: Window, where: list[str], query: dict[str, list[str]]) -> None:
         if method == "POST" and where == ["left"]:
-            self._body(1024)
-            window.left()
+            said = self._body(1024) or b""
+            window.left(int(said) if said.isdigit() else 0)
             self._send(HTTPStatus.NO_CONTENT, b"", "text/plain")
             return
         window.here()
@@ -175,8 +175,9 @@ class Handler(BaseHTTPRequestHandler):
     def _step(self, window: Window, name: str, query: Mapping[str, list[str]]) -> None:
         part = "part" in query
         notice = None if part else window.outcome
+        window.shown += not part and name in STEPS  # a file to take away is no page
         try:
-            found = window.page(name, {"query": dict(query), "notice": notice})
+            found = window.page(name, {"query": dict(query), "notice": notice, "number": window.shown})
         except Busy:
             self._go(window, "working")
             return
@@ -198,7 +199,8 @@ class Handler(BaseHTTPRequestHandler):
         if job is None:
             self._go(window, (window.outcome or {"go": "files"})["go"])
         else:
-            self._page(alone("working.html.j2", job=job))
+            window.shown += 1
+            self._page(alone("working.html.j2", job=job, number=window.shown))
 
     def _form(self, window: Window, where: list[str]) -> None:
         text = self._body(MOST_FORM)

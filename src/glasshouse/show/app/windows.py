@@ -58,6 +58,7 @@ class Window:
         self.outcome: Content | None = None
         self.seen = time.monotonic()
         self.left_at: float | None = None
+        self.shown = 0  # pages so far
         self._answers: dict[int, Content] = {}
         self._last = 0
         self._told = threading.Condition()
@@ -213,9 +214,17 @@ class Window:
         """Somebody looks at this window."""
         self.seen, self.left_at = time.monotonic(), None
 
-    def left(self) -> None:
-        """The page was left; unless the window asks for something soon, it was closed."""
-        self.left_at = time.monotonic()
+    def left(self, page: int) -> None:
+        """A page was left; unless the window asks for something soon, it was closed. What a page says that has been
+        followed by another one comes late, and says nothing.
+
+        Parameters
+        ----------
+        page : int
+            Its number.
+        """
+        if page == self.shown:
+            self.left_at = time.monotonic()
 
     @property
     def over(self) -> bool:

@@ -5,7 +5,7 @@ const here = location.pathname.split("/").slice(0, 3).join("/");
 const ALIVE = 15000, ASKED = 500;
 
 // A window that was closed says nothing more; the next page of a window says at once that it is there.
-addEventListener("pagehide", () => navigator.sendBeacon(`${here}/left`, ""));
+addEventListener("pagehide", () => navigator.sendBeacon(`${here}/left`, document.body.dataset.page));
 addEventListener("pageshow", (event) => { if (event.persisted) location.reload(); });
 
 async function state() {
