@@ -25,6 +25,7 @@ from glasshouse.show.cli.assessing import assessed
 from tests.show.bench import Client, bundled, odd, words
 
 SEEN = "records most at risk"
+pytestmark = pytest.mark.xdist_group("workbench server")
 
 
 @pytest.fixture(scope="module")
