@@ -49,6 +49,7 @@ def odd(folder: Path) -> tuple[Path, Path]:
         "income": [-9 if i % 10 == 0 else 1000 + 7 * i for i in range(n)],
         "sick": ["yes" if i % 3 else "no" for i in range(n)],
         "<b>odd</b>": ["a", "b"] * (n // 2),
+        "\u202eturned": ["c", "d", "e"] * (n // 3),
     }
     paths = folder / "odd_original.csv", folder / "odd_released.csv"
     pl.DataFrame(table).write_csv(paths[0])

@@ -203,13 +203,17 @@ def test_wrong_types_are_found_and_corrected_with_one_click(bench: App, tmp_path
     assert "<b>odd</b>" not in text and "&lt;b&gt;odd" in text
     said = words(text)
     assert "looks like an identifier" in said and "They are codes of categories" in said
+    assert "treated as numeric" in said and "schema=" not in said and "special_codes=" not in said
     text = client.post("columns/change", fix='["schema", "region", "categorical"]')
     assert "<option selected>categorical</option>" in text and "codes of categories" not in words(text)
     text = client.post("columns/change", fix='["codes", "income", ""]')
     assert 'value="-9"' in text
     assert "card" in words(client.post("columns/change", fix='["exclude", "card", ""]'))
     assert "Suggested" in words(client.post("roles/suggest"))
-    text = client.post("roles/change", column=["region", "sick"], role=["key", "target"])
+    assert client.page("roles").count("\u202eturned") == 1, (
+        "shown with its signs made visible, sent as it is"
+    )
+    text = client.post("roles/change", column=["region", "\u202eturned", "sick"], role=["key", "key", "target"])
     assert "What may go out" in words(text)
     assert "no such column" in words(client.post("columns/change", fix='["schema", "gone", "numeric"]'))
 
@@ -339,6 +343,26 @@ def test_the_search_is_that_of_mitigate(data: tuple[Path, dict[str, Any]], tmp_p
     with pytest.raises(gh.InputError):
         desk.act("roles/change", {"form": {"column": ["sex", "region"], "role": ["target", "target"]}})
     assert desk.said == before
+
+
+def test_a_policy_of_ones_own_goes_with_the_run_it_was_made_for(
+    data: tuple[Path, dict[str, Any]], tmp_path: Path
+) -> None:
+    desk = Desk(tmp_path / "desk", lambda done, total, line: None)
+    desk.folder.mkdir()
+    desk.act("files/begin", {"form": {**data[1], "measures": ["disco", "exact_copies"], "options": {}}})
+    given = {"base": ["research"], "fail": ["0.02"], "warn": ["0.1"], "tolerance": ["7"], "min_count": ["4"]}
+    desk.act("policy/limits", {"form": given})
+    desk.act("run/assess", {"form": {}})
+    desk.act("policy/limits", {"form": {**given, "tolerance": ["900"]}})  # the run is still the one before
+    for name in ("glasshouse.toml", "policy.toml", "assessment-internal.json"):
+        (tmp_path / name).write_bytes(Path(desk.page(f"take/{name}", {})["file"]).read_bytes())
+    asked = Asked(settings.read(tmp_path / "glasshouse.toml"))
+    found = assessed(asked, asked.pair(asked.case("assess")), None)
+    assert found.policy.leak is not None and found.policy.leak.tolerance == 7
+    theirs, ours = json.loads((tmp_path / "assessment-internal.json").read_text()), json.loads(found.to_json())
+    assert "policy='policy.toml'" in theirs["run"].pop("call") and ours["run"].pop("call")
+    assert theirs == ours
 
 
 # -- from Python and the command line ----------------------------------------------------------------------------------

@@ -11,7 +11,7 @@ import json
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -20,6 +20,7 @@ from glasshouse.core.errors import InputError
 from glasshouse.core.plain import Content
 from glasshouse.core.words import visible
 from glasshouse.core.writing import write_atomically
+from glasshouse.judgement.policy.policy import Policy
 from glasshouse.show.app.layout import STEPS, page_of
 from glasshouse.show.cli.asked import Asked
 from glasshouse.show.pace import Pace
@@ -35,6 +36,7 @@ ROLES = ("keys", "target", "weights", "cluster", "row_paired", "missing")
 READ = ("original", "released", "holdout", "schema", "special_codes", "exclude", "header", "encoding")
 EVERY = 0.4  # seconds between two words about how far a run is
 KEPT = "settings.json"
+POLICY = "policy.toml"  # what a policy made here is called when it is taken away
 
 
 @dataclass(frozen=True)
@@ -149,10 +151,12 @@ class Desk:
         """The settings, as the command line reads them."""
         return self.asked_of(self.said)
 
-    @staticmethod
-    def asked_of(said: Content) -> Asked:
-        """Settings, as the command line reads them."""
-        return Asked(said, quiet=True)
+    def asked_of(self, said: Content) -> Asked:
+        """Settings, as the command line reads them; a policy of this window is called as the file to take away."""
+        path = said.get("policy")
+        if path is None or not Path(path).is_relative_to(self.folder):
+            return Asked(said, quiet=True)
+        return Asked(said, quiet=True, _policies=[replace(Policy.load(path), source=POLICY)])
 
     @property
     def ready(self) -> bool:

@@ -78,9 +78,13 @@ def page_of(name: str) -> Step:
 def pages() -> Any:
     """The template engine of the report, which finds the pages of the workbench too."""
     from jinja2 import ChoiceLoader, PackageLoader
+    from markupsafe import escape
 
     own = environment()
-    return own.overlay(loader=ChoiceLoader([PackageLoader("glasshouse.show.app"), own.loader]))
+    made = own.overlay(loader=ChoiceLoader([PackageLoader("glasshouse.show.app"), own.loader]))
+    # what a form sends back must be the name itself, also where its signs are shown as others
+    made.filters = {**own.filters, "exact": escape}
+    return made
 
 
 def alone(name: str, **shown: Any) -> str:

@@ -85,7 +85,11 @@ for (const form of document.querySelectorAll("form[data-redraw]")) {
     try {
       const answer = await fetch(`${here}/${form.getAttribute("action")}?${wanted}`);
       if (answer.redirected) { location.assign(answer.url); return; }
-      if (answer.ok) { shown.innerHTML = await answer.text(); shown.dataset.drawn = wanted.get("at") || ""; }
+      if (answer.ok) {
+        shown.innerHTML = await answer.text();
+        shown.dataset.drawn = wanted.get("at") || "";
+        document.querySelector("#spoken").textContent = shown.querySelector("output")?.textContent || "";
+      }
     } finally { asking = false; }
     if (again) { again = false; redraw(); }
   }

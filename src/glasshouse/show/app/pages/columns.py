@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -32,6 +33,8 @@ FIXES: Mapping[str, tuple[tuple[str, str, str], ...]] = {
     "constant": (("Leave it out", "exclude", ""),),
     "no_header": (("The first line holds names", "header", ""),),
 }
+# what a message says to whoever writes code; here a button does it
+_IN_CODE = re.compile(r"; [^;.]*\b(?:schema|exclude|special_codes|header|holdout)=[^;.]*(?:\.{3}[^;.]*)?")
 MOST_FIXES = 40  # findings of one kind that are shown with their buttons
 
 
@@ -78,7 +81,8 @@ def _findings(desk: Desk) -> list[Content]:
             for words, what, value in FIXES.get(found.code, ())
             if found.column is not None or what == "header"
         ]
-        shown.append({"level": found.level, "first": found.first, "message": clip(found.message, 500), "fixes": fixes})
+        message = clip(_IN_CODE.sub("", found.message), 500)
+        shown.append({"level": found.level, "first": found.first, "message": message, "fixes": fixes})
     more = [(code, n - MOST_FIXES) for code, n in counts.items() if n > MOST_FIXES]
     return [*shown, *({"level": "note", "first": False, "message": f"{n} more like this ({code})", "fixes": []}
                       for code, n in more)]  # fmt: skip

@@ -12,7 +12,7 @@ from glasshouse.judgement.policy.policy import Policy
 from glasshouse.judgement.rumap.candidates import axes, run_for_verdict
 from glasshouse.judgement.rumap.compare import compare
 from glasshouse.show.app.desk import Desk, Form, Made
-from glasshouse.show.app.pages.files import one, spoken_size
+from glasshouse.show.app.pages.files import forget, one, spoken_size
 from glasshouse.show.app.pages.files import there as file_there
 from glasshouse.show.report.drawing import map_of
 from glasshouse.show.report.view import VERDICT_WORDS, ThreatView, after_word, clip, views_of
@@ -80,7 +80,10 @@ def add(desk: Desk, form: Form) -> Content:
 def remove(desk: Desk, form: Form) -> Content:
     """Take a release away again."""
     name = one(form, "name")
-    desk.say(releases={k: v for k, v in desk.said.get("releases", {}).items() if k != name})
+    others = dict(desk.said.get("releases", {}))
+    if (path := others.pop(name, None)) is not None:
+        desk.say(releases=others)
+        forget(desk, path)
     return {"go": "compare"}
 
 

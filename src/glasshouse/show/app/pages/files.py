@@ -86,9 +86,14 @@ def remove(desk: Desk, form: Form) -> Content:
     path = desk.said.get(table) if table in TABLES else None
     if path is not None:
         desk.say(**{table: None})
-        if Path(path).is_relative_to(desk.folder):
-            Path(path).unlink(missing_ok=True)
+        forget(desk, path)
     return {"go": "files"}
+
+
+def forget(desk: Desk, path: str) -> None:
+    """Delete a file that was uploaded; what lies elsewhere stays."""
+    if Path(path).is_relative_to(desk.folder):
+        Path(path).unlink(missing_ok=True)
 
 
 def read(desk: Desk, form: Form) -> Content:

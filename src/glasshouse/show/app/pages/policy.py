@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from hashlib import sha256
 from typing import Any
 
 from glasshouse.catalogue import all_measures
@@ -111,7 +112,8 @@ def limits(desk: Desk, form: Form) -> Content:
     content = own_policy(base if base in PRESETS else FIRST, form)
     text = toml_text(content)
     Policy.parse(text, "of the page").validated(all_measures())
-    path = desk.folder / "policy.toml"
+    # a run keeps the policy it was made with, so another one is another file
+    path = desk.folder / f"policy-{sha256(text.encode()).hexdigest()[:12]}.toml"
     write_atomically(path, text)
     desk.say(policy=str(path))
     return {"go": "policy", "said": "Your own limits are in force."}

@@ -20,7 +20,7 @@ from glasshouse.core.settings import toml_text
 from glasshouse.core.writing import write_atomically
 from glasshouse.judgement.policy.policy import PRESETS, preset_text
 from glasshouse.judgement.run import safely
-from glasshouse.show.app.desk import Desk, Form, Made
+from glasshouse.show.app.desk import POLICY, Desk, Form, Made
 from glasshouse.show.cli.mitigating import table_bytes
 from glasshouse.show.report import pdf
 
@@ -95,7 +95,7 @@ def _makers(desk: Desk) -> dict[str, Maker]:
         "repeat.py": partial(code, desk),
     }
     if (policy := made_of(desk).said.get("policy")) is not None:
-        made["policy.toml"] = partial(policy_text, policy)
+        made[POLICY] = partial(policy_text, policy)
     for audience in AUDIENCES:
         made |= {
             f"report-{audience}.html": partial(found.to_html, audience=audience),
@@ -171,7 +171,7 @@ def portable(desk: Desk) -> Content:
     if "releases" in said:
         said["releases"] = {name: placed(path) for name, path in said["releases"].items()}
     if said.get("policy") not in (None, *PRESETS):
-        said["policy"] = "policy.toml"
+        said["policy"] = POLICY
     return said
 
 
