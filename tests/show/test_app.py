@@ -210,9 +210,7 @@ def test_wrong_types_are_found_and_corrected_with_one_click(bench: App, tmp_path
     assert 'value="-9"' in text
     assert "card" in words(client.post("columns/change", fix='["exclude", "card", ""]'))
     assert "Suggested" in words(client.post("roles/suggest"))
-    assert client.page("roles").count("\u202eturned") == 1, (
-        "shown with its signs made visible, sent as it is"
-    )
+    assert client.page("roles").count("\u202eturned") == 1, "shown with its signs made visible, sent as it is"
     text = client.post("roles/change", column=["region", "\u202eturned", "sick"], role=["key", "key", "target"])
     assert "What may go out" in words(text)
     assert "no such column" in words(client.post("columns/change", fix='["schema", "gone", "numeric"]'))

@@ -13,7 +13,7 @@ import pytest
 from glasshouse.show.app.start import App, opened
 from tests.show.bench import bundled, odd
 from tests.show.test_browser import CONTRAST
-from tests.show.test_pdf import chromium
+from tests.show.test_pdf import chromium, sheets
 
 pytestmark = [pytest.mark.browser, pytest.mark.xdist_group("workbench")]
 playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
@@ -127,6 +127,8 @@ def test_a_card_of_the_verdict_opens_its_evidence(walked: tuple[Any, Heard]) -> 
         page.click(f".card h3 a[href='#t-{threat}']")
         assert page.locator(f"#t-{threat}").is_visible()
     assert page.locator("#verdict .word").inner_text() == "Do not release"
+    page.goto(f"{home(page)}/verdict")  # and on paper it is the one sheet that is signed
+    assert sheets(page.pdf(prefer_css_page_size=True)) == 1
 
 
 def test_curve_count_and_groups_follow_the_slider(walked: tuple[Any, Heard]) -> None:

@@ -45,7 +45,7 @@ def tried(
     arguments: Mapping[str, Any],
     *,
     seed: int = 0,
-    progress: Progress | None,
+    progress: Progress | None = None,
     **run: Any,
 ) -> Mitigated:
     """Apply one operation to a release, and put both on one map.
