@@ -128,6 +128,8 @@ def opened(first: Content, port: int = 0, browser: bool = True, folder: Path | N
     -------
     App
     """
+    if not 0 <= port < 1 << 16:
+        raise InputError(f"port is a number from 0 to {(1 << 16) - 1:,}, not {port}")
     try:
         server = Server(port, first, folder)
     except OSError as problem:
