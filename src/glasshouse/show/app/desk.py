@@ -68,7 +68,7 @@ class Desk:
     mitigated: Made | None = None
     tried: Made | None = None
     choice: int = 0  # the operation that was tried
-    drawn: tuple[int, Content] | None = None  # the verdict's page, whose pictures take a second
+    drawn: tuple[Assessment, Content] | None = None  # the parts of the report of a verdict
     shown_records: str | None = None  # the measure whose records were asked for, until they were shown
     _pair: tuple[str, Pair] | None = None
 

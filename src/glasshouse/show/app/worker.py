@@ -11,6 +11,7 @@ import json
 import os
 import queue
 import shutil
+import signal
 import sys
 import threading
 from collections.abc import Callable
@@ -35,18 +36,41 @@ def main() -> None:
     def told(done: int, total: int, line: str) -> None:
         answer({"done": done, "total": total, "line": line})
 
+    cancel = Cancel()
+    signal.signal(signal.SIGINT, cancel)
     desk: list[Desk] = []
     answer({"ready": True})
     while True:
+        question = heard.get()
         try:
-            question = heard.get()
+            cancel.heeded = True
             if not desk:
                 from glasshouse.show.app.desk import Desk
 
                 desk.append(Desk(folder, told))
-            answer({"answer": answered(desk[0], question), "id": question["id"]})
-        except KeyboardInterrupt:  # between two questions: a cancel that came too late
-            continue
+            found = answered(desk[0], question)
+        except KeyboardInterrupt:
+            found = {"stopped": True}
+        finally:
+            cancel.heeded = False
+        answer({"answer": found, "id": question["id"]})
+
+
+class Cancel:
+    """What an interrupt does: it stops the work at hand, once; where there is none it came too late.
+
+    Attributes
+    ----------
+    heeded : bool
+        Whether there is work that an interrupt stops.
+    """
+
+    heeded = False
+
+    def __call__(self, number: int, frame: object) -> None:
+        if self.heeded:
+            self.heeded = False
+            raise KeyboardInterrupt
 
 
 def answered(desk: Desk, question: Content) -> Content:

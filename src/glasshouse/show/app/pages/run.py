@@ -9,6 +9,7 @@ from glasshouse.core.words import counted
 from glasshouse.judgement.policy.policy import Policy
 from glasshouse.judgement.selection import estimate
 from glasshouse.show.app.desk import TABLES, Desk, Form, Made
+from glasshouse.show.app.pages.verdict import draw
 from glasshouse.show.cli.assessing import assessed, named
 from glasshouse.show.report.view import clip
 
@@ -43,8 +44,9 @@ def assess(desk: Desk, form: Form) -> Content:
     said, asked, pair = dict(desk.said), desk.asked, desk.pair
     costs = estimate(pair, named(asked), asked.policy)
     with desk.telling({one.measure: one.seconds for one in costs.costs}) as step:
-        found = assessed(asked, pair, step)
-    desk.assessed, desk.scenarios = Made(said, found), None
+        desk.assessed, desk.scenarios = Made(said, assessed(asked, pair, step)), None
+        step(1, 1, "drawing the report")
+        draw(desk)
     return {"go": "verdict"}
 
 
