@@ -329,7 +329,8 @@ def test_the_search_is_that_of_mitigate(data: tuple[Path, dict[str, Any]], tmp_p
     (tmp_path / "quick.toml").write_text(
         'name = "quick"\n[run]\nmeasures = ["exact_copies", "total_variation"]\n[leak]\nfail = 0.01\n'
     )
-    desk = Desk(tmp_path, lambda done, total, line: None)
+    desk = Desk(tmp_path / "desk", lambda done, total, line: None)
+    desk.folder.mkdir()
     desk.act("files/begin", {"form": {**data[1], "policy": str(tmp_path / "quick.toml")}})
     assert desk.act("mitigate/search", {"form": {"steps": ["1"], "protect": ["sex"]}})["go"] == "mitigate#found"
     said = desk.said

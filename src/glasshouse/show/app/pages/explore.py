@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 import narwhals as nw
@@ -25,7 +25,11 @@ from glasshouse.show.report.scenarios import LEVELS, table_rows
 from glasshouse.show.report.sections import group
 from glasshouse.show.report.view import clip, percent_of
 
+if TYPE_CHECKING:
+    from glasshouse.data.pair import Pair
+
 MOST_GROUPS = 30
+MOST_LEVELS = 2000
 MOST_RECORDS = 25
 K = (2, 20)  # ends of the slider for the size of a group
 FIRST = ("rapid", "disco")
@@ -57,7 +61,7 @@ def view(desk: Desk, query: Form) -> Content:
         "picture": picture(moved),
         "columns": _columns(desk),
         "column": column,
-        "groups": _groups(moved, column) if has_records(moved) and column else None,
+        "groups": _groups(found.pair, moved, column) if has_records(moved) and column else None,
         "can_cut": has_records(result),
         "records": _records(moved) if records else None,
         "ranked": result._rank is not None,
@@ -78,8 +82,10 @@ def has_records(result: Result) -> bool:
 
 
 def lever(result: Result) -> bool:
-    """Whether a result has a threshold that can be moved."""
-    return isinstance(result, RapidResult) or (result.measure is not None and "k" in result.measure.options)
+    """Whether a result has a threshold that can be moved while one looks: of RAPID, and of what only counts."""
+    measure = result.measure
+    counts = measure is not None and measure.cost == "cells" and "k" in measure.options
+    return isinstance(result, RapidResult) or counts
 
 
 def at_threshold(found: Any, result: Result, asked: str) -> tuple[Result, Content | None]:
@@ -89,7 +95,9 @@ def at_threshold(found: Any, result: Result, asked: str) -> tuple[Result, Conten
         own, top = float(answers.threshold), float(answers.usual_grid()[-1])
         at = min(max(_number(asked, own), 0.0), top)
         name = "tau" if isinstance(answers, ClassAnswers) else "epsilon"
-        slider = {"name": name, "low": 0, "high": top, "step": top / 100, "at": round(at, 6), "own": own}
+        stepped = abs(own * 100 / top - round(own * 100 / top)) < 1e-9  # else the slider could not stand at its own
+        step = top / 100 if stepped else "any"
+        slider = {"name": name, "low": 0, "high": top, "step": step, "at": round(at, 6), "own": own}
         return (result if at == own else result.at(at)), slider
     if not lever(result) or result.measure is None:
         return result, None
@@ -97,8 +105,9 @@ def at_threshold(found: Any, result: Result, asked: str) -> tuple[Result, Conten
     own_k = options.get("k", result.measure.options["k"])
     if not isinstance(own_k, int):
         return result, None
-    at_k = round(min(max(_number(asked, own_k), K[0]), K[1]))
-    slider = {"name": "k", "low": K[0], "high": K[1], "step": 1, "at": at_k, "own": own_k}
+    low, high = min(K[0], own_k), max(K[1], own_k)
+    at_k = round(min(max(_number(asked, own_k), low), high))
+    slider = {"name": "k", "low": low, "high": high, "step": 1, "at": at_k, "own": own_k}
     if at_k == own_k:
         return result, slider
     given = {**{k: v for k, v in options.items() if k in result.measure.options}, "k": at_k}
@@ -140,9 +149,13 @@ def picture(result: Result) -> Any:
 # -- groups and records ------------------------------------------------------------------------------------------------
 
 
-def _groups(result: Result, column: str) -> Content | None:
+def _groups(pair: Pair, result: Result, column: str) -> Content | None:
     """The figure inside each level of a column, the highest first."""
-    made, problem = safely(lambda: result.by(column))
+    levels = pair.n_distinct(column)
+    if levels > MOST_LEVELS and not isinstance(result, RapidResult):  # which cuts numbers into quarters
+        made, problem = None, f"{column} has {levels:,} values, so its groups are single people; choose another column"
+    else:
+        made, problem = safely(lambda: result.by(column))
     if made is None:
         return {"problem": problem, "rows": [], "more": 0, "small": 0, "overall": None, "share": True}
     table = nw.from_native(made).lazy().collect("polars").to_dict(as_series=False)
