@@ -152,6 +152,8 @@ def picture(result: Result) -> Any:
 def _groups(pair: Pair, result: Result, column: str) -> Content | None:
     """The figure inside each level of a column, the highest first."""
     levels = pair.n_distinct(column)
+    made: Any
+    problem: str | None
     if levels > MOST_LEVELS and not isinstance(result, RapidResult):  # which cuts numbers into quarters
         made, problem = None, f"{column} has {levels:,} values, so its groups are single people; choose another column"
     else:

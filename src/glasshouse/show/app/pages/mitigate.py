@@ -31,6 +31,7 @@ def view(desk: Desk, query: Form) -> Content:
         "choice": desk.choice,
         "columns": list(desk.pair.columns),
         "policy": Policy.of(desk.said.get("policy", POLICY)).title,
+        "holdout": desk.pair.has_holdout,
         "most": MOST_STEPS,
         "tried": _way(desk.tried),
         "found": _way(desk.mitigated),
