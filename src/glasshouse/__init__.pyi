@@ -21,5 +21,6 @@ from .judgement.rumap.compare import compare as compare
 from .judgement.rumap.map import RUMap as RUMap
 from .judgement.scenarios.run import scenarios as scenarios
 from .judgement.verdict.assess import assess as assess
+from .show.app.start import app as app
 
 __version__: str

@@ -11,6 +11,7 @@ import pytest
 from studies.kinds import KINDS, Missing, world
 
 import glasshouse as gh
+from glasshouse.data.mistakes import likely_codes
 from glasshouse.show.cli import main
 from tests.conftest import converter
 
@@ -160,6 +161,11 @@ def test_scales_and_counts_are_no_special_codes(values: np.ndarray) -> None:
 
 
 # -- tables ------------------------------------------------------------------------------------------------------------
+
+
+def test_the_likely_codes_themselves_are_for_the_custodian() -> None:
+    table = pl.DataFrame({"income": [1000 + i for i in range(60)] + [-9, -9, -8, -8], "age": [30] * 64})
+    assert likely_codes(gh.Pair(table, table)) == {"income": [-9.0, -8.0]}
 
 
 def test_names_that_differ_by_case_are_pointed_out() -> None:

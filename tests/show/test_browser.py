@@ -124,7 +124,9 @@ def test_jump_links_open_the_fold_and_lead_below_the_bar(browser: Any, reports: 
     page.wait_for_timeout(900)
     top = page.locator("#utility").bounding_box()["y"]
     assert page.locator("#utility").is_visible() and 0 <= top <= 200
-    page.locator("article a").first.click()  # from the card of a threat to the measure, two folds deep
+    page.locator("article h3 a").first.click()  # from the title of a threat to its attacks
+    assert page.locator("#t-identity").is_visible()
+    page.locator("article .by a").first.click()  # from the card of a threat to the measure, two folds deep
     page.wait_for_timeout(900)
     fold = page.locator("details:target")
     fold.locator("summary").click()

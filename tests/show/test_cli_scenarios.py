@@ -13,6 +13,7 @@ import polars as pl
 import pytest
 
 import glasshouse as gh
+from glasshouse.show import pace
 from glasshouse.show.cli import main, progress
 from tests.fakes import fake, four_threats, tables
 from tests.show.pages import Page, check_page
@@ -248,15 +249,15 @@ def test_without_a_terminal_a_line_tells_how_far_it_is(
 
 def test_the_estimate_weighs_steps_by_what_they_cost(monkeypatch: pytest.MonkeyPatch) -> None:
     clock = [100.0]
-    monkeypatch.setattr(progress.time, "monotonic", lambda: clock[0])
-    lines = progress._Lines({"cheap": 1.0, "dear": 9.0})
+    monkeypatch.setattr(pace.time, "monotonic", lambda: clock[0])
+    lines = pace.Pace({"cheap": 1.0, "dear": 9.0})
     assert lines.line() == "reading the tables; 1 s so far"
     lines.step(0, 2, "cheap")
     assert lines.line() == "0 of 2 done, now cheap; 1 s so far, about 10 s to go"
     clock[0] += 4
     lines.step(1, 2, "dear")
     assert lines.line() == "1 of 2 done, now dear; 4 s so far, about 36 s to go"
-    plain = progress._Lines({})
+    plain = pace.Pace({})
     plain.step(0, 4, "A")
     assert plain.line() == "0 of 4 done, now A; 1 s so far"
     clock[0] += 10
@@ -266,13 +267,13 @@ def test_the_estimate_weighs_steps_by_what_they_cost(monkeypatch: pytest.MonkeyP
 
 def test_a_first_run_says_that_it_compiles_and_leaves_it_out_of_the_estimate(monkeypatch: pytest.MonkeyPatch) -> None:
     clock = [100.0]
-    monkeypatch.setattr(progress.time, "monotonic", lambda: clock[0])  # of the compiler's clock, too
-    lines = progress._Lines({})
+    monkeypatch.setattr(pace.time, "monotonic", lambda: clock[0])  # of the compiler's clock, too
+    lines = pace.Pace({})
     lines.step(0, 4, "A")
-    progress.compiling.begins()
+    pace.compiling.begins()
     clock[0] += 8
     assert lines.line() == "0 of 4 done, now A (compiling, once); 8 s so far"
-    progress.compiling.ends()
+    pace.compiling.ends()
     clock[0] += 2
     lines.step(2, 4, "B")
     assert lines.line() == "2 of 4 done, now B; 10 s so far, about 2 s to go"

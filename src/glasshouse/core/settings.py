@@ -1,13 +1,17 @@
-"""Settings from JSON or TOML text. Whatever is wrong with the text ends in one sentence."""
+"""Settings from JSON or TOML text, and as TOML text. Whatever is wrong with a text ends in one sentence."""
 
 from __future__ import annotations
 
 import json
 import tomllib
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from glasshouse.core.errors import InputError
+from glasshouse.core.plain import to_json
 
 # what the reader of TOML says without repeating a name of the text: levels of a column stand in settings, too
 NAMELESS = (
@@ -85,3 +89,89 @@ def read_settings(path: str | Path, what: str, form: str | None = None) -> dict[
     if not isinstance(content, dict):
         raise InputError(f"{what} {path} must hold a mapping of names to values")
     return content
+
+
+def toml_key(name: str) -> str:
+    """A name as TOML writes it before the sign of equality.
+
+    Parameters
+    ----------
+    name : str
+        The name.
+
+    Returns
+    -------
+    str
+    """
+    bare = name.replace("_", "").replace("-", "")
+    return name if bare.isascii() and bare.isalnum() else toml_value(name)
+
+
+def toml_value(value: object) -> str:
+    """A value as TOML writes it; what is None in a mapping is left out, and in a list it is refused.
+
+    Parameters
+    ----------
+    value : object
+        Plain data.
+
+    Returns
+    -------
+    str
+    """
+    if isinstance(value, np.ndarray):
+        value = value.tolist()
+    if isinstance(value, Mapping):
+        return "{" + ", ".join(f"{toml_key(str(k))} = {toml_value(v)}" for k, v in value.items() if v is not None) + "}"
+    if isinstance(value, (list, tuple)):
+        if any(one is None for one in value):
+            raise InputError("a list in a recipe cannot hold None; leave the entry out, or write another value")
+        return "[" + ", ".join(toml_value(one) for one in value) + "]"
+    if isinstance(value, (float, np.floating)) and not np.isfinite(value):
+        return str(float(value))  # inf, -inf, nan: TOML has them, JSON has not
+    return to_json(value)
+
+
+def toml_text(content: Mapping[str, Any]) -> str:
+    """A mapping as the text of a TOML file: single values first, then tables, then lists of tables.
+
+    Parameters
+    ----------
+    content : mapping
+        Plain data; entries that are None are left out.
+
+    Returns
+    -------
+    str
+
+    Examples
+    --------
+    >>> print(toml_text({"leak": {"fail": 0.01}, "seed": 0, "rule": [{"measure": "disco"}]}), end="")
+    seed = 0
+    <BLANKLINE>
+    [leak]
+    fail = 0.01
+    <BLANKLINE>
+    [[rule]]
+    measure = "disco"
+    """
+    given = {k: v for k, v in content.items() if v is not None}
+    tables: list[tuple[str, Mapping[str, Any]]] = []
+    for name, value in given.items():
+        if isinstance(value, Mapping) and value and all(isinstance(one, Mapping) for one in value.values()):
+            tables += [(f"[{toml_key(name)}.{toml_key(str(k))}]", one) for k, one in value.items()]
+        elif isinstance(value, Mapping):
+            tables.append((f"[{toml_key(name)}]", value))
+        elif _of_tables(value):
+            tables += [(f"[[{toml_key(name)}]]", one) for one in value]
+    single = {k: v for k, v in given.items() if not isinstance(v, Mapping) and not _of_tables(v)}
+    parts = [_lines(single), *("\n".join([head, _lines(table)]) for head, table in tables)]
+    return "\n\n".join(part for part in parts if part) + "\n"
+
+
+def _of_tables(value: object) -> bool:
+    return isinstance(value, list) and bool(value) and all(isinstance(one, Mapping) for one in value)
+
+
+def _lines(table: Mapping[str, Any]) -> str:
+    return "\n".join(f"{toml_key(str(k))} = {toml_value(v)}" for k, v in table.items() if v is not None)

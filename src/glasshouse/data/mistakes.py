@@ -48,6 +48,36 @@ def special_codes(pair: Pair) -> Iterator[Finding]:
     on the bundled data: no column but Adult's capital gain, whose 99999 is a code, in 22 of 30 draws, and the income
     of SD2011, whose -8 is one, in 20 of 20.
     """
+    for column, codes, above in _likely_codes(pair):
+        records = sum(codes.values())
+        how = "far from all others" if above else "below 0, where no other is"
+        yield Finding(
+            "warning",
+            column,
+            "special_code",
+            f"column {column!r}: {records:,} {plural(records, 'record holds', 'records hold')} a number that "
+            f"looks like a code for missing ({how}); if it is one, say special_codes={{{column!r}: [...]}}, or "
+            "make it missing: as a number it spoils means and distances",
+        )
+
+
+def likely_codes(pair: Pair) -> dict[str, list[float]]:
+    """The numbers that :func:`special_codes` speaks of, by column: values of people, for the custodian alone.
+
+    Parameters
+    ----------
+    pair : Pair
+        The tables.
+
+    Returns
+    -------
+    dict of str to list of float
+    """
+    return {column: list(codes) for column, codes, _ in _likely_codes(pair)}
+
+
+def _likely_codes(pair: Pair) -> Iterator[tuple[str, dict[float, int], bool]]:
+    """By column the numbers with the records that hold them, and whether they lie above the rest."""
     numeric = [c for c in pair.numeric if pair.schema[c].storage in ("int", "float")]
     if not numeric:
         return
@@ -71,16 +101,7 @@ def special_codes(pair: Pair) -> Iterator[Finding]:
         few = pair.n_distinct(column) <= _MANY
         codes = [v for v in found if v not in declared and _is_code(v, found, low, high, few, pair.n())]
         if codes:
-            records = sum(found[v] for v in codes)
-            how = "far from all others" if max(codes) > high else "below 0, where no other is"
-            yield Finding(
-                "warning",
-                column,
-                "special_code",
-                f"column {column!r}: {records:,} {plural(records, 'record holds', 'records hold')} a number that "
-                f"looks like a code for missing ({how}); if it is one, say special_codes={{{column!r}: [...]}}, or "
-                "make it missing: as a number it spoils means and distances",
-            )
+            yield column, {v: found[v] for v in sorted(codes)}, max(codes) > high
 
 
 def _is_code(value: float, counts: Mapping[float, int], low: float, high: float, few: bool, n: int) -> bool:

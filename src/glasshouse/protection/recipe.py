@@ -12,8 +12,8 @@ import numpy as np
 
 from glasshouse.core.errors import InputError, closest
 from glasshouse.core.options import door
-from glasshouse.core.plain import Content, plain, to_json
-from glasshouse.core.settings import parse, read_settings
+from glasshouse.core.plain import Content, plain
+from glasshouse.core.settings import parse, read_settings, toml_key, toml_value
 from glasshouse.core.streams import RandomState, integer_seed
 from glasshouse.core.words import counted
 from glasshouse.core.writing import write_atomically
@@ -113,10 +113,10 @@ class Step:
         str
         """
         defaults = operations()[self.operation].options
-        lines = ["[[step]]", f"operation = {_toml(self.operation)}"]
-        lines += [f"{_key(name)} = {_toml(v)}" for name, v in self.arguments.items() if v is not None]
+        lines = ["[[step]]", f"operation = {toml_value(self.operation)}"]
+        lines += [f"{toml_key(name)} = {toml_value(v)}" for name, v in self.arguments.items() if v is not None]
         none = [name for name, v in self.arguments.items() if v is None and defaults[name] is not None]
-        return "\n".join([*lines, *([f"{WITHOUT} = {_toml(none)}"] if none else [])]) + "\n"
+        return "\n".join([*lines, *([f"{WITHOUT} = {toml_value(none)}"] if none else [])]) + "\n"
 
     @staticmethod
     def _complete(made: Operation, given: Mapping[str, object]) -> None:
@@ -333,23 +333,3 @@ def _together(before: Held, made: Sequence[Protected], last: Frame, steps: Recip
         sentence=f"{counted(len(steps), 'step')}: {names}. {counted(cells, 'cell')} of {counted(records, 'record')} "
         "differ from before.",
     )  # fmt: skip
-
-
-def _key(name: str) -> str:
-    bare = name.replace("_", "").replace("-", "")
-    return name if bare.isascii() and bare.isalnum() else _toml(name)
-
-
-def _toml(value: object) -> str:
-    """A value as TOML writes it; what is None in a mapping is left out, and in a list it is refused."""
-    if isinstance(value, np.ndarray):
-        value = value.tolist()
-    if isinstance(value, Mapping):
-        return "{" + ", ".join(f"{_key(str(k))} = {_toml(v)}" for k, v in value.items() if v is not None) + "}"
-    if isinstance(value, (list, tuple)):
-        if any(one is None for one in value):
-            raise InputError("a list in a recipe cannot hold None; leave the entry out, or write another value")
-        return "[" + ", ".join(_toml(one) for one in value) + "]"
-    if isinstance(value, (float, np.floating)) and not np.isfinite(value):
-        return str(float(value))  # inf, -inf, nan: TOML has them, JSON has not
-    return to_json(value)

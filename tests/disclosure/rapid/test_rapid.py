@@ -181,6 +181,21 @@ def test_records_carry_the_headline(result: Any, health: Any) -> None:
     assert (top["gain"].diff().drop_nulls() <= 0).all()
 
 
+@pytest.mark.parametrize(("target", "option", "at"), [("disease_status", "tau", 0.6), ("income", "epsilon", 0.25)])
+def test_another_threshold_is_another_reading_of_the_same_attack(
+    health: Any, target: str, option: str, at: float
+) -> None:
+    pair = health.pair(target=target)
+    result = gh.disclosure.rapid(pair, trees=20)
+    before = result.to_json()
+    moved, fresh = result.at(at), gh.disclosure.rapid(pair, trees=20, **{option: at})
+    assert moved.value == fresh.value and moved.baseline == fresh.baseline and moved.holdout == fresh.holdout
+    assert moved.records["at_risk"].to_list() == fresh.records["at_risk"].to_list()
+    assert moved.by("gender").equals(fresh.by("gender"))
+    assert moved.interval == moved.confint() and moved.p_value is None and moved.exposure is None
+    assert moved.at(at).curve([at]).equals(fresh.curve([at])) and result.to_json() == before
+
+
 def test_a_copy_is_worst_and_independence_has_no_excess(health: Any) -> None:
     original = health.original
     keys = ["gender", "age", "education", "income"]

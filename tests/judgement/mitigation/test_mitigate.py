@@ -17,6 +17,7 @@ from glasshouse.judgement.mitigation.halves import DEALT, NOBODY, TOO_FEW, halve
 from glasshouse.judgement.mitigation.mitigated import CHOSEN
 from glasshouse.judgement.mitigation.proposals import ASKED_FOR, LADDERS, allowed_of, proposals
 from glasshouse.judgement.mitigation.search import Failed
+from glasshouse.judgement.mitigation.trying import to_try, tried
 from glasshouse.protection.operation import operations
 from tests.judgement.mitigation.conftest import COPIED, POLICY, N, planted
 
@@ -31,6 +32,21 @@ def test_copies_are_found_and_drawn_anew(pair: gh.Pair, fixed: Any) -> None:
     before, after = fixed.taken[0].utility
     assert before is not None and after is not None and after > 2 / 3 * before
     assert gh.disclosure.exact_copies(pair.replace(released=fixed.released)).value == 0
+
+
+def test_one_operation_can_be_tried_without_a_search(pair: gh.Pair) -> None:
+    choices = to_try(pair)
+    assert {one.name for one, _ in choices} <= set(LADDERS) and choices[0][0].cost <= choices[-1][0].cost
+    operation, arguments = next(one for one in choices if one[0].name == "redraw_records")
+    measures = ["exact_copies", "total_variation"]
+    found = tried(pair, operation, arguments, policy=POLICY, measures=measures)
+    assert found.before.verdict == "fail" and not found.verified and found.steered is None
+    assert found.summary().startswith("The verdict on the release was fail; after one step (re-draw copies) it is ")
+    assert gh.disclosure.exact_copies(pair.replace(released=found.released)).value == 0
+    again = gh.protection.apply(pair.local("released"), found.recipe, original=pair.local("original"))
+    assert pl.DataFrame(again.table).equals(pl.DataFrame(found.released))
+    assert found.plot("trajectory") is not None and "no claim of differential privacy" in " ".join(found.notes)
+    assert [step["records"] for step in found.content("external")["steps"]] == [None]
 
 
 def test_the_release_is_the_recipe_applied(pair: gh.Pair, fixed: Any, tmp_path: Path) -> None:
@@ -202,8 +218,8 @@ def test_round_numbers_are_about_a_tenth_of_the_spread(spread: float, unit: floa
 def test_the_search_is_stricter_than_the_policy() -> None:
     policy = gh.Policy.preset("public")
     assert policy.leak is not None and stricter(policy).leak is not None
-    for tried, times in ((1, 2), (11, 4), (50, 6)):
-        assert stricter(policy, tried).leak.warn == pytest.approx(times * policy.leak.warn)  # type: ignore[union-attr]
+    for candidates, times in ((1, 2), (11, 4), (50, 6)):
+        assert stricter(policy, candidates).leak.warn == pytest.approx(times * policy.leak.warn)  # type: ignore[union-attr]
     assert stricter(policy).leak.fail == policy.leak.fail  # type: ignore[union-attr]
 
 

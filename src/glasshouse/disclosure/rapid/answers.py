@@ -80,13 +80,15 @@ class ClassAnswers:
 
     def chance(self, threshold: float | None = None) -> Moments:
         """Mean and sd of the share of flags when people are relabelled at random and the predictions stay."""
-        if threshold is None or threshold == self.threshold:
-            return self._own_chance
-        return self._chance(threshold)
+        at = self.threshold if threshold is None else float(threshold)
+        if at not in self._chances:
+            self._chances[at] = self._chance(at)
+        return self._chances[at]
 
     @cached_property
-    def _own_chance(self) -> Moments:
-        return self._chance(self.threshold)
+    def _chances(self) -> dict[float, Moments]:
+        """By threshold what was worked out."""
+        return {}
 
     def _chance(self, threshold: float) -> Moments:
         if self.is_degenerate:
@@ -121,6 +123,12 @@ class ClassAnswers:
         shares = np.bincount(self.y, weights=weights, minlength=self.probabilities.shape[1]) / total
         scored = scores.score_true_class(self.probabilities, self.y, self.score, shares, self.n_columns, weights)[2]
         return float(weights @ (scored > self.threshold) / total)
+
+    def at(self, threshold: float) -> ClassAnswers:
+        """The same answers read at another threshold; what was worked out of them is kept."""
+        twin = replace(self, threshold=float(threshold))
+        twin.__dict__.update(_scored=self._scored, _every=self._every, predicted=self.predicted, _chances=self._chances)
+        return twin
 
     def take(self, rows: Array) -> ClassAnswers:
         """The same answers for some of the records; the baseline stays that of all."""
@@ -188,13 +196,15 @@ class NumberAnswers:
 
     def chance(self, threshold: float | None = None) -> Moments:
         """Mean and sd of the share of flags when people are relabelled at random and the predictions stay."""
-        if threshold is None or threshold == self.threshold:
-            return self._own_chance
-        return self._chance(threshold)
+        at = self.threshold if threshold is None else float(threshold)
+        if at not in self._chances:
+            self._chances[at] = self._chance(at)
+        return self._chances[at]
 
     @cached_property
-    def _own_chance(self) -> Moments:
-        return self._chance(self.threshold)
+    def _chances(self) -> dict[float, Moments]:
+        """By threshold what was worked out."""
+        return {}
 
     def _chance(self, threshold: float) -> Moments:
         return scores.chance_for_numbers(self.y, self.predicted, self.metric, self.delta, threshold, self.weights)
@@ -213,6 +223,12 @@ class NumberAnswers:
     def relabelled_flags(self, order: Array) -> Array:
         flagged: Array = self.relabelled_scores(order) < self.threshold
         return flagged
+
+    def at(self, threshold: float) -> NumberAnswers:
+        """The same answers read at another threshold; what was worked out of them is kept."""
+        twin = replace(self, threshold=float(threshold))
+        twin.__dict__.update(scores=self.scores, _chances=self._chances)
+        return twin
 
     def take(self, rows: Array) -> NumberAnswers:
         """The same answers for some of the records."""

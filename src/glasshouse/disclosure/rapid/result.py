@@ -61,6 +61,50 @@ class RapidResult(Result):
 
     # -- inference ---------------------------------------------------------------------------------------------------
 
+    def at(self, threshold: float) -> RapidResult:
+        """The same attack read at another threshold: nothing is trained again.
+
+        Parameters
+        ----------
+        threshold
+            tau for classes, epsilon for numbers.
+
+        Returns
+        -------
+        RapidResult
+            Share, chance, holdout, interval (Wilson's), records and groups at that threshold. What only the run itself
+            tests, the leak and its p value, is left out.
+        """
+        attacks = [
+            replace(
+                one,
+                answers={name: a.at(threshold) for name, a in one.answers.items()},
+                holdout={name: a.at(threshold) for name, a in one.holdout.items()},
+            )
+            for one in self.attacks
+        ]
+        answers = [a.answers[self.headline] for a in attacks]
+        strangers = [a.holdout[self.headline] for a in attacks if self.headline in a.holdout]
+        told = inference.threshold_curve(answers, [float(threshold)])
+        moved = self._copy(
+            value=told["rapid"][0],
+            baseline=told["chance"][0],
+            holdout=float(np.mean([a.rate() for a in strangers])) if strangers else None,
+            interval=(told["low"][0], told["high"][0]),
+            **dict.fromkeys(("excess", "excess_interval", "difference", "difference_interval", "p_value", "exposure")),
+            counts=None,
+            details={**self.details, "threshold": float(threshold)},
+            _records=lambda: (
+                records.of_attack(attacks[0], self.headline)
+                if len(attacks) == 1
+                else records.of_releases(attacks, self.headline)
+            ),
+            _record_frame=None,
+            _arrays={},
+            _strangers=None,
+        )
+        return moved._with(attacks, self.pairs, self.headline)
+
     def curve(
         self, thresholds: Sequence[float] | None = None, attacker: str | None = None, confidence: float = 0.95
     ) -> Frame:

@@ -33,6 +33,7 @@ UNCHANGED = {
     "incomplete": "Nothing fails, and not every threat could be assessed, so nothing was changed: what was not "
     "assessed is no reason to change a release, and no reason to publish it.",
 }
+TRIED = "The verdict on the release was {before}; after one step ({step}) it is {after}, by the same people."
 VOID = (
     "{steps} looked at the original. Whatever was claimed for the release before, no claim of differential privacy "
     "stands for it now."
@@ -312,6 +313,10 @@ class Mitigated:
         str
             One or two sentences.
         """
+        if self.steered is None and self.taken:  # tried on its own
+            return TRIED.format(
+                before=self.before.verdict, step=self.taken[0].operation.title, after=self.verdict.verdict
+            )
         return said(self.changed, self.met, self.verified, self.before.verdict, self.verdict.verdict, self.taken)
 
     def __repr__(self) -> str:

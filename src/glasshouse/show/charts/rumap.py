@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, TypedDict
 
 from glasshouse.core.charts import chart
@@ -57,9 +58,11 @@ def scatter(
     width: int = WIDTH,
     height: int = HEIGHT,
     shown: Content | None = None,
+    links: Mapping[str, str] | None = None,
 ) -> Drawing:
     """Composites with intervals, each with its verdict, the front, the ghosts, and the region a custodian would
-    accept; at the places of ``shown``, the content of a reader, where one is given."""
+    accept; at the places of ``shown``, the content of a reader, where one is given. ``links`` are places that a click
+    on the mark of a release leads to."""
     import altair as alt
 
     content = shown or ru.content()  # and nothing else of the map: its front and its order are those of exact figures
@@ -91,7 +94,7 @@ def scatter(
         )
     found = [m for m in MARKS if any(r["mark"] == m for r in rows)]
     legend = alt.Legend(orient="bottom", title=None, symbolOpacity=1)
-    base = alt.Chart(data(rows)).encode(
+    base = alt.Chart(data([{**r, "link": (links or {}).get(r["release"]), "spoken": _spoken(r)} for r in rows])).encode(
         color=alt.Color("mark:N", legend=legend, scale=alt.Scale(domain=found, range=[MARKS[m][0] for m in found]))
     )
     layers += [
@@ -107,10 +110,16 @@ def scatter(
                 alt.Tooltip("utility:Q", format=".3f"),
                 "mark:N",
             ],
+            **({} if links is None else {"href": alt.Href("link:N"), "description": alt.Description("spoken:N")}),
         ),
         *_names(points, span),
     ]
     return alt.layer(*layers).properties(width=width, height=height)
+
+
+def _spoken(point: Point) -> str:
+    """A mark for those who do not see it."""
+    return f"{point['release']}: {point['mark']}, risk {point['risk']:.2f}, utility {point['utility']:.2f}"
 
 
 def _axis(shown: Content, side: str) -> str:

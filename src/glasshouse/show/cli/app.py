@@ -11,6 +11,7 @@ import typer
 
 from glasshouse.show.cli import (
     assessing,
+    bench,
     catalogue,
     comparing,
     demo,
@@ -55,6 +56,7 @@ def root(
 
 
 app.command("demo")(demo.demo)
+app.command("app")(bench.app)
 app.command("init")(starting.init)
 app.command("check")(catalogue.check)
 app.command("assess")(assessing.assess)

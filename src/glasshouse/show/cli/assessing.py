@@ -44,11 +44,11 @@ def assess(files: o.Files, chosen: o.Settings, roles: o.Roles, running: o.Runnin
     asked = settle(files, chosen, roles, running, reporting)
     asked.check(*asked.released, prints=True)
     pair = asked.pair({} if asked.several else asked.case("assess"))
-    costs = estimate(pair, _named(asked), asked.policy)
+    costs = estimate(pair, named(asked), asked.policy)
     if sys.stderr.isatty():
         err(f"per scenario: {costs}" if asked.several else str(costs), asked.quiet)
     with progress(asked.quiet, asked.no_progress, {one.measure: one.seconds for one in costs.costs}) as step:
-        found = _assessed(asked, pair, step)
+        found = assessed(asked, pair, step)
         told = in_flags(found, asked.audience)
         make = cache(lambda form: render(found if form == "json" else told, form, asked.audience))
         pages = (
@@ -71,14 +71,28 @@ def assess(files: o.Files, chosen: o.Settings, roles: o.Roles, running: o.Runnin
     return int(found.exit_code)
 
 
-def _assessed(asked: Asked, pair: Pair, step: Step | None) -> Any:
-    """An Assessment, or Scenarios where there are several."""
+def assessed(asked: Asked, pair: Pair, step: Step | None) -> Any:
+    """What the settings ask for: an Assessment, or Scenarios where there are several.
+
+    Parameters
+    ----------
+    asked : Asked
+        The settings.
+    pair : Pair
+        Of them.
+    step : callable, optional
+        Told how far the run is.
+
+    Returns
+    -------
+    Assessment or Scenarios
+    """
     from glasshouse.judgement.policy.policy import Policy
     from glasshouse.judgement.scenarios.run import scenarios
     from glasshouse.judgement.selection import select
     from glasshouse.judgement.verdict.assess import assess as run
 
-    chosen = select(_named(asked), Policy.of(asked.policy), pair.row_paired)
+    chosen = select(named(asked), Policy.of(asked.policy), pair.row_paired)
     which = "default" if asked.measures is None else asked.measures
     given = {**asked.running(chosen), "measures": which, "progress": step}
     if asked.several:
@@ -86,7 +100,7 @@ def _assessed(asked: Asked, pair: Pair, step: Step | None) -> Any:
     return run(pair, **given)
 
 
-def _named(asked: Asked) -> Any:
+def named(asked: Asked) -> Any:
     """The measures as they are named: on the command line, in the settings, else in the policy."""
     suggested = {} if asked.policy is None else asked.policy.run
     which = suggested.get("measures", "default") if asked.measures is None else asked.measures

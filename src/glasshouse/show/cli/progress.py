@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import sys
 import threading
-import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 
 from glasshouse.core import compiling
-from glasshouse.core.words import duration, visible
+from glasshouse.core.words import visible
+from glasshouse.show.pace import Pace
 
 EVERY = 10.0  # seconds between two lines where there is no terminal
 Step = Callable[[int, int, str], None]
@@ -32,7 +32,7 @@ def progress(quiet: bool, no_progress: bool, costs: Mapping[str, float] | None =
         with _bar() as step:
             yield step
     else:
-        with _Lines(dict(costs or {})) as lines:
+        with _Lines(costs or {}) as lines:
             yield lines.step
 
 
@@ -58,14 +58,11 @@ def _bar() -> Iterator[Step]:
         yield step
 
 
-class _Lines:
+class _Lines(Pace):
     """A thread of its own says where the run is, so that a long step is told of while it lasts."""
 
-    def __init__(self, costs: dict[str, float]) -> None:
-        self.costs = costs
-        self.done, self.total, self.name = 0, 0, ""
-        self.behind = 0.0  # expected seconds of the steps that are finished
-        self.started, self.compiled = time.monotonic(), compiling.seconds()
+    def __init__(self, costs: Mapping[str, float]) -> None:
+        super().__init__(costs)
         self.over = threading.Event()
         self.thread = threading.Thread(target=self._speak, name="glasshouse progress", daemon=True)
 
@@ -77,40 +74,6 @@ class _Lines:
         self.over.set()
         self.thread.join(timeout=1)
 
-    def step(self, done: int, total: int, name: str) -> None:
-        if done > self.done:
-            self.behind += self._cost(self.name) * (done - self.done)
-        self.done, self.total, self.name = done, total, name
-
-    def _cost(self, name: str) -> float:
-        """Expected seconds of a step; one of ``rapid (age, sex)`` is one of rapid."""
-        mean = sum(self.costs.values()) / len(self.costs) if self.costs else 1.0
-        return self.costs.get(name.partition(" (")[0], mean)
-
     def _speak(self) -> None:
         while not self.over.wait(EVERY):
             print(visible(self.line()), file=sys.stderr, flush=True)
-
-    def line(self) -> str:
-        """``12 of 40 done, now rapid; 30 s so far, about 2 min to go``."""
-        spent = time.monotonic() - self.started
-        if not self.total:
-            return f"reading the tables; {duration(spent)} so far"
-        if self.done >= self.total:
-            return f"{self.name or 'done'}; {duration(spent)} so far"
-        now = f", now {self.name}" if self.name else ""
-        now += f" ({compiling.words()})" if compiling.now() else ""
-        return f"{self.done} of {self.total} done{now}; {duration(spent)} so far{self._left(spent)}"
-
-    def _left(self, spent: float) -> str:
-        whole = sum(self.costs.values()) or float(self.total)
-        # several scenarios run the same measures; the total says how often
-        whole *= self.total / len(self.costs) if self.costs else 1.0
-        ahead = max(whole - self.behind, 0.0)
-        if self.done == 0 and not self.costs:
-            return ""
-        # what was expected so far against what it took, less what only a first run takes; before the first step is
-        # over, what is expected
-        spent -= compiling.seconds() - self.compiled
-        pace = spent / self.behind if self.behind > 0 else 1.0
-        return f", about {duration(max(pace * ahead, 1.0))} to go"

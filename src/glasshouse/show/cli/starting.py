@@ -100,10 +100,7 @@ def draft(pair: Pair, files: dict[str, list[str]], reading: dict[str, object]) -
     str
         TOML that ``glasshouse assess`` takes as it is.
     """
-    keys = [c for c in pair.columns if _KNOWN_TO_OTHERS.search(c)]
-    rest = [c for c in pair.columns if c not in keys]
-    keys = keys or [c for c in rest if pair.schema[c].kind in ("categorical", "ordinal", "boolean", "integer")]
-    targets = [c for c in rest if c not in keys] or list(pair.columns)
+    keys, targets = candidates(pair)
     some = keys[:3]
     lines = [
         "# Settings of glasshouse. In this folder `glasshouse assess` takes everything from here; flags win",
@@ -157,6 +154,29 @@ def draft(pair: Pair, files: dict[str, list[str]], reading: dict[str, object]) -
         "",
     ]
     return "\n".join(lines)
+
+
+def candidates(pair: Pair) -> tuple[list[str], list[str]]:
+    """Columns that an attacker may know, and columns that one may want to learn, by what they are called or hold.
+
+    Parameters
+    ----------
+    pair : Pair
+        The tables as they were read.
+
+    Returns
+    -------
+    tuple of list of str
+    """
+    keys = [c for c in pair.columns if known_to_others(c)]
+    rest = [c for c in pair.columns if c not in keys]
+    keys = keys or [c for c in rest if pair.schema[c].kind in ("categorical", "ordinal", "boolean", "integer")]
+    return keys, [c for c in rest if c not in keys] or list(pair.columns)
+
+
+def known_to_others(column: str) -> bool:
+    """Whether a column is called as what neighbours, employers and registers know."""
+    return _KNOWN_TO_OTHERS.search(column) is not None
 
 
 def _codes(pair: Pair) -> list[str]:

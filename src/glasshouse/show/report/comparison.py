@@ -23,5 +23,8 @@ def markdown(ru_map: RUMap, audience: str = "internal") -> str:
         lines += ["Before you read on:", "", *(f"- {plain_text(one)}" for one in found["first"]), ""]
     lines += ["| release | verdict | risk | utility | among the others | copying | members exposed beyond strangers |"]
     lines += ["|---|---|---|---|---|---|---|"]
-    lines += ["| " + " | ".join(plain_text(cell) for cell in row.values()) + " |" for row in found["rows"]]
+    lines += [
+        "| " + " | ".join(plain_text(cell) for name, cell in row.items() if name != "link") + " |"
+        for row in found["rows"]
+    ]
     return visible("\n".join([*lines, "", *(f"- {plain_text(line)}" for line in found["words"])])) + "\n"

@@ -36,18 +36,19 @@ def pictures(content: Content, results: Mapping[str, Result]) -> dict[str, str]:
     for shown in wanted[:MOST_PICTURES]:
         svg, _ = safely(lambda result=results[shown["name"]]: svg_of(result.plot()))  # type: ignore[misc]  # bound now
         if svg is not None and len(svg) <= MOST_BYTES:
-            drawn[shown["name"]] = _markup(svg)
+            drawn[shown["name"]] = markup(svg)
     return drawn
 
 
-def map_of(ru_map: RUMap, audience: str = "internal") -> Content:
-    """The risk-utility map as a picture, the figures behind it, and what can be said about their order."""
+def map_of(ru_map: RUMap, audience: str = "internal", links: Mapping[str, str] | None = None) -> Content:
+    """The risk-utility map as a picture, the figures behind it, and what can be said about their order; ``links`` lead
+    from the mark of a release to somewhere on the page."""
     content = ru_map.content(audience)
-    svg, problem = safely(lambda: svg_of(ru_map.plot("map", shown=content)))
+    svg, problem = safely(lambda: svg_of(ru_map.plot("map", shown=content, links=links)))
     return {
-        "svg": None if svg is None else _markup(svg),
+        "svg": None if svg is None else markup(svg),
         "problem": problem,
-        "rows": _rows(content),
+        "rows": [{**row, "link": (links or {}).get(row["release"])} for row in _rows(content)],
         "first": content["findings"],
         "words": content["text"],
     }
@@ -93,7 +94,8 @@ def _with_interval(row: Content, name: str) -> str:
     return f"{value:.2f}" + (f" ({low:.2f} to {high:.2f})" if low is not None and high is not None else "")
 
 
-def _markup(svg: str) -> Any:
+def markup(svg: str) -> Any:
+    """A picture of our own, as a template places it."""
     from markupsafe import Markup
 
     return Markup(svg)
@@ -123,6 +125,7 @@ def svg_of(chart: Any) -> str:
         "text": {"color": _INK},
     }
     svg: str = vl_convert.vegalite_to_svg(_drawable(chart.to_dict()), config=config)
+    svg = re.sub(r'xlink:href="[^"#]*#', 'href="#', svg)  # a place on the page, of which the library makes an address
     svg = svg.replace(_INK, "currentColor").replace(_FAINT, "var(--line)")
     svg = re.sub(r'fill="#(000000|000|333333|333|111)"', 'fill="currentColor"', svg)
     svg = re.sub(r'font-family="[^"]*"', f'font-family="{FONT}"', svg)

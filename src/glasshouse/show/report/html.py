@@ -58,48 +58,61 @@ def render(
     way
         What was done to the release before it was assessed, as ``show.report.mitigation`` tells it.
     """
+    shown = parts(content, results=results, ru_map=ru_map, title=title, timing=timing, whole=whole, way=way)
+    text: str = environment().get_template("page.html.j2").render(**shown)
+    return text
+
+
+def parts(
+    content: Content,
+    *,
+    results: Mapping[str, Result],
+    ru_map: RUMap | None = None,
+    title: str | None = None,
+    timing: dict[str, float] | None = None,
+    whole: bool = False,
+    way: Content | None = None,
+) -> Content:
+    """What the template of the page draws, with the arguments of :func:`render`; the workbench draws it in its own
+    frame."""
     views = views_of(content, timing)
     threats = [ThreatView(name, content["threats"][name], views) for name in THREATS]
     external = content["audience"] == "external"
     lead = next(t for t in threats if t.name == content["leading"])
-    return (
-        environment()
-        .get_template("page.html.j2")
-        .render(
-            title=clip(title or _title(content), 90),
-            date=dt.datetime.now(dt.UTC).strftime("%d %B %Y, %H:%M UTC").lstrip("0"),
-            content=content,
-            external=external,
-            verdict=content["verdict"],
-            verdict_word=VERDICT_WORDS[content["verdict"]],
-            policy=content["policy"],
-            marks=MARKS,
-            words=WORDS,
-            limit_words=LIMIT_WORDS,
-            threats=threats,
-            lead=lead,
-            whole=whole,
-            sheet=sheet(content, threats, lead, first_findings(content)),
-            advice=to_do(content),
-            outcomes=content["outcomes"],
-            views=views,
-            people=sections.people(content, views),
-            population=sections.population(content, views),
-            utility=sections.utility(views),
-            distributions=sections.drawn(content["distributions"]),
-            copying=[v for v in views.values() if v.threat == "copying"],
-            structure=[v for v in views.values() if v.role == "structure"],
-            families=_families(views),
-            pictures=drawing.pictures(content, results),
-            ru=None if ru_map is None else drawing.map_of(ru_map, content["audience"]),
-            way=way,
-            data=sections.data(content),
-            run=content["run"],
-            call=clip(content["run"]["call"], 2000),
-            seconds=None if timing is None else sum(timing.values()),
-            counts=content["counts"],
-        )
-    )
+    return {
+        "title": clip(title or _title(content), 90),
+        "date": dt.datetime.now(dt.UTC).strftime("%d %B %Y, %H:%M UTC").lstrip("0"),
+        "content": content,
+        "external": external,
+        "verdict": content["verdict"],
+        "verdict_word": VERDICT_WORDS[content["verdict"]],
+        "policy": content["policy"],
+        "marks": MARKS,
+        "words": WORDS,
+        "limit_words": LIMIT_WORDS,
+        "threats": threats,
+        "lead": lead,
+        "whole": whole,
+        "sheet": sheet(content, threats, lead, first_findings(content)),
+        "advice": to_do(content),
+        "outcomes": content["outcomes"],
+        "views": views,
+        "people": sections.people(content, views),
+        "population": sections.population(content, views),
+        "utility": sections.utility(views),
+        "distributions": sections.drawn(content["distributions"]),
+        "copying": [v for v in views.values() if v.threat == "copying"],
+        "structure": [v for v in views.values() if v.role == "structure"],
+        "families": _families(views),
+        "pictures": drawing.pictures(content, results),
+        "ru": None if ru_map is None else drawing.map_of(ru_map, content["audience"]),
+        "way": way,
+        "data": sections.data(content),
+        "run": content["run"],
+        "call": clip(content["run"]["call"], 2000),
+        "seconds": None if timing is None else sum(timing.values()),
+        "counts": content["counts"],
+    }
 
 
 def _title(content: Content) -> str:

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from glasshouse.core.plain import Content
 from glasshouse.core.words import MARKS, visible
 from glasshouse.judgement.mitigation.mitigated import Mitigated, price
 from glasshouse.judgement.run import safely
 from glasshouse.show.report import html
-from glasshouse.show.report.drawing import MOST_BYTES, svg_of
+from glasshouse.show.report.drawing import MOST_BYTES, markup, svg_of
 from glasshouse.show.report.markdown import plain_text
 from glasshouse.show.report.markdown import render as assessment_in_markdown
 from glasshouse.show.report.view import VERDICT_WORDS, clip
@@ -50,7 +48,7 @@ def way_of(fixed: Mitigated, content: Content) -> Content:
         "word": VERDICT_WORDS[content["verdict"]["verdict"]],
         "status": content["verdict"]["verdict"],
         "before": content["before"],
-        "svg": _markup(svg) if svg is not None and len(svg) <= MOST_BYTES else None,
+        "svg": markup(svg) if svg is not None and len(svg) <= MOST_BYTES else None,
         "columns": COLUMNS,
         "steps": [row(step) for step in content["steps"]],
         "notes": [clip(note, 700) for note in content["notes"]],
@@ -90,9 +88,3 @@ def lines_of(content: Content) -> list[str]:
     for step in content["steps"]:
         lines += [f"  {step['name']}: {step['why']}", *([f"      {price(step)}"] if price(step) else [])]
     return [*lines, *(f"  note: {note}" for note in content["notes"])]
-
-
-def _markup(svg: str) -> Any:
-    from markupsafe import Markup
-
-    return Markup(svg)

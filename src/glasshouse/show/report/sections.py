@@ -33,7 +33,7 @@ def people(content: Content, views: dict[str, MeasureView]) -> Content | None:
         groups = [g for g in found.get("groups", ()) if not g["small"] and g["value"] is not None]
         shown["small"] = sum(bool(g["small"]) for g in found.get("groups", ()))
         groups.sort(key=lambda g: (-g["value"], g["column"], str(g["level"])))
-        shown["groups"] = [_group(g) for g in groups[:MOST_GROUPS]]
+        shown["groups"] = [group(g) for g in groups[:MOST_GROUPS]]
         shown["more"] = max(len(groups) - MOST_GROUPS, 0)
         if flagged is not None and found.get("known"):
             overall = flagged / found["known"]
@@ -58,7 +58,8 @@ def population(content: Content, views: dict[str, MeasureView]) -> list[Content]
     ]
 
 
-def _group(group: Content) -> Content:
+def group(group: Content) -> Content:
+    """One group on the shared axis, ready to print."""
     return {
         "column": clip(group["column"], 40),
         "level": "(missing)" if group["level"] is None else clip(group["level"], 40),

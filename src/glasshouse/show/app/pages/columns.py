@@ -1,0 +1,171 @@
+"""What the columns are, what a check finds, and the corrections: a kind, codes for missing, what is left out."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from glasshouse.core.errors import InputError
+from glasshouse.core.plain import Content, percent
+from glasshouse.data.findings import spoken
+from glasshouse.data.mistakes import likely_codes
+from glasshouse.data.schema import GIVEN
+from glasshouse.show.app.desk import Desk, Form
+from glasshouse.show.report.view import clip
+
+KINDS = ("numeric", "integer", "categorical", "ordinal", "boolean", "datetime", "text", "identifier")
+MOST = 2000  # columns that a page lists
+# by finding: what one click can correct, as the button says it and as settings
+FIXES: Mapping[str, tuple[tuple[str, str, str], ...]] = {
+    "numeric_text": (("Read it as numbers", "schema", "numeric"),),
+    "fractions_as_text": (("Read it as numbers", "schema", "numeric"),),
+    "type_mismatch": (("They are numbers", "schema", "numeric"), ("They are labels", "schema", "categorical")),
+    "few_integers": (("They are codes of categories", "schema", "categorical"),),
+    "two_codes": (("They are numbers", "schema", "numeric"),),
+    "iso_dates": (("Keep the labels", "schema", "categorical"),),
+    "date_text": (("Read it as dates", "schema", "datetime"),),
+    "identifier": (("Leave it out", "exclude", ""), ("It identifies nobody: use it", "schema", "categorical")),
+    "free_text": (("Leave it out", "exclude", ""),),
+    "special_code": (("They are codes for missing", "codes", ""), ("They are numbers", "schema", "numeric")),
+    "all_missing": (("Leave it out", "exclude", ""),),
+    "constant": (("Leave it out", "exclude", ""),),
+    "no_header": (("The first line holds names", "header", ""),),
+}
+# what a message says to whoever writes code; here a button does it
+_IN_CODE = re.compile(r"; [^;.]*\b(?:schema|exclude|special_codes|header|holdout)=[^;.]*(?:\.{3}[^;.]*)?")
+MOST_FIXES = 40  # findings of one kind that are shown with their buttons
+
+
+def view(desk: Desk, query: Form) -> Content:
+    """Tables, findings with what corrects them, and every column."""
+    pair = desk.pair
+    given: Mapping[str, Any] = desk.said.get("schema", {})
+    names = [t for t in pair.tables if t in ("original", "released", "holdout")]
+    rows = []
+    for name, spec in list(pair.schema.items())[:MOST]:
+        missing = {t: pair.n_missing(name, t) / max(pair.n(t), 1) for t in names if pair.has(name, t)}
+        rows.append(
+            {
+                "name": name,
+                "label": clip(spec.label, 120),
+                "kind": spec.kind,
+                "reason": "as you said" if spec.reason == GIVEN else clip(spec.reason, 90),
+                "given": given.get(name) if isinstance(given.get(name), str) else None,
+                "listed": not isinstance(given.get(name, ""), str),
+                "missing": ", ".join(f"{spoken(t)} {percent(share)}" for t, share in missing.items() if share) or "–",
+                "codes": ", ".join(f"{code:g}" for code in pair.special_codes.get(name, ())),
+                "coded": spec.storage in ("int", "float"),
+            }
+        )
+    return {
+        "tables": [(spoken(t), pair.n(t)) for t in names],
+        "findings": _findings(desk),
+        "rows": rows,
+        "more": max(len(pair.schema) - MOST, 0),
+        "kinds": KINDS,
+        "left_out": list(desk.said.get("exclude", [])),
+        "used": len(pair.columns),
+    }
+
+
+def _findings(desk: Desk) -> list[Content]:
+    pair, shown, counts = desk.pair, [], dict[str, int]()
+    for found in pair.check():
+        counts[found.code] = counts.get(found.code, 0) + 1
+        if counts[found.code] > MOST_FIXES:
+            continue
+        fixes = [
+            (words, json.dumps([what, found.column, value]))
+            for words, what, value in FIXES.get(found.code, ())
+            if found.column is not None or what == "header"
+        ]
+        message = clip(_IN_CODE.sub("", found.message), 500)
+        shown.append({"level": found.level, "first": found.first, "message": message, "fixes": fixes})
+    more = [(code, n - MOST_FIXES) for code, n in counts.items() if n > MOST_FIXES]
+    return [*shown, *({"level": "note", "first": False, "message": f"{n} more like this ({code})", "fixes": []}
+                      for code, n in more)]  # fmt: skip
+
+
+# -- acts --------------------------------------------------------------------------------------------------------------
+
+
+def change(desk: Desk, form: Form) -> Content:
+    """Take over what the table of columns says, or the one correction whose button was pressed."""
+    if "fix" in form:
+        what, column, value = json.loads(form["fix"][0])
+        _fix(desk, str(what), column, str(value))
+    elif "again" in form:
+        left = [c for c in desk.said.get("exclude", []) if c != form["again"][0]]
+        desk.say(exclude=left)
+    else:
+        _table(desk, form)
+    with desk.telling():
+        desk.pair.check()
+    return {"go": "columns", "said": "Changed."}
+
+
+def _fix(desk: Desk, what: str, column: Any, value: str) -> None:
+    if what == "header":
+        desk.say(header=True)
+    elif column not in desk.pair.schema:
+        raise InputError("there is no such column any more")
+    elif what == "schema" and value in KINDS:
+        desk.say(schema={**desk.said.get("schema", {}), column: value})
+    elif what == "exclude":
+        leave_out(desk, [column])
+    elif what == "codes":
+        codes = likely_codes(desk.pair).get(column, [])
+        own = [*desk.said.get("special_codes", {}).get(column, []), *(plain_number(code) for code in codes)]
+        desk.say(special_codes={**desk.said.get("special_codes", {}), column: own})
+
+
+def _table(desk: Desk, form: Form) -> None:
+    columns = form.get("column", [])
+    schema, codes = dict(desk.said.get("schema", {})), dict(desk.said.get("special_codes", {}))
+    for column, kind, said in zip(columns, form.get("kind", []), form.get("codes", []), strict=True):
+        if kind in KINDS:
+            schema[column] = kind
+        elif kind == "" and isinstance(schema.get(column), str):
+            del schema[column]
+        found = [plain_number(_number(part, column)) for part in said.replace(";", ",").split(",") if part.strip()]
+        codes[column] = found
+    desk.say(schema=schema, special_codes={k: v for k, v in codes.items() if v})
+    leave_out(desk, form.get("exclude", []))
+
+
+def leave_out(desk: Desk, columns: list[str]) -> None:
+    """Leave columns out of everything, also of the roles.
+
+    Parameters
+    ----------
+    desk : Desk
+        The window.
+    columns : list of str
+        Their names.
+    """
+    out = {*columns}
+    keys = [c for c in desk.said.get("keys", []) if c not in out]
+    desk.say(
+        exclude=[*dict.fromkeys([*desk.said.get("exclude", []), *columns])],
+        keys=keys,
+        **{role: None for role in ("target", "weights", "cluster") if desk.said.get(role) in out},
+        schema={k: v for k, v in desk.said.get("schema", {}).items() if k not in out},
+        special_codes={k: v for k, v in desk.said.get("special_codes", {}).items() if k not in out},
+    )
+
+
+def _number(text: str, column: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        raise InputError(f"codes for missing of column {column!r} are numbers with commas between them") from None
+
+
+def plain_number(value: float) -> float | int:
+    """A whole number without a fraction."""
+    return int(value) if value == int(value) else value
+
+
+ACTS = {"change": change}

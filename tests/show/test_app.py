@@ -1,0 +1,416 @@
+"""The workbench without a browser: who is answered, what a window keeps, and that its verdict is that of assess."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import glasshouse as gh
+from glasshouse.show.app import guard, windows
+from glasshouse.show.app.desk import Desk
+from glasshouse.show.app.server import plain_name
+from glasshouse.show.app.start import App, opened
+from glasshouse.show.cli import settings
+from glasshouse.show.cli.asked import Asked
+from glasshouse.show.cli.assessing import assessed
+from tests.show.bench import Client, bundled, odd, words
+
+SEEN = "records most at risk"
+pytestmark = pytest.mark.xdist_group("workbench server")
+
+
+@pytest.fixture(scope="module")
+def data(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, Any]]:
+    folder = tmp_path_factory.mktemp("data")
+    return folder, bundled(folder)
+
+
+@pytest.fixture(scope="module")
+def bench(data: tuple[Path, dict[str, Any]]) -> Iterator[App]:
+    made = opened({}, browser=False)
+    yield made
+    folder = made._server.windows.folder
+    made.stop()
+    assert not folder.exists(), "uploads are still there"
+
+
+@pytest.fixture(scope="module")
+def done(bench: App, data: tuple[Path, dict[str, Any]]) -> Client:
+    """A window in which everything was run once."""
+    client = Client(bench.address)
+    client.post("files/settings", path=data[0] / "glasshouse.toml")
+    client.post("run/assess")
+    return client
+
+
+@pytest.fixture(autouse=True)
+def closed_again(request: pytest.FixtureRequest, bench: App) -> Iterator[None]:
+    """Windows that a test opened are closed with it; the one of ``done`` stays."""
+    before = set(bench._server.windows._open)
+    yield
+    kept = {*before, *([done_key(request.getfixturevalue("done"))] if "done" in request.fixturenames else [])}
+    for key, window in bench._server.windows._open.items():
+        window.left_at = window.left_at if key in kept else -1e9
+
+
+def done_key(client: Client) -> str:
+    return client.home.rsplit("/", 1)[1]
+
+
+# -- who is answered ---------------------------------------------------------------------------------------------------
+
+HOST = "127.0.0.1:8000"
+
+
+@pytest.mark.parametrize(
+    ("method", "headers", "answered"),
+    [
+        ("GET", {"host": HOST}, True),
+        ("GET", {"host": "localhost:8000", "sec-fetch-site": "none"}, True),
+        ("POST", {"host": HOST, "origin": f"http://{HOST}", "sec-fetch-site": "same-origin"}, True),
+        ("POST", {"host": HOST}, False),  # no page of ours sends a form without saying so
+        ("POST", {"host": HOST, "origin": "null"}, False),
+        ("POST", {"host": HOST, "origin": "http://127.0.0.1:9999"}, False),
+        ("GET", {"host": HOST, "origin": "https://evil.example"}, False),
+        ("GET", {"host": "evil.example"}, False),  # a name that was made to point here
+        ("GET", {"host": "evil.example:8000"}, False),
+        ("GET", {"host": "127.0.0.1"}, False),
+        ("GET", {}, False),
+        ("GET", {"host": HOST, "sec-fetch-site": "cross-site", "sec-fetch-mode": "no-cors"}, False),
+        ("GET", {"host": HOST, "sec-fetch-site": "cross-site", "sec-fetch-mode": "navigate"}, False),
+        ("GET", {"host": HOST, "sec-fetch-site": "same-site"}, False),  # another port of this machine
+    ],
+)
+def test_only_a_page_of_ours_is_answered(method: str, headers: dict[str, str], answered: bool) -> None:
+    assert (guard.refusal(method, headers, 8000) is None) is answered
+
+
+def test_the_entrance_may_be_led_to_from_elsewhere() -> None:
+    led = {"host": HOST, "sec-fetch-site": "cross-site", "sec-fetch-mode": "navigate"}
+    assert guard.refusal("GET", led, 8000, entrance=True) is None
+    assert guard.refusal("GET", {**led, "sec-fetch-mode": "no-cors"}, 8000, entrance=True) is not None
+
+
+def test_nothing_is_answered_without_the_key(bench: App) -> None:
+    client = Client(bench.address)
+    for path in ("/", "/open/", "/open/guess", "/w/guess/files", "/assets/../server.py", "/w//files", "/take"):
+        status, headers, text = client.ask("GET", path)
+        assert status == 404 and "slot" not in text, path
+        assert "set-cookie" not in headers
+    for headers_ in ({"Host": "evil.example"}, {"Origin": "https://evil.example"}, {"Sec_Fetch_Site": "cross-site"}):
+        assert client.ask("GET", f"{client.home}/files", **headers_)[0] == 403
+    assert client.ask("POST", f"{client.home}/files/example", "", Origin=None)[0] == 403
+    assert client.ask("PUT", f"{client.home}/upload/a.csv", b"a", Origin="null")[0] == 403
+    assert "Made-up" not in client.page("columns")
+
+
+def test_every_answer_forbids_what_it_does_not_need(bench: App) -> None:
+    client = Client(bench.address)
+    for path in (f"{client.home}/files", "/assets/app.js", "/nowhere", f"{client.home}/state"):
+        headers = client.ask("GET", path)[1]
+        assert "default-src 'none'" in headers["content-security-policy"] and headers["cache-control"] == "no-store"
+        assert "set-cookie" not in headers and "access-control-allow-origin" not in headers
+
+
+def test_an_address_for_a_browser_opens_one_window_only(bench: App) -> None:
+    once = bench._server.once()
+    Client(once)
+    client = Client(bench.address)
+    assert client.ask("GET", once.removeprefix(client.origin))[0] == 404
+
+
+# -- windows -----------------------------------------------------------------------------------------------------------
+
+
+def test_windows_know_nothing_of_each_other(bench: App, data: tuple[Path, dict[str, Any]]) -> None:
+    one, other = Client(bench.address), Client(bench.address)
+    assert one.home != other.home
+    path = one.upload(data[0] / "original.csv")
+    assert "original.csv" in words(one.post("files/name", table="original", path=path))
+    assert "original.csv" not in words(other.page("files"))
+    folder = Path(path).parent
+    assert folder.stat().st_mode & 0o077 == 0 and (folder.parents[1].stat().st_mode & 0o077) == 0
+
+
+def test_closing_a_window_ends_its_work_and_removes_its_files(
+    bench: App, data: tuple[Path, dict[str, Any]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(windows, "LEFT", 0.3)
+    client = Client(bench.address)
+    path = Path(client.upload(data[0] / "original.csv"))
+    window = bench._server.windows.get(client.home.rsplit("/", 1)[1])
+    assert window is not None
+    process = window._process
+    client.page("files")
+    client.page("files")
+    assert client.ask("POST", f"{client.home}/left", "1")[0] == 204
+    assert window.left_at is None, "the page before the last one was left: that is no closing"
+    assert client.ask("POST", f"{client.home}/left", "2")[0] == 204
+    assert client.ask("GET", f"{client.home}/state")[0] == 200  # the next page: it was no closing
+    time.sleep(1.5)
+    assert process.poll() is None
+    client.ask("POST", f"{client.home}/left", "2")
+    deadline = time.monotonic() + 10
+    while process.poll() is None and time.monotonic() < deadline:
+        time.sleep(0.1)
+    assert process.poll() is not None
+    time.sleep(0.5)
+    assert not path.exists() and client.ask("GET", f"{client.home}/files")[0] == 404
+
+
+def test_a_process_whose_server_is_gone_ends_and_leaves_nothing(tmp_path: Path) -> None:
+    window = windows.Window(tmp_path)
+    (window.folder / "table.csv").write_text("a\n1\n")
+    assert window._process.stdin is not None
+    window._process.stdin.close()
+    window.closed = True
+    assert window._process.wait(20) == 0 and not window.folder.exists()
+
+
+@pytest.mark.skipif(os.name != "posix", reason="there a cancelled run is ended with its process")
+def test_a_run_is_cancelled_and_the_window_goes_on(bench: App, data: tuple[Path, dict[str, Any]]) -> None:
+    client = Client(bench.address)
+    client.post("files/settings", path=data[0] / "glasshouse.toml")
+    client.post("policy/choose", policy="research", measures="full")
+    status, _, _ = client.ask("POST", f"{client.home}/run/assess", "", Content_Type="text/plain")
+    assert status == 303
+    told = json.loads(client.ask("GET", f"{client.home}/state")[2])
+    assert told["working"] and "done" in told["line"] and told["total"] > 40
+    started = time.monotonic()
+    client.ask("POST", f"{client.home}/cancel", "")
+    assert "Stopped." in words(client.page("run"))
+    assert time.monotonic() - started < 12
+    assert "near copy" not in client.page("verdict") and "Ready to run" in words(client.page("run"))
+
+
+# -- the way -----------------------------------------------------------------------------------------------------------
+
+
+def test_wrong_types_are_found_and_corrected_with_one_click(bench: App, tmp_path: Path) -> None:
+    client = Client(bench.address)
+    for table, path in zip(("original", "released"), odd(tmp_path), strict=True):
+        client.post("files/name", table=table, path=client.upload(path))
+    text = client.post("files/read")
+    assert "<b>odd</b>" not in text and "&lt;b&gt;odd" in text
+    said = words(text)
+    assert "looks like an identifier" in said and "They are codes of categories" in said
+    assert "treated as numeric" in said and "schema=" not in said and "special_codes=" not in said
+    text = client.post("columns/change", fix='["schema", "region", "categorical"]')
+    assert "<option selected>categorical</option>" in text and "codes of categories" not in words(text)
+    text = client.post("columns/change", fix='["codes", "income", ""]')
+    assert 'value="-9"' in text
+    assert "card" in words(client.post("columns/change", fix='["exclude", "card", ""]'))
+    assert "Suggested" in words(client.post("roles/suggest"))
+    assert client.page("roles").count("\u202eturned") == 1, "shown with its signs made visible, sent as it is"
+    text = client.post("roles/change", column=["region", "\u202eturned", "sick"], role=["key", "key", "target"])
+    assert "What may go out" in words(text)
+    assert "no such column" in words(client.post("columns/change", fix='["schema", "gone", "numeric"]'))
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "says"),
+    [
+        ("broken.parquet", b"PAR1 no", "broken.parquet"),
+        ("empty.csv", b"", "empty"),
+        ("records.csv", b"1,2\n3,4\n5,6\n", "looks like a record"),
+    ],
+)
+def test_a_file_that_cannot_be_read_is_told_in_a_sentence(
+    bench: App, data: tuple[Path, dict[str, Any]], tmp_path: Path, name: str, content: bytes, says: str
+) -> None:
+    (tmp_path / name).write_bytes(content)
+    client = Client(bench.address)
+    client.post("files/name", table="original", path=client.upload(tmp_path / name))
+    client.post("files/name", table="released", path=data[1]["released"])
+    said = words(client.post("files/read"))
+    assert "That did not work." in said and says in said and "Traceback" not in said
+    assert "Your files" in said and name in said
+
+
+def test_what_is_no_table_is_refused_at_once(bench: App, tmp_path: Path) -> None:
+    (tmp_path / "letter.docx").write_bytes(b"no table")
+    client = Client(bench.address)
+    assert "glasshouse reads" in words(client.post("files/name", table="original", path=tmp_path / "letter.docx"))
+    assert "file not found" in words(client.post("files/name", table="original", path="/nowhere/at/all.csv"))
+    assert "That did not work" in words(client.post("files/nothing"))
+    assert "Your files" in words(client.page("verdict")), "a page that is not open yet leads to the one that is"
+
+
+def test_the_bundled_example_is_one_click(bench: App) -> None:
+    client = Client(bench.address)
+    assert "1,000 records in the original" in words(client.post("files/example"))
+    text = client.page("roles")
+    assert text.count('value="key" selected') == 3
+    for page in ("policy", "run", "compare"):
+        words(client.page(page))
+    given = {"base": "public", "fail": "0.02", "warn": "0.1", "tolerance": "7", "min_count": "4", "rapid": "0.4"}
+    text = client.post("policy/limits", **given)
+    assert "Public release, changed" in words(text) and "7 of 1,000" in words(text)
+    assert "from 3 to 1000" in words(client.post("policy/limits", **{**given, "min_count": "1"}))
+
+
+def test_verdict_figures_and_files_are_those_of_assess(
+    done: Client, data: tuple[Path, dict[str, Any]], tmp_path: Path
+) -> None:
+    """From the settings that are taken away, by the command line's own way and by the code that is shown."""
+    (tmp_path / "glasshouse.toml").write_text(done.file("glasshouse.toml"))
+    asked = Asked(settings.read(tmp_path / "glasshouse.toml"))
+    found = assessed(asked, asked.pair(asked.case("assess")), None)
+    for audience in ("internal", "external"):
+        assert done.file(f"assessment-{audience}.json") == found.to_json(audience=audience)
+    assert found.content()["headline"].partition(": ")[2] in words(done.page("verdict")).replace("A leak", "a leak")
+    space: dict[str, Any] = {}
+    code = done.file("repeat.py").replace('verdict.to_html("report.html")', "")
+    exec(code, space)
+    assert space["verdict"].to_json() == found.to_json()
+    figures = done.file("figures-external.csv")
+    value = found.content("external")["results"]["disco"]
+    assert str(value["shown"] or value["value"]) in figures
+    assert str(found.results["disco"].value) in done.file("figures-internal.csv")
+    assert f"{data[0]}" not in done.file("report-external.html")
+    assert "preset" in done.file("policy.toml") or "name = " in done.file("policy.toml")
+
+
+def test_a_threshold_that_moves_is_the_measure_at_that_threshold(
+    done: Client, data: tuple[Path, dict[str, Any]]
+) -> None:
+    pair = gh.Pair(**{k: data[1][k] for k in ("original", "released", "holdout", "keys", "target")})
+    at = 0.2
+    fresh = gh.disclosure.rapid(pair, trees=20, random_state=3, epsilon=at)
+    part = done.page(f"explore?measure=rapid&at={at}&column=sex&part=1")
+    assert f"{round(float(fresh.value) * 1000):,} ({100 * float(fresh.value):.1f} %)" in words(part)
+    assert "<html" not in part and "sex" in words(part)
+    smaller = gh.disclosure.k_anonymity(pair, k=7)
+    part = done.page("explore?measure=k_anonymity&at=7&column=sex&part=1")
+    assert f"{smaller.details['n_violating_7']:,} (" in words(part)
+
+
+def test_records_are_shown_after_asking_and_once(done: Client) -> None:
+    before = words(done.page("explore?measure=rapid"))
+    assert SEEN in before and "predicted" not in before
+    assert "predicted" in words(done.post("explore/records", measure="rapid", column="sex", at=""))
+    assert "predicted" not in words(done.page("explore?measure=rapid"))
+    for name in ("report-external.html", "assessment-external.json", "figures-external.csv"):
+        assert "predicted" not in done.file(name)
+
+
+def test_other_keys_other_releases_and_an_operation_side_by_side(
+    done: Client, data: tuple[Path, dict[str, Any]]
+) -> None:
+    said = words(done.post("explore/keys", key=["sex", "region"]))
+    assert "as assessed" in said and "sex, region" in said
+    assert "has been assessed" in words(done.post("explore/keys", key=list(data[1]["keys"])))
+    done.post("compare/add", path=data[0] / "A.csv", name="independent")
+    text = done.post("compare/run")
+    assert 'href="#why-1"' in text and "independent" in words(text)
+    text = done.post("mitigate/try", choice="1")
+    assert "The verdict on the release was fail; after one step (re-draw copies)" in words(text)
+    assert 'id="tried"' in text and "<svg" in text
+    said = words(done.page("take"))
+    assert "The safer release" in said
+    table = done.file("safer-tried.csv")
+    assert table.count("\n") == 1001 and table.startswith("age_group,")
+    assert "redraw_records" in done.file("steps-tried.toml")
+    assert "Release" in done.file("map-external.html")
+    status, _, _ = done.ask("GET", f"{done.home}/take/..%2f..%2fsettings.json")
+    assert status == 404 or "no such file" in done.ask("GET", f"{done.home}/take/settings.json")[2]
+
+
+def test_the_search_is_that_of_mitigate(data: tuple[Path, dict[str, Any]], tmp_path: Path) -> None:
+    (tmp_path / "quick.toml").write_text(
+        'name = "quick"\n[run]\nmeasures = ["exact_copies", "total_variation"]\n[leak]\nfail = 0.01\n'
+    )
+    desk = Desk(tmp_path / "desk", lambda done, total, line: None)
+    desk.folder.mkdir()
+    desk.act("files/begin", {"form": {**data[1], "policy": str(tmp_path / "quick.toml")}})
+    assert desk.act("mitigate/search", {"form": {"steps": ["1"], "protect": ["sex"]}})["go"] == "mitigate#found"
+    said = desk.said
+    pair = gh.Pair(**{name: said[name] for name in ("original", "released", "holdout", "keys", "target")})
+    fixed = gh.mitigate(pair, policy=said["policy"], steps=1, protect=["sex"], random_state=3)
+    assert fixed.to_json() == desk.mitigated.found.to_json()
+    assert fixed.summary() in words(desk.page("mitigate", {})["html"])
+    before = dict(desk.said)
+    with pytest.raises(gh.InputError):
+        desk.act("roles/change", {"form": {"column": ["sex", "region"], "role": ["target", "target"]}})
+    assert desk.said == before
+
+
+def test_a_policy_of_ones_own_goes_with_the_run_it_was_made_for(
+    data: tuple[Path, dict[str, Any]], tmp_path: Path
+) -> None:
+    desk = Desk(tmp_path / "desk", lambda done, total, line: None)
+    desk.folder.mkdir()
+    desk.act("files/begin", {"form": {**data[1], "measures": ["disco", "exact_copies"], "options": {}}})
+    given = {"base": ["research"], "fail": ["0.02"], "warn": ["0.1"], "tolerance": ["7"], "min_count": ["4"]}
+    desk.act("policy/limits", {"form": given})
+    desk.act("run/assess", {"form": {}})
+    desk.act("policy/limits", {"form": {**given, "tolerance": ["900"]}})  # the run is still the one before
+    for name in ("glasshouse.toml", "policy.toml", "assessment-internal.json"):
+        (tmp_path / name).write_bytes(Path(desk.page(f"take/{name}", {})["file"]).read_bytes())
+    asked = Asked(settings.read(tmp_path / "glasshouse.toml"))
+    found = assessed(asked, asked.pair(asked.case("assess")), None)
+    assert found.policy.leak is not None and found.policy.leak.tolerance == 7
+    theirs, ours = json.loads((tmp_path / "assessment-internal.json").read_text()), json.loads(found.to_json())
+    assert "policy='policy.toml'" in theirs["run"].pop("call") and ours["run"].pop("call")
+    assert theirs == ours
+
+
+# -- from Python and the command line ----------------------------------------------------------------------------------
+
+
+def test_a_pair_is_taken_along_as_it_is() -> None:
+    pair = gh.data.load("health").pair(exclude=["income"])
+    bench = gh.app(pair, browser=False)
+    try:
+        client = Client(bench.address)
+        said = words(client.page("columns"))
+        assert "1,000 records in the original" in said and "5 columns are used" in said
+        assert 'value="target" selected' in client.page("roles")
+        folder = bench._server.windows.folder
+        assert (folder / "original.arrow").stat().st_mode & 0o077 == 0
+        assert bench.address in repr(bench) and bench.address in bench._repr_html_()
+    finally:
+        bench.stop()
+    assert not folder.exists() and "stopped" in repr(bench)
+
+
+@pytest.mark.skipif(os.name != "posix", reason="Ctrl-C is sent as a signal")
+def test_the_command_opens_it_and_ctrl_c_leaves_nothing(data: tuple[Path, dict[str, Any]], tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "glasshouse", "app", data[1]["original"], data[1]["released"], "--no-browser"]
+    given = {**os.environ, "TMPDIR": str(tmp_path)}
+    running = subprocess.Popen(command, env=given, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    assert running.stdout is not None
+    client = Client(running.stdout.readline().strip())
+    assert "1,000 records in the original" in words(client.page("columns"))
+    assert list(tmp_path.iterdir())
+    running.send_signal(signal.SIGINT)
+    _, said = running.communicate(timeout=30)
+    assert running.returncode == 130 and "what was uploaded is removed" in said and "Traceback" not in said
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_what_cannot_be_opened_is_said_kindly() -> None:
+    pair = gh.data.load("case_study").pair()
+    with pytest.raises(gh.InputError, match="one target"):
+        gh.app(pair.replace(target=["income", "region"], keys=["sex"]), browser=False)
+    bench = gh.app(browser=False)
+    with pytest.raises(gh.InputError, match="cannot be used"):
+        gh.app(port=int(bench.address.split(":")[2].split("/")[0]), browser=False)
+    bench.stop()
+
+
+NAMES = {"a.csv": "a.csv", "../../x.csv": "x.csv", "c:\\d\\y.csv": "y.csv", "..": "table", "": "table"}
+
+
+@pytest.mark.parametrize("given", NAMES)
+def test_an_upload_has_a_plain_name(given: str) -> None:
+    assert plain_name(given) == NAMES[given]
