@@ -142,8 +142,8 @@ def test_a_pdf_holds_the_page_and_no_place_on_this_machine(tmp_path: Path) -> No
     read += b"".join(bytes.fromhex(one.decode()) for one in re.findall(rb"<(?:FEFF)?((?:[0-9A-F]{4})+)>", raw))
     held = read.replace(b"\0", b"")  # titles are in two bytes a letter
     assert b"Disclosure" in held or b"verdict" in held, "so that the test can see"
-    places = (b"file:", b"glasshouse-", str(tmp_path).encode(), b"Canary", b"QZ")
-    assert not [place for place in places if place in held]
+    places = (b"file:", b"glasshouse-", str(tmp_path).encode(), b"Canary", b"QZreleased")
+    assert not [place for place in places if place in held]  # long ones: a font holds any two letters
 
 
 @needs_chromium
