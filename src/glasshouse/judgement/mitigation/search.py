@@ -37,7 +37,7 @@ DEEPER = 0.1  # a loss of utility up to which those that pass are good enough to
 TIED = 0.01  # differences of utility up to this are none, however small their noise
 HONEST = 2.0  # times the noise of honest samples, differences of utility are none either
 HELPS = 0.9  # an operation that leaves more of the distance than this on its own is not tried on top of others
-AFTER = 2  # candidates of later depths that are measured after the first one that passes
+AFTER = 2  # candidates of later depths that are measured after the first one that passes and loses little
 MOSTLY = 0.5  # share of the cells from which a release counts as made anew
 STACKED = 4  # operations, those that bring it nearest, are
 MOST = 30  # candidates that are measured before what was found is weakened
@@ -122,19 +122,20 @@ class Search:
         looked = len(begin.taken)
         for depth in range(looked, self.steps):
             level: list[State] = []
+            left = AFTER
             for child in (child for state in beam for child in self.children(state, against, asked, depth)):
                 level.append(child)
-                first_passing = next((at for at, one in enumerate(level) if one.passes), None)
-                if depth > looked and first_passing is not None and len(level) > first_passing + AFTER:
-                    break  # the first depth is looked at whole, so that every operation has its turn
+                # the first depth is looked at whole, so that every operation has its turn
+                left -= depth > looked and self.enough(first, level)
+                if left < 0:
+                    break
             warned += [s for s in level if s.met and not s.passes]
             if depth == looked:
                 self.idle = _idle(level, begin, lambda s: self.bench.shortfalls(self.bench.decide(s.candidate, asked)))
             nearest = min([nearest, *level], key=lambda s: (s.shortfall, s.cells))
             passing += self.weakest([s for s in level if s.passes], asked)
             beam = self.kept([s for s in level if not s.passes], passing)
-            enough = passing and max(map(self.utility, passing)) > self.utility(first) - DEEPER
-            if enough or not beam or self.tried >= MOST:
+            if self.enough(first, passing) or not beam or self.tried >= MOST:
                 break
         if passing:
             return self.choose(passing, asked), first
@@ -142,6 +143,10 @@ class Search:
             return self.choose(self.weakest(warned, asked, met=True), asked), first
         self.utility(nearest)
         return nearest, first
+
+    def enough(self, first: State, found: Sequence[State]) -> bool:
+        """Whether one of some states passes and loses so little that nothing better needs to be looked for."""
+        return any(s.passes and self.utility(s) > self.utility(first) - DEEPER for s in found)
 
     def unnamed(self, first: State, start: Decision, asked: list[Any]) -> State:
         """The release without the names it publishes, where that brings it nearer to the policy.
