@@ -294,6 +294,7 @@ def test_types_stay(request: pytest.FixtureRequest) -> None:
         ({"never": ["pay"]}, "no key"),
         ({"combs": {2: 3}}, "definition='pattern'"),
         ({"combs": {7: 3}, "definition": "pattern"}, "between 1 and 3"),
+        ({"combs": {"nobody": 3}, "definition": "pattern"}, "between 1 and 3"),
         ({"by": "sex"}, "is a key and in by"),
         ({"by": "pay"}, "have fewer than 3"),
         ({"weak": 3}, "definition='wildcard'"),

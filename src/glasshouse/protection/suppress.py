@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -222,7 +223,8 @@ def _task(
 
 
 def _sizes(combs: Mapping[int, int], m: int) -> dict[int, int]:
-    found = {int(size): int(least) for size, least in combs.items()}
+    whole = all(re.fullmatch("[0-9]{1,9}", str(n)) for one in combs.items() for n in one)  # keys of TOML are texts
+    found = {int(size): int(least) for size, least in combs.items()} if whole else {}
     if not found or not all(1 <= size <= m for size in found):
         raise InputError(f"combs takes {{number of keys: k}}, with numbers between 1 and {m}, such as {{3: 5}}")
     return found

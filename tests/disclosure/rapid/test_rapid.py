@@ -488,3 +488,14 @@ def test_charts_of_numbers_and_of_several_targets(health: Any) -> None:
     assert several.plot().to_dict()
     with pytest.raises(gh.InputError, match="targets"):
         several.plot("distribution")
+
+
+def test_classes_of_several_releases_are_put_together_by_name() -> None:
+    """One release has a class "a" that nobody has, the other a class "d": by position b would be added to c."""
+    original = pl.DataFrame({"key": ["x"] * 30 + ["y"] * 30, "target": ["b"] * 30 + ["c"] * 30})
+    more = {name: pl.DataFrame({"key": ["z"] * 10, "target": [name] * 10}) for name in "ad"}
+    releases = [pl.concat([original, more["a"]]), pl.concat([original, more["d"]])]
+    found = gh.disclosure.rapid(original, releases, keys=["key"], target="target", attackers="cart")
+    assert pl.Series(found.records["predicted"]).to_list() == original["target"].to_list()
+    few = gh.disclosure.rapid(original, [original, releases[0]], keys=["key"], target="target", attackers="cart")
+    assert pl.Series(few.records["predicted"]).to_list() == original["target"].to_list()

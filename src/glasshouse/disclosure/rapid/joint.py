@@ -182,7 +182,7 @@ def _records(single: dict[str, RapidResult], table: str = "original") -> Columns
     flags = np.array([[a.flags() for a in own] for own in answers.values()]).swapaxes(0, 1)
     one = flags.shape[0] == 1
     any_flag, all_flag = flags.any(axis=1).mean(axis=0), flags.all(axis=1).mean(axis=0)
-    found: Columns = {f"predicted_{t}": together(single[t].attacks[0], own) for t, own in answers.items()}
+    found: Columns = {f"predicted_{t}": together(single[t].attacks, own) for t, own in answers.items()}
     found |= {
         "at_risk": any_flag.astype(bool) if one else any_flag,
         "at_risk_all": all_flag.astype(bool) if one else all_flag,

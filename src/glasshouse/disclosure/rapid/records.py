@@ -67,7 +67,7 @@ def of_releases(attacks: Sequence[ScoredAttack], headline: str, table: str = "or
     answers = [people_of(a, table)[0][headline] for a in attacks]
     scored = people_of(attacks[0], table)[1]
     flags = np.array([a.flags() for a in answers])
-    found: Columns = {"predicted": together(attacks[0], answers)}
+    found: Columns = {"predicted": together(attacks, answers)}
     if isinstance(answers[0], ClassAnswers):
         probabilities = [a.true_prob for a in answers if isinstance(a, ClassAnswers)]
         found |= {"true_prob": np.mean(probabilities, axis=0), "baseline": answers[0].baseline}
@@ -80,12 +80,22 @@ def of_releases(attacks: Sequence[ScoredAttack], headline: str, table: str = "or
     return {k: full_length(v, scored) for k, v in found.items()}
 
 
-def together(attack: ScoredAttack, answers: Sequence[Answers]) -> Array:
+def together(attacks: Sequence[ScoredAttack], answers: Sequence[Answers]) -> Array:
     """What an attacker who holds every release would say: the class with the largest mean probability, the mean
-    number."""
+    number. Classes are put together by what they are: a release can have some that another one lacks."""
     if isinstance(answers[0], ClassAnswers):
-        mean = np.mean([a.probabilities for a in answers if isinstance(a, ClassAnswers)], axis=0)
-        return spoken(attack, mean.argmax(axis=1))
+        own = [list(attack.classes or []) for attack in attacks]
+        classes = list(dict.fromkeys(label for labels in own for label in labels))
+        at = {label: place for place, label in enumerate(classes)}
+        total = np.zeros((len(answers[0].probabilities), len(classes)))
+        for labels, answer in zip(own, answers, strict=True):
+            if isinstance(answer, ClassAnswers):
+                told = answer.probabilities
+                total[:, [at[label] for label in labels[: told.shape[1]]]] += told
+        named = np.empty(len(classes), object)
+        named[:] = classes
+        likely: Array = named[total.argmax(axis=1)]
+        return likely
     number: Array = np.mean([a.predicted for a in answers], axis=0)
     return number
 
