@@ -336,6 +336,13 @@ def test_dates_go_to_the_beginning_of_their_span() -> None:
     assert time[0] == pd.Timestamp(2024, 8, 1)
 
 
+@pytest.mark.parametrize("given", [{}, {"to": "age", "on": "2024-03-01"}])
+def test_a_column_of_dates_that_nobody_has_stays(given: dict[str, Any]) -> None:
+    table = pl.DataFrame({"d": pl.Series([None, None], dtype=pl.Null), "e": [1, 2]})
+    made = P.coarsen_dates(table, "d", **given)
+    assert made.cells == 0 and made.table.equals(table) and made.table.schema == table.schema
+
+
 def test_ages_are_completed_years() -> None:
     born = pl.DataFrame({"b": [dt.date(2000, 2, 29), dt.date(2000, 3, 1), dt.date(2000, 3, 2), None]})
     assert P.coarsen_dates(born, "b", "age", on="2024-03-01").table["b"].to_list() == [24, 24, 23, None]

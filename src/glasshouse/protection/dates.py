@@ -73,6 +73,8 @@ def coarsen_dates(
     new = {}
     for name in names:
         dates = _dates(before, name)
+        if dates.dtype == pl.Null:  # nobody has a value
+            continue
         new[name] = _ages(dates, name, str(on)) if to == "age" else _coarse(before[name], dates, to)
     return protected(before, new, did="coarsened")
 
