@@ -106,6 +106,42 @@ def names_wanted(what: str, given: Sequence[object], known: Iterable[str]) -> No
         )
 
 
+def names_known(
+    what: str,
+    given: Iterable[object],
+    known: Iterable[str],
+    says: str = "names {name}, which is none of columns",
+    more: str = "",
+) -> None:
+    """Stop at the first name that is not known, and say the closest that is. Keys of a mapping are names too: several
+    that are all unknown may be values, and none of them is repeated.
+
+    Parameters
+    ----------
+    what
+        The argument or whoever takes the names: "base", "the measure disco".
+    given
+        The names.
+    known
+        The names there are.
+    says
+        What is wrong with ``{name}``, after ``what``.
+    more
+        What ends the sentence.
+
+    Raises
+    ------
+    InputError
+        As :func:`names_wanted`, and for a single name that is not known.
+    """
+    asked, there = list(given), [str(name) for name in known]
+    names_wanted(what, asked, there)
+    for name in asked:
+        if name not in there:
+            wrong = says.format(name=repr(shortened(str(name))))
+            raise InputError(f"{what} {wrong}{closest(str(name), there)}{more}")
+
+
 def _is_number(name: object) -> bool:
     try:
         float(str(name))

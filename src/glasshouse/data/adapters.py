@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TypeAlias
 
-from glasshouse.core.errors import InputError, closest, listed, shortened
+from glasshouse.core.errors import InputError, listed, names_known
 from glasshouse.core.options import door
 from glasshouse.core.settings import read_settings
 from glasshouse.data.frames import Frame, as_contents
@@ -93,12 +93,8 @@ def from_synthpop(
     pair = Pair(original, releases if len(releases) > 1 else releases[0], special_codes=codes, **roles)
     how = content.get("method") if method is None else method
     adopted = pair._tables.adopted["original"].lazy.collect_schema().names()
-    for column in () if method is None or isinstance(method, str) else method:
-        if column not in adopted:
-            raise InputError(
-                f"method names column {shortened(str(column))!r}, which the original does not have"
-                f"{closest(str(column), adopted)}"
-            )
+    own = () if method is None or isinstance(method, str) else method
+    names_known("method", own, adopted, "names column {name}, which the original does not have")
     methods = dict.fromkeys(pair.schema, how) if isinstance(how, str) else dict(how or {})
     pair._note(unsynthesised=tuple(c for c, one in methods.items() if one == "" and c in pair.schema))
     return pair

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import narwhals as nw
 import numpy as np
 
-from glasshouse.core.errors import InputError, closest, listed, names_wanted, shortened
+from glasshouse.core.errors import InputError, closest, listed, names_known, names_wanted, shortened
 from glasshouse.core.misfits import WrongCall, unknown_arguments
 from glasshouse.core.pointing import ALIASES, plainly
 from glasshouse.data.conversion import collected
@@ -183,11 +183,8 @@ def check_roles(pair: Pair) -> None:
             raise InputError(f"column {name!r} is {role} and {other} at once; a column has one role")
     if pair.weights is not None and pair.weights == pair.cluster:
         raise InputError(f"column {pair.weights!r} is weights and cluster at once; a column has one role")
+    names_known("special_codes", pair.special_codes, tables.columns, "names {name}, which is no shared column")
     for column, codes in pair.special_codes.items():
-        if column not in tables.columns:
-            raise InputError(
-                f"special_codes names {column!r}, which is no shared column{closest(column, tables.columns)}"
-            )
         if tables.columns[column].storage not in ("int", "float"):
             raise InputError(
                 f"special_codes names {column!r}, which is {tables.columns[column].kind}: codes are numbers among "

@@ -11,7 +11,7 @@ import narwhals as nw
 import polars as pl
 from narwhals.dtypes import DType
 
-from glasshouse.core.errors import InputError, Named, closest, names_wanted, shortened
+from glasshouse.core.errors import InputError, Named, names_known
 from glasshouse.data.code_books import settle
 from glasshouse.data.conversion import (
     EXACT,
@@ -86,18 +86,9 @@ class Tables:
         for table, schema in schemas.items():
             refuse_patterns(schema, spoken(table))
         original = schemas["original"]
-        for wish in self.wishes:
-            if wish not in original:
-                raise InputError(
-                    f"schema names column {wish!r}, which the original does not have{closest(wish, original)}"
-                )
+        names_known("schema", self.wishes, original, "names column {name}, which the original does not have")
         everywhere = [c for schema in schemas.values() for c in schema]
-        names_wanted("exclude", self.exclude, dict.fromkeys(everywhere))
-        for name in self.exclude:
-            if name not in everywhere:
-                raise InputError(
-                    f"exclude names column {shortened(name)!r}, which no table has{closest(name, original)}"
-                )
+        names_known("exclude", self.exclude, dict.fromkeys(everywhere), "names column {name}, which no table has")
         shared = [c for c in original if c not in self.exclude and all(c in s for s in schemas.values())]
         if not shared:
             other = schemas[next(t for t in schemas if t != "original")]

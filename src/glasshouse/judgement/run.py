@@ -19,7 +19,7 @@ import numpy as np
 
 from glasshouse.catalogue import all_measures
 from glasshouse.core.calling import bound
-from glasshouse.core.errors import GlasshouseError, InputError, closest, foreign
+from glasshouse.core.errors import GlasshouseError, InputError, closest, foreign, names_known
 from glasshouse.core.interrupts import check, interrupted
 from glasshouse.core.measure import AnyMeasure
 from glasshouse.core.options import check_types
@@ -177,9 +177,7 @@ def known_options(chosen: Iterable[AnyMeasure], options: Options | None) -> Opti
             if name in all_measures():
                 there = "; add it to measures= or leave its options out"
             raise InputError(f"options names {name!r}, which is not among the measures of this run{there}")
-        for option in given:
-            if option not in by_name[name].options:
-                raise InputError(f"{name} has no option {option!r}{closest(option, by_name[name].options)}")
+        names_known(name, given, by_name[name].options, "has no option {name}")
         check_types(name, by_name[name].function, given)
     return options or {}
 

@@ -9,7 +9,7 @@ from typing import Literal
 import numpy as np
 import polars as pl
 
-from glasshouse.core.errors import InputError, closest
+from glasshouse.core.errors import InputError, names_known
 from glasshouse.core.words import counted, plural
 from glasshouse.data.arrays import Floats, Ints
 from glasshouse.data.frames import Frame
@@ -92,9 +92,7 @@ def bin_numbers(
     names = before.columns(columns, kind="numeric")
     if (breaks is None) == (bins is None):
         raise InputError("bin_numbers takes breaks, or bins for a number of classes: give one of them")
-    for name in breaks if isinstance(breaks, Mapping) else ():
-        if name not in names:
-            raise InputError(f"breaks names {str(name)!r}, which is none of columns{closest(str(name), names)}")
+    names_known("breaks", breaks if isinstance(breaks, Mapping) else (), names)
     if bins is not None and not 1 <= bins <= before.n:
         raise InputError(f"bins must lie between 1 and the number of records, not {bins}")
     new: dict[str, pl.Series | Floats] = {}

@@ -8,7 +8,7 @@ from typing import Literal
 
 import numpy as np
 
-from glasshouse.core.errors import InputError, closest
+from glasshouse.core.errors import InputError, names_known
 from glasshouse.core.plain import percent
 from glasshouse.core.words import counted
 from glasshouse.data.arrays import Bools, Floats
@@ -125,10 +125,8 @@ def top_code(
         raise InputError("share= stands in place of top= and bottom=; give one or the other")
     if share is not None and not 0 < share < 0.5:
         raise InputError("share must lie between 0 and 0.5, such as 0.01")
-    for given in (top, bottom):
-        for name in given if isinstance(given, Mapping) else ():
-            if name not in names:
-                raise InputError(f"a limit is given for {str(name)!r}, which is none of columns{closest(name, names)}")
+    for called, given in (("top", top), ("bottom", bottom)):
+        names_known(called, given if isinstance(given, Mapping) else (), names)
     new: dict[str, Floats] = {}
     details: dict[str, object] = {}
     notes: list[str] = []

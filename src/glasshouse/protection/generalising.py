@@ -8,7 +8,7 @@ from typing import Literal
 import numpy as np
 import polars as pl
 
-from glasshouse.core.errors import InputError, closest
+from glasshouse.core.errors import InputError, closest, names_known
 from glasshouse.core.plain import number
 from glasshouse.core.words import counted
 from glasshouse.data.arrays import Bools
@@ -175,9 +175,7 @@ def generalise(
     if steps < 1:
         raise InputError("steps must be 1 or more")
     for given, called in ((hierarchies, "hierarchies"), (importance, "importance")):
-        for name in given or {}:
-            if name not in names:
-                raise InputError(f"{called} names {str(name)!r}, which is no key{closest(str(name), names)}")
+        names_known(called, given or (), names, "names {name}, which is no key")
     if any(not (np.isfinite(one) and one > 0) for one in (importance or {}).values()):
         raise InputError("importance must be above 0 for every key")
     levels = [_levels(before, name, (hierarchies or {}).get(name), k) for name in names]
@@ -249,8 +247,8 @@ def _labelled(values: pl.Series, one: Levels, level: int) -> pl.Series:
 
 def _diverse(before: Held, keys: list[str], diversity: Mapping[str, int] | None) -> list[tuple[np.ndarray, int]]:
     found = []
+    names_known("diversity", diversity or (), before.frame.columns, "names {name}, which the table does not have")
     for name, least in (diversity or {}).items():
-        before.columns(name, "diversity")
         if name in keys:
             raise InputError(f"diversity names {name!r}, which is a key: what is asked about is another column")
         distinct = before[name].n_unique()

@@ -9,7 +9,7 @@ from typing import Literal, TypeAlias
 
 import numpy as np
 
-from glasshouse.core.errors import InputError, closest
+from glasshouse.core.errors import InputError, names_known
 from glasshouse.core.plain import percent
 from glasshouse.core.streams import RandomState, generator, integer_seed
 from glasshouse.core.threads import one_blas_thread
@@ -166,9 +166,8 @@ def _apart(values: Floats) -> Moments:
 def _limits(before: Held, names: Sequence[str], bounds: Mapping[str, Mapping[str, float]] | None) -> dict[str, Limits]:
     """The bounds by column, each of which its values keep already."""
     found: dict[str, Limits] = {}
+    names_known("bounds", bounds or (), names)
     for name, ends in (bounds or {}).items():
-        if name not in names:
-            raise InputError(f"bounds names {name!r}, which is none of columns{closest(name, names)}")
         low, high = ends.get("low"), ends.get("high")
         strange = [end for end in ends if end not in ("low", "high")]
         if strange or not ends or (low is not None and high is not None and not low < high):

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from glasshouse.core.errors import InputError, closest
+from glasshouse.core.errors import InputError, names_known
 from glasshouse.core.options import door
 from glasshouse.core.plain import Content, plain
 from glasshouse.core.settings import parse, read_settings, toml_key, toml_value
@@ -45,11 +45,7 @@ class Step:
 
     def __post_init__(self) -> None:
         known = operations()[self.operation].options
-        for name in self.arguments:
-            if name not in known:
-                raise InputError(
-                    f"{self.operation} takes no argument {str(name)!r}{closest(str(name), known)}; look at the step"
-                )
+        names_known(self.operation, self.arguments, known, "takes no argument {name}", "; look at the step")
         if any(self.arguments.get(name) is not None for name in SECRETS):
             raise InputError(
                 f"a step never holds a secret, because recipes are kept and shown: leave key out of the step "

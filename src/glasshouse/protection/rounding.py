@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import polars as pl
 
-from glasshouse.core.errors import InputError, closest
+from glasshouse.core.errors import InputError, names_known
 from glasshouse.data.arrays import Floats, Ints
 from glasshouse.data.frames import Frame, Values
 from glasshouse.protection.held import Held, held
@@ -66,9 +66,7 @@ def round_numbers(table: Frame, columns: Sequence[str], base: float | Mapping[st
     before = held(table)
     names = before.columns(columns, kind="numeric")
     bases = dict.fromkeys(names, base) if not isinstance(base, Mapping) else dict(base)
-    for name in bases:
-        if name not in names:
-            raise InputError(f"base names {str(name)!r}, which is none of columns{closest(str(name), names)}")
+    names_known("base", bases, names)
     without = [name for name in names if name not in bases]
     if without:
         raise InputError(f"base says nothing about column {without[0]!r}; give it one, or leave the column out")

@@ -11,7 +11,7 @@ from typing import Literal, TypeAlias
 import numpy as np
 import polars as pl
 
-from glasshouse.core.errors import InputError, closest, listed
+from glasshouse.core.errors import InputError, closest, listed, names_known
 from glasshouse.core.words import counted, plural, spoken
 from glasshouse.data.arrays import Bools, Floats, Ints
 from glasshouse.data.frames import Frame
@@ -233,9 +233,7 @@ def _sizes(combs: Mapping[int, int], m: int) -> dict[int, int]:
 def _costs(before: Held, names: list[str], importance: Sequence[float] | Mapping[str, float] | None) -> Floats:
     """What blanking a cell of each key costs."""
     if isinstance(importance, Mapping):
-        for name in importance:
-            if name not in names:
-                raise InputError(f"importance names {str(name)!r}, which is no key{closest(str(name), names)}")
+        names_known("importance", importance, names, "names {name}, which is no key")
         costs = np.array([float(importance.get(name, 1.0)) for name in names])
         if not (np.isfinite(costs).all() and (costs > 0).all()):
             raise InputError("importance must be above 0 for every key; never= keeps a key complete")

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 import polars as pl
 
-from glasshouse.core.errors import InputError, closest
+from glasshouse.core.errors import InputError, names_known
 from glasshouse.data.arrays import Bools, Floats, Ints
 from glasshouse.data.here import Label
 from glasshouse.data.tables import Tables
@@ -147,9 +147,7 @@ def assemble(
 
 def check_columns(names: Sequence[str], known: Sequence[str], what: str) -> None:
     """Refuse column names the table does not have."""
-    for name in names:
-        if name not in known:
-            raise InputError(f"{what} names column {name!r}, which the original does not have{closest(name, known)}")
+    names_known(what, names, known, "names column {name}, which the original does not have")
 
 
 def _typed(series: pl.Series, plan: ColumnPlan) -> pl.Series:

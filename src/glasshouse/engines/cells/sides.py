@@ -8,7 +8,7 @@ from typing import TypeAlias
 
 import narwhals as nw
 
-from glasshouse.core.errors import InputError, closest
+from glasshouse.core.errors import InputError, names_known
 from glasshouse.data.pair import Pair
 from glasshouse.engines.cells.grouping import Grouping, GroupWish, as_grouping
 
@@ -95,9 +95,7 @@ def groupings(pair: Pair, key_groups: KeyGroups, table: str | None = None) -> di
         if isinstance(key_groups, Mapping)
         else {k: key_groups for k in pair.keys if pair.is_numeric(k)}
     )
-    unknown = [k for k in wishes if k not in pair.keys]
-    if unknown:
-        raise InputError(f"key_groups names {unknown[0]!r}, which is no key{closest(unknown[0], pair.keys)}")
+    names_known("key_groups", wishes, pair.keys, "names {name}, which is no key")
     made = {key: as_grouping(pair, key, wish, table) for key, wish in wishes.items()}
     return {key: grouping for key, grouping in made.items() if grouping is not None}
 

@@ -19,7 +19,7 @@ from typing import Literal, Protocol, TypeAlias, TypeVar, runtime_checkable
 
 import numpy as np
 
-from glasshouse.core.errors import InputError, closest, listed
+from glasshouse.core.errors import InputError, closest, listed, names_known
 from glasshouse.core.streams import RandomState
 from glasshouse.engines.models.design import Design
 
@@ -97,10 +97,9 @@ class Attacker:
 
     def check_options(self, options: Mapping[str, object]) -> None:
         """Refuse options the attacker does not have."""
-        unknown = () if self.any_option else [option for option in options if option not in self.options]
-        for option in unknown:
-            known = f"it takes {listed(self.options)}" if self.options else "it takes none"
-            raise InputError(f"attacker {self.name!r} has no option {option!r}{closest(option, self.options)}; {known}")
+        taken = f"; it takes {listed(self.options) if self.options else 'none'}"
+        if not self.any_option:
+            names_known(f"attacker {self.name!r}", options, self.options, "has no option {name}", taken)
 
     def check_target(self, kind: TargetKind) -> None:
         """Refuse a target the attacker cannot predict."""

@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import cast
 
-from glasshouse.core.errors import InputError, closest, listed
+from glasshouse.core.errors import InputError, closest, listed, names_known
 from glasshouse.core.limits import OPERATORS, STATISTICS, Evidence, Limit, Operator
 from glasshouse.core.outside import LEAST_THRESHOLD
 
@@ -157,9 +157,7 @@ def check_keys(given: object, known: Sequence[str], where: str) -> None:
     """Refuse a table with a key nobody reads: a limit that is silently not applied is worse than none."""
     if not isinstance(given, Mapping):
         raise InputError(f"{where} is no table")
-    for name in given:
-        if name not in known:
-            raise InputError(f"{where} has an unknown key {name!r}{closest(name, known)}; it takes: {listed(known)}")
+    names_known(where, given, known, "has an unknown key {name}", f"; it takes: {listed(known)}")
 
 
 def one_of(value: object, known: Sequence[str], where: str) -> str:
