@@ -1,8 +1,8 @@
 """Who is asked about: everybody, or of very many people a stated random sample.
 
 A search costs queries times records. Whom people are compared with is never thinned, but of more than 100,000 of a
-table a sample of 100,000 is asked about, unless ``people="all"``: what a figure says about them it says about all, with
-an interval for so many.
+table a sample of 50,000 is asked about, unless ``people="all"``: what a figure says about them it says about all, with
+an interval for so many. Measures ask about the same people, so that they share their searches.
 """
 
 from __future__ import annotations
@@ -24,7 +24,8 @@ if TYPE_CHECKING:
 
 # What a caller may ask for: so many of each table, "all", or None for the rule
 People: TypeAlias = "int | Literal['all'] | None"
-MOST = 100_000  # of a table, where nobody asks for more
+MOST = 100_000  # of a table, up to whom everybody is asked about where nobody says otherwise
+SAMPLE = 50_000  # of a table with more
 PEOPLE = ("original", "holdout")
 
 
@@ -74,11 +75,14 @@ class Asked:
         parts = {"original": values[:cut], "holdout": values[cut:]}
         return np.concatenate([self.of(t, parts[t]) for t in self.rows])
 
-    def with_more(self, flags: np.ndarray) -> Asked:
-        """They and everybody who is flagged, original and holdout laid end to end."""
+    def others(self, flags: np.ndarray) -> Asked:
+        """Whoever else is flagged, original and holdout laid end to end."""
         cut = self.sizes["original"]
         more = {"original": flags[:cut], "holdout": flags[cut:]}
-        rows = {t: None if r is None else np.union1d(r, np.flatnonzero(more[t])) for t, r in self.rows.items()}
+        rows = {
+            t: np.empty(0, np.int64) if r is None else np.setdiff1d(np.flatnonzero(more[t]), r)
+            for t, r in self.rows.items()
+        }
         return Asked(rows, self.sizes)
 
     def clusters(self, pair: Pair) -> tuple[Ints, Ints] | None:
@@ -125,7 +129,7 @@ def spread(values: np.ndarray, rows: Ints | None, n: int) -> np.ndarray:
     return np.ma.MaskedArray(full, ~shown)
 
 
-def number_asked(wish: People, n: int, name: str = "people") -> int | None:
+def number_asked(wish: People, n: int, name: str = "people", sample: int | None = None) -> int | None:
     """How many of a table are asked about.
 
     Parameters
@@ -136,6 +140,8 @@ def number_asked(wish: People, n: int, name: str = "people") -> int | None:
         Records of the table.
     name : str, default "people"
         The option, for an error.
+    sample : int, optional
+        How many where there are more than 100,000 and nobody said how many. Default: 50,000.
 
     Returns
     -------
@@ -151,11 +157,41 @@ def number_asked(wish: People, n: int, name: str = "people") -> int | None:
         return None
     if isinstance(wish, str) or (wish is not None and wish < 1):
         raise InputError(f"{name} must be a positive number, or 'all', not {wish!r}")
-    most = MOST if wish is None else int(wish)
-    return None if most >= n else most
+    if wish is None:
+        return None if n <= MOST else min(SAMPLE if sample is None else sample, n)
+    return None if int(wish) >= n else int(wish)
 
 
-def people_asked(pair: Pair, people: People, random_state: RandomState, name: str) -> Asked:
+def records_asked(
+    pair: Pair, table: str, wish: People, random_state: RandomState, name: str = "people", sample: int | None = None
+) -> Ints | None:
+    """The records of a table that are asked about: the same for every measure that asks about as many.
+
+    Parameters
+    ----------
+    pair : Pair
+        The tables.
+    table : str
+        "original", "released" or "holdout".
+    wish : int, "all" or None
+        How many at most; None for the rule.
+    random_state : int, Generator or None
+        Seed of the draw.
+    name : str, default "people"
+        The option, for an error.
+    sample : int, optional
+        As :func:`number_asked` takes it.
+
+    Returns
+    -------
+    array of int or None
+        Ascending; None for all of them.
+    """
+    number = number_asked(wish, pair.n(table), name, sample)
+    return drawn_records(pair, table, number, generator(random_state, "asked about", table))
+
+
+def people_asked(pair: Pair, people: People, random_state: RandomState, sample: int | None = None) -> Asked:
     """The people of original and holdout whom a measure asks about.
 
     Parameters
@@ -166,19 +202,15 @@ def people_asked(pair: Pair, people: People, random_state: RandomState, name: st
         How many of each table at most; None for the rule.
     random_state : int, Generator or None
         Seed of the draw.
-    name : str
-        Stream of the draw.
+    sample : int, optional
+        As :func:`number_asked` takes it.
 
     Returns
     -------
     Asked
     """
     sizes = {t: pair.n(t) for t in PEOPLE if t == "original" or pair.has_holdout}
-    rows = {
-        t: drawn_records(pair, t, number_asked(people, n), generator(random_state, name, "people", t))
-        for t, n in sizes.items()
-    }
-    return Asked(rows, sizes)
+    return Asked({t: records_asked(pair, t, people, random_state, sample=sample) for t in sizes}, sizes)
 
 
 def everybody(pair: Pair) -> Asked:
@@ -193,4 +225,4 @@ def everybody(pair: Pair) -> Asked:
     -------
     Asked
     """
-    return people_asked(pair, "all", 0, "everybody")
+    return people_asked(pair, "all", 0)

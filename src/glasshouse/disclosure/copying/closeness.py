@@ -16,10 +16,9 @@ import numpy as np
 from glasshouse.core.errors import InputError, NotApplicable, listed
 from glasshouse.core.intervals import Interval, clopper_pearson, wilson
 from glasshouse.core.limits import LEAK_LIMIT, Limit
-from glasshouse.core.streams import RandomState, generator
+from glasshouse.core.streams import RandomState
 from glasshouse.core.words import HOLDOUT, HOLDOUT_ADVICE, SIMILARITY
-from glasshouse.engines.asked import People, number_asked
-from glasshouse.engines.canonical import drawn_records
+from glasshouse.engines.asked import People, records_asked
 from glasshouse.engines.exchange import Tested, exchange_scores, people_clusters, upper_tail
 from glasshouse.engines.neighbours.encoding import Rows
 from glasshouse.engines.neighbours.search import TOL, Nearest, Space, chosen_columns, gower_space
@@ -180,9 +179,8 @@ def closeness(
     if not pair.n("original") or not pair.n("released"):
         raise NotApplicable("a table has no records to compare")
     space = gower_space(pair, columns, missing)
-    wanted = number_asked(queries, pair.n("released"), "queries")
-    rows = drawn_records(pair, "released", wanted, generator(random_state, "copying queries"))
-    query = "released" if rows is None else space.rows("released", rows)
+    rows = records_asked(pair, "released", queries, random_state, "queries")
+    query = space.asking("released", rows)
     key = ("closeness", id(space), None if rows is None else rows.tobytes(), k)
 
     def compute() -> Closeness:

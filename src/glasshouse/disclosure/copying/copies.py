@@ -83,7 +83,7 @@ def exact_copies(
         How missing values compare: as a value of their own by default.
     people : int or "all", optional
         Among how many of original and of holdout, drawn at random, a copied person's distance to the next is ranked.
-        Default: 100,000 of each. Copies are looked for of everybody.
+        Default: everybody, and 50,000 of more than 100,000. Copies are looked for of everybody.
     confidence : float
         Of the intervals.
     random_state : int, Generator or None
@@ -131,7 +131,7 @@ def exact_copies(
     chosen, notes = chosen_columns(pair, columns), list[str]()
     many = missing == "level" and len(chosen) > most_columns(pair)
     measured = drawn_columns(chosen, most_columns(pair), (*pair.keys, *pair.targets)) if many else chosen
-    asked = people_asked(pair, people, random_state, "exact_copies") if missing == "level" else everybody(pair)
+    asked = people_asked(pair, people, random_state) if missing == "level" else everybody(pair)
     if many:
         notes.append(
             f"records are compared in all of {len(chosen):,} columns; how far apart people are is measured in "
@@ -177,10 +177,10 @@ def _of_many(
     refuse_infinite(pair, measured)
     equal = equals(pair, chosen)
     space = gower_space(pair, measured, "level")
-    wanted = asked.with_more(equal.whole)
-    apart = np.concatenate([found[:, 0] for found in nearest_others(space, pair, 1, n_jobs, wanted).values()])
     isolation = np.zeros(len(equal.whole))
-    isolation[wanted.positions] = apart
+    for who in (asked, asked.others(equal.whole)):  # those asked about anyhow share their searches with other measures
+        apart = nearest_others(space, pair, 1, n_jobs, who)
+        isolation[who.positions] = np.concatenate([found[:, 0] for found in apart.values()])
     among = isolation[asked.positions]
     return copied_people(
         pair,

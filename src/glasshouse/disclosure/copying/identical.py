@@ -25,6 +25,7 @@ from glasshouse.disclosure.copying.closeness import (
     surplus,
 )
 from glasshouse.disclosure.wording import against
+from glasshouse.engines.asked import number_asked
 from glasshouse.engines.exchange import Exchange, exchange, exposed_people, people_clusters
 from glasshouse.engines.neighbours.effort import most_columns
 from glasshouse.engines.neighbours.encoding import row_ids
@@ -323,6 +324,10 @@ def _near_copies(pair: Pair, columns: Sequence[str], missing: str, near: float, 
     space = gower_space(pair, columns, missing)
     found = {}
     for table in ("original", "holdout") if pair.has_holdout and pair.n("holdout") else ("original",):
-        distance = space.nearest("released", table, 2 if pair.n(table) > 1 else 1, n_jobs).distance[:, 0]
-        found[table] = int(((distance > TOL) & (distance <= near + TOL)).sum())
+        if number_asked(None, pair.n("released")) is None:  # others ask for the nearest, too
+            distance = space.nearest("released", table, 2 if pair.n(table) > 1 else 1, n_jobs).distance[:, 0]
+            found[table] = int(((distance > TOL) & (distance <= near + TOL)).sum())
+        else:  # nobody else asks about everybody, and a search that goes no further than that is quick
+            around, equal = (space.count_within("released", table, radius, n_jobs) for radius in (near, 0.0))
+            found[table] = int(((around > 0) & (equal == 0)).sum())
     return found

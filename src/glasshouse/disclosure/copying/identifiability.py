@@ -15,12 +15,11 @@ from glasshouse.core.limits import LEAK_LIMIT
 from glasshouse.core.measure import measure
 from glasshouse.core.plain import percent
 from glasshouse.core.result import Result
-from glasshouse.core.streams import RandomState, generator
+from glasshouse.core.streams import RandomState
 from glasshouse.data.arrays import Floats
 from glasshouse.disclosure.copying.closeness import CAVEAT, NO_HOLDOUT, refuse_infinite
 from glasshouse.disclosure.wording import against
-from glasshouse.engines.asked import Asked, People, number_asked, people_asked
-from glasshouse.engines.canonical import drawn_records
+from glasshouse.engines.asked import Asked, People, people_asked, records_asked
 from glasshouse.engines.exchange import Exchange, exchange, exposed_people
 from glasshouse.engines.neighbours.others import nearest_others
 from glasshouse.engines.neighbours.search import TOL, Space, chosen_columns, gower_space
@@ -81,8 +80,8 @@ def epsilon_identifiability(
     epsilon : float, default 0.05
         Distance below which a release record counts for ``details["close_record_share"]``, in (0, 1).
     people : int or "all", optional
-        How many of original, holdout and release are asked about at most, drawn at random. Default: 100,000 of each;
-        those they are compared with are never thinned.
+        How many of original, holdout and release are asked about at most, drawn at random. Default: everybody,
+        and 50,000 of more than 100,000; those they are compared with are never thinned.
     confidence : float, default 0.95
         Level of the interval.
     random_state : int, Generator or None, default 0
@@ -136,15 +135,13 @@ def epsilon_identifiability(
     if not any(weights.values()):
         raise NotApplicable("every column is constant in the original, so no record can be told from another")
     space = gower_space(pair, chosen, missing, weights)
-    asked = people_asked(pair, people, random_state, "epsilon_identifiability")
+    asked = people_asked(pair, people, random_state)
     to_release = _nearest(space, asked, "original", "released", n_jobs)
     to_others = _nearest(space, asked, "original", "original", n_jobs)
     closer = to_release < to_others - TOL
     share = float(closer.mean())
-    wanted = number_asked(people, pair.n("released"))
-    released = drawn_records(pair, "released", wanted, generator(random_state, "epsilon_identifiability", "released"))
-    query = "released" if released is None else space.rows("released", released)
-    close = space.nearest(query, "original", 1, n_jobs).distance[:, 0] < epsilon
+    released = records_asked(pair, "released", people, random_state)
+    close = space.nearest(space.asking("released", released), "original", 1, n_jobs).distance[:, 0] < epsilon
     holdout, notes, tested, exposed = None, asked.notes(), None, None
     if pair.has_holdout and pair.n("holdout"):
         reach = _nearest(space, asked, "holdout", "released", n_jobs)
@@ -212,11 +209,9 @@ def _exchanged(
 def _nearest(space: Space, asked: Asked, of: str, among: str, n_jobs: int | None) -> Floats:
     """Distance of those asked about to the nearest record of a table, themselves left out."""
     some = asked.rows[of]
-    if some is None:
-        return space.nearest(of, among, 1, n_jobs).distance[:, 0]
-    if of == among:
+    if of == among and some is not None:
         return space.nearest_besides(of, some, 1, n_jobs).distance[:, 0]
-    return space.nearest(space.rows(of, some), among, 1, n_jobs).distance[:, 0]
+    return space.nearest(space.asking(of, some), among, 1, n_jobs).distance[:, 0]
 
 
 def _weight(pair: Pair, name: str, bins: int, tables: Sequence[str] = ("original",)) -> float:

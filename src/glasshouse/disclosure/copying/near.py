@@ -65,8 +65,8 @@ def near_copies(
     missing : {"level", "ignore", "match", "mismatch"}
         How missing values compare: as a value of their own by default.
     people : int or "all", optional
-        How many of original and of holdout are asked about at most, drawn at random. Default: 100,000 of each; those
-        they are compared with are never thinned.
+        How many of original and of holdout are asked about at most, drawn at random. Default: everybody, and 50,000
+        of more than 100,000; those they are compared with are never thinned.
     confidence : float
         Of the intervals.
     random_state : int, Generator or None
@@ -98,7 +98,7 @@ def near_copies(
     >>> found.value > found.holdout
     True
     """
-    asked = people_asked(pair, people, random_state, "near_copies")
+    asked = people_asked(pair, people, random_state)
     found = pooled(pair, columns, missing, n_jobs, asked)
     near = (2 * found.reach < found.isolation - TOL) & (found.isolation > TOL)
     return copied_people(

@@ -99,8 +99,8 @@ def nndr(
     threshold : float, default 0.1
         Ratio below which a release record is suspicious, in (0, 1].
     queries : int or "all", optional
-        Ask about a random sample of this many release records; 100,000 of them at most by default. Originals are never
-        thinned.
+        Ask about a random sample of this many release records. Default: all, and 50,000 of more than 100,000. Originals
+        are never thinned.
     confidence : float, default 0.95
         Level of the interval.
     random_state : int, Generator or None, default 0

@@ -76,7 +76,7 @@ def pooled(
 
     def compute() -> Pooled:
         others = nearest_others(space, pair, 1, n_jobs, who)
-        rows = {t: t if some is None else space.rows(t, some) for t, some in who.rows.items() if t in others}
+        rows = {t: space.asking(t, some) for t, some in who.rows.items() if t in others}
         near = [space.nearest(rows[table], "released", 1, n_jobs) for table in others]
         return Pooled(
             np.concatenate([found[:, 0] for found in others.values()]),

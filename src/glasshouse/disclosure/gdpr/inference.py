@@ -13,13 +13,12 @@ from glasshouse.core.errors import InputError, NotApplicable
 from glasshouse.core.limits import LEAK_LIMIT
 from glasshouse.core.measure import measure
 from glasshouse.core.result import Result
-from glasshouse.core.streams import RandomState, generator
+from glasshouse.core.streams import RandomState
 from glasshouse.data.pair import Pair
 from glasshouse.disclosure.copying.closeness import refuse_infinite
 from glasshouse.disclosure.gdpr.linkability import attack_space
 from glasshouse.disclosure.gdpr.statistics import CITE, Attack, Exchanged, Side, report
-from glasshouse.engines.asked import Asked, People, number_asked, spread
-from glasshouse.engines.canonical import drawn_records
+from glasshouse.engines.asked import Asked, People, records_asked, spread
 from glasshouse.engines.exchange import exchange, exposure, people_clusters
 from glasshouse.engines.neighbours.search import Space, chosen_columns, gower_space
 
@@ -92,7 +91,8 @@ def inference(
         people (original and holdout together) by default, so that neither the sign nor the size of the guess can make
         it right.
     n_attacks : int or "all", optional
-        Attack a random sample of this many people on each side; 100,000 at most by default.
+        Attack a random sample of this many people on each side. Default: everybody, and 50,000 of more
+        than 100,000.
     missing : {"level", "mismatch", "match", "ignore"}, default "level"
         What a missing value is in the distance: a value of its own, different from everything, equal to everything, or
         a reason to leave the column out of that comparison.
@@ -149,8 +149,7 @@ def inference(
     rule = _Rule(pair, target, numeric, tolerance, scale)
 
     def side(table: str, space: Space | None = None) -> _Guessed:
-        number = number_asked(n_attacks, pair.n(table), "n_attacks")
-        part = drawn_records(pair, table, number, generator(random_state, "inference", table))
+        part = records_asked(pair, table, n_attacks, random_state, "n_attacks")
         if attacker == "nearest":
             return _nearest(space or attack_space(pair, chosen, missing, table), rule, table, part, n_jobs)
         return _predicted(pair, chosen, rule, table, part, attacker, random_state, n_jobs)

@@ -24,7 +24,7 @@ from glasshouse.disclosure.gdpr.statistics import (
     difference_interval,
     report,
 )
-from glasshouse.engines.asked import Asked, People, number_asked, spread
+from glasshouse.engines.asked import Asked, People, records_asked, spread
 from glasshouse.engines.canonical import drawn_records
 from glasshouse.engines.exchange import exchange, exposed_people, people_clusters
 from glasshouse.engines.neighbours.encoding import encode_pair
@@ -32,6 +32,7 @@ from glasshouse.engines.neighbours.search import RULES, Space, chosen_columns
 
 DIRECTIONS = ("bridge", "release")
 THINNINGS = 5
+LOOKED_UP = 20_000  # of more than 100,000 people: each is looked up twice for every one of ten cuts
 # Among fewer records than this the two halves of anybody may meet by likeness alone, member or not.
 ENOUGH_TO_TELL = 100
 Split: TypeAlias = tuple[tuple[str, ...], tuple[str, ...]]  # what each side knows
@@ -96,7 +97,8 @@ def linkability(
         "bridge": for a person, the nearest released records. "release": for a released record, the nearest originals
         by each set; a link when they share an original.
     n_attacks : int or "all", optional
-        Attack a random sample of this many records; 100,000 of a table at most by default.
+        Attack a random sample of this many records. Default: everybody, and 20,000 of more than 100,000 of a table:
+        each is looked up twice for every cut.
     n_splits : int, default 10
         Random cuts of the columns that are averaged.
     missing : {"level", "mismatch", "match", "ignore"}, default "level"
@@ -232,8 +234,7 @@ def _limited(pair: Pair, wanted: People, random_state: RandomState, direction: s
 
 def _drawn(pair: Pair, table: str, wanted: People, random_state: RandomState) -> np.ndarray | None:
     """Record numbers to attack, the same people whatever the order of the rows; None for all of them."""
-    number = number_asked(wanted, pair.n(table), "n_attacks")
-    return drawn_records(pair, table, number, generator(random_state, "linkability", table))
+    return records_asked(pair, table, wanted, random_state, "n_attacks", LOOKED_UP)
 
 
 def _exchanged(

@@ -16,7 +16,7 @@ from glasshouse.core.result import Result
 from glasshouse.core.streams import RandomState, generator, integer_seed
 from glasshouse.disclosure.copying.closeness import answerable_columns
 from glasshouse.disclosure.membership.scores import Alike, attack_result, check_holdout, separate
-from glasshouse.engines.asked import PEOPLE, People, people_asked
+from glasshouse.engines.asked import MOST, PEOPLE, People, people_asked
 from glasshouse.engines.canonical import canonical, canonical_designs
 from glasshouse.engines.exchange import people_clusters
 from glasshouse.engines.neighbours.encoding import row_ids
@@ -140,7 +140,7 @@ def membership_classifier(
     names = answerable_columns(pair, columns, notes)
     ids = pair.memo(("row_ids", names, None), lambda: row_ids(pair, names))
     tables = canonical_designs(pair, names, ("original", "holdout", "released"))
-    who = people_asked(pair, people, random_state, "membership_classifier")
+    who = people_asked(pair, people, random_state, MOST)
     every = {t: np.arange(pair.n(t)) if rows is None else rows for t, rows in who.rows.items()}
     scores = {t: np.zeros(pair.n(t)) for t in PEOPLE}
     n_people = sum(pair.n(t) for t in PEOPLE)

@@ -108,7 +108,7 @@ def domias(
         comparison; by default up to 20,000 people and 60 columns.
     people : int or "all", optional
         How many of original and of holdout are asked about at most, drawn at random, where ``density="knn"``. Default:
-        100,000 of each. The release and the people they are compared with are never thinned.
+        everybody, and 50,000 of more than 100,000. The release and the people they are compared with are never thinned.
     confidence : float, default 0.95
         Level of the intervals.
     random_state : int, Generator or None, default 0
@@ -167,12 +167,9 @@ def domias(
     neighbours = min(k, most)
     details: dict[str, object] = {"density": density, "k": neighbours}
     possible = None
-    who = people_asked(pair, people if density == "knn" else "all", random_state, "domias")
+    who = people_asked(pair, people if density == "knn" else "all", random_state)
     rounds = _rounds(halves, who)
-    near = {
-        t: space.nearest(t if some is None else space.rows(t, some), "released", min(max(k, 5), most), n_jobs)
-        for t, some in ((t, who.rows[t]) for t in PEOPLE)
-    }
+    near = {t: space.nearest(space.asking(t, who.rows[t]), "released", min(max(k, 5), most), n_jobs) for t in PEOPLE}
     if density == "knn":
         lists = _neighbour_lists(space, rounds, near, n_jobs, who)
         scores = _knn_scores(lists, neighbours)

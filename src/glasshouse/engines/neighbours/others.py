@@ -47,8 +47,11 @@ def nearest_others(
     found = {}
     for table in tables:
         some = None if asked is None else asked.rows.get(table)
+        if some is not None and not len(some):
+            found[table] = np.empty((0, k))
+            continue
         lists = [_among_own(space, pair, table, some, k, n_jobs)]
-        who = table if some is None else space.rows(table, some)
+        who = space.asking(table, some)
         lists += [space.nearest(who, other, k, n_jobs).distance for other in tables if other != table]
         found[table] = np.sort(np.concatenate(lists, axis=1), axis=1)[:, :k]
         if not np.isfinite(found[table][:, 0]).all():

@@ -133,7 +133,9 @@ class Space:
         self.ranges = encoded.ranges
         self._rows: dict[str, Rows] = {}
         self._ready: dict[str, Searchable] = {}
-        self._nearest: dict[tuple[str, str], Nearest] = {}
+        self._asking: dict[tuple[str, bytes], Rows] = {}
+        self._nearest: dict[tuple[str | int, str], Nearest] = {}
+        self._besides: dict[tuple[str, bytes, int], Nearest] = {}
 
     def rows(self, table: str, subset: Ints | None = None) -> Rows:
         """Distinct records of a table and how often each occurs.
@@ -155,17 +157,40 @@ class Space:
             self._rows[table] = self.encoded.distinct(table)
         return self._rows[table]
 
+    def asking(self, table: str, some: Ints | None) -> str | Rows:
+        """Who asks, for :meth:`nearest`: measures that ask about the same records share one search.
+
+        Parameters
+        ----------
+        table : str
+            "original", "released" or "holdout".
+        some : array of int or None
+            Some of its records; None for all.
+
+        Returns
+        -------
+        str or Rows
+            The table, or its records asked about, which are kept.
+        """
+        if some is None:
+            return table
+        key = table, some.tobytes()
+        if key not in self._asking:
+            self._asking[key] = self.rows(table, some)
+        return self._asking[key]
+
     def nearest(self, of: str | Rows, among: str, k: int = 1, n_jobs: int | None = None) -> Nearest:
         """The nearest records of one table for every record of another; a table searched in itself leaves out self.
 
         Parameters
         ----------
         of : str or Rows
-            The table that asks, or some rows of one (``space.rows(table, subset)``).
+            The table that asks, or some rows of one (``space.asking(table, some)``, or ``space.rows`` for a search
+            that is not kept).
         among : str
             The table that is searched.
         k : int, default 1
-            How many. For tables the largest k asked for so far is kept, so measures that ask alike share one search.
+            How many. The largest k asked for so far is kept, so measures that ask alike share one search.
         n_jobs : int, optional
             Threads; no answer depends on it. Default: all.
 
@@ -178,13 +203,14 @@ class Space:
         NotApplicable
             When there is no record to compare with.
         """
-        if not isinstance(of, str):
-            return self.search(of, self.rows(among), k, ready=self._prepared(among), n_jobs=n_jobs)
-        kept = self._nearest.get((of, among))
+        query = self.rows(of) if isinstance(of, str) else of
+        key = of if isinstance(of, str) else id(of), among
+        kept = self._nearest.get(key)
         if kept is None or kept.distance.shape[1] < k:
             ready = self._prepared(among)
-            kept = self.search(self.rows(of), self.rows(among), k, ready=ready, self_join=of == among, n_jobs=n_jobs)
-            self._nearest[of, among] = kept
+            kept = self.search(query, self.rows(among), k, ready=ready, self_join=of == among, n_jobs=n_jobs)
+            if isinstance(of, str) or any(of is rows for rows in self._asking.values()):
+                self._nearest[key] = kept
         return kept.first(k)
 
     def search(
@@ -254,6 +280,12 @@ class Space:
         Nearest
             ``distinct``, ``row`` and ``copies`` hold one column more, for the record itself.
         """
+        key = table, some.tobytes(), k
+        if key not in self._besides:
+            self._besides[key] = self._searched_besides(table, some, k, n_jobs)
+        return self._besides[key]
+
+    def _searched_besides(self, table: str, some: Ints, k: int, n_jobs: int | None) -> Nearest:
         query, reference = self.rows(table, some), self.rows(table)
         itself = reference.inverse[some]
         with threads(n_jobs, query.size):

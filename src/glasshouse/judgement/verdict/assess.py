@@ -100,8 +100,8 @@ def assess(
         executors where the tables are Spark frames.
     people
         How many of a table at most a measure asks about that asks about one person, or one released record, after the
-        other; drawn at random, where results say so. Whom they are compared with is never thinned. Default: 100,000;
-        "all" asks about everybody.
+        other; drawn at random, where results say so. Whom they are compared with is never thinned. Default:
+        everybody, and of more than 100,000 a sample (50,000, or what a measure says); "all" asks about everybody.
     progress
         Called as ``progress(done, total, name)`` before each measure and once at the end. In a notebook a bar is
         drawn by default; False draws none.
