@@ -312,6 +312,40 @@ def test_a_full_disk_keeps_the_old_file_and_the_result(
     assert _mode(kept) == 0o600 and _mode(kept.parent) == 0o700
 
 
+@posix
+@pytest.mark.parametrize("command", ["assess", "split"])
+def test_files_of_one_run_are_all_written_or_none_is(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], command: str
+) -> None:
+    """A disk that is full for the last one leaves none beside those of an earlier run, and keeps all of them."""
+    out, room = tmp_path / "out", tmp_path / "room"
+    out.mkdir(), room.mkdir()
+    TABLE.write_csv(tmp_path / "o.csv")
+    table, made = str(tmp_path / "o.csv"), [out / name for name in ("a.csv", "b.csv")]
+    asked = ["split", table, "-o", str(made[0]), "--holdout", str(made[1])]
+    if command == "assess":
+        made = [out / name for name in ("a.json", "b.md", "c.html")]
+        asked = ["assess", table, table, "--measures", "identical", *(x for path in made for x in ("-o", str(path)))]
+    for path in made:
+        path.write_text("of an earlier run")
+    monkeypatch.setattr(writing.tempfile, "gettempdir", lambda: str(room))
+    told: list[int] = []
+
+    def fsync(handle: int) -> None:
+        told.append(handle)
+        if len(told) == len(made):
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(os, "fsync", fsync)
+    assert run(*asked) == 2
+    said = capsys.readouterr().err
+    assert [path.read_text() for path in sorted(out.iterdir())] == ["of an earlier run"] * len(made)
+    assert f"cannot write {made[-1]}: no space left" in said and "was written, for they belong together" in said
+    (folder,) = room.iterdir()
+    assert str(folder) in said and [path.name for path in sorted(folder.iterdir())] == [path.name for path in made]
+    assert _mode(folder) == 0o700 and {_mode(path) for path in folder.iterdir()} == {0o600}
+
+
 def test_a_place_that_cannot_be_written_is_refused_before_the_work(
     only_fakes: Any, tmp_path: Path, files: tuple[str, str], capsys: pytest.CaptureFixture[str]
 ) -> None:

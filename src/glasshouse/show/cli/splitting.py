@@ -10,7 +10,7 @@ import typer
 from glasshouse.core.errors import InputError, listed
 from glasshouse.show.cli import options as o
 from glasshouse.show.cli.gathering import gathered
-from glasshouse.show.cli.terminal import check_outputs, err, put
+from glasshouse.show.cli.terminal import check_outputs, err, put_together
 
 if TYPE_CHECKING:
     from glasshouse.data.frames import Adopted
@@ -46,7 +46,6 @@ def split(
     import polars as pl
 
     import glasshouse as gh
-    from glasshouse.core.writing import together
     from glasshouse.data.frames import adopt
     from glasshouse.data.headers import refuse_headerless
 
@@ -66,13 +65,11 @@ def split(
         err(f"note: {told}", quiet)
     tables = dict(zip((output, holdout), map(pl.DataFrame, parts), strict=True))
     texts = {path: part.write_csv() for path, part in tables.items()}
-    with together(tables):  # the two of one split, or somebody may stand in both
-        lost = [
-            put(path, texts[path], quiet, permissions, f": {part.height:,} records") for path, part in tables.items()
-        ]
-    problems = [one for one in lost if one is not None]
-    if problems:
-        raise InputError("; ".join([*problems, "the two files are not of one split: do not use them together"]))
+    remarks = {path: f": {part.height:,} records" for path, part in tables.items()}
+    # the two of one split, or somebody may stand in both
+    problem = put_together(texts, quiet, permissions, remarks)
+    if problem is not None:
+        raise InputError(problem)
     return 0
 
 
