@@ -167,6 +167,21 @@ def test_ctrl_c_while_libraries_are_imported_ends_the_command_with_130(files: tu
 
 
 @posix
+@pytest.mark.parametrize("number", ["SIGINT", "SIGTERM"])
+def test_ctrl_c_in_code_that_a_library_runs_as_text_ends_with_130(
+    tmp_path: Path, files: tuple[str, str], number: str
+) -> None:
+    """``python -m glasshouse`` would end by a signal, which a pipeline sees as another code."""
+    text = f"import os, signal, time; os.kill(os.getpid(), signal.{number}); time.sleep(5)"
+    script = SPINNING.format(nogil=False).replace("    timer.start()\n", f"    exec({text!r})\n")
+    script += "from glasshouse.show.cli import main\nmain(sys.argv[1:])\n"
+    (tmp_path / "spun.py").write_text(script)
+    asked = [sys.executable, "-m", "spun", "assess", *files, "--measures", "spinning"]
+    found = subprocess.run(asked, cwd=tmp_path, capture_output=True, text=True, timeout=120, check=False)
+    assert found.returncode == 130 and found.stderr.startswith("interrupted"), (found.returncode, found.stderr)
+
+
+@posix
 def test_an_impatient_second_ctrl_c_changes_nothing(files: tuple[str, str]) -> None:
     again = "[threading.Timer(0.3 + 0.03 * i, os.kill, (os.getpid(), signal.SIGINT)).start() for i in (1, 2, 3)]\n"
     script = SPINNING.format(nogil=False).replace("    timer.start()\n", f"    timer.start()\n    {again}")
