@@ -20,6 +20,7 @@ import polars as pl
 
 from glasshouse.core.errors import InputError
 from glasshouse.core.options import door
+from glasshouse.core.paths import as_told, is_file
 from glasshouse.core.streams import RandomState, integer_seed
 from glasshouse.core.writing import write_atomically
 from glasshouse.data.conversion import iso_text
@@ -234,8 +235,8 @@ def load(path: str | Path) -> Synthesiser:
         When the file is missing, damaged, no synthesiser, or of another version.
     """
     path = Path(path)
-    if not path.is_file():
-        raise InputError(f"file not found: {path}")
+    if not is_file(path):
+        raise InputError(f"file not found: {as_told(path)}")
     try:
         with zipfile.ZipFile(path) as archive:
             header = json.loads(archive.read("model.json"))

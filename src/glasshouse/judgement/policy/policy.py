@@ -41,6 +41,7 @@ from glasshouse.core.errors import InputError, closest, listed
 from glasshouse.core.limits import STATISTICS, Limit
 from glasshouse.core.measure import Measure
 from glasshouse.core.options import door
+from glasshouse.core.paths import as_told, is_file
 from glasshouse.core.outside import THRESHOLD
 from glasshouse.core.plain import Content, to_json
 from glasshouse.core.result import Result
@@ -139,9 +140,9 @@ class Policy:
             The policy; a mistake in the file is an InputError that names the place.
         """
         path = Path(path)
-        if not path.is_file():
+        if not is_file(path):
             raise InputError(
-                f"policy file not found: {path}; `glasshouse policy init` writes one, and {listed(PRESETS)} are "
+                f"policy file not found: {as_told(path)}; `glasshouse policy init` writes one, and {listed(PRESETS)} are "
                 "built in"
             )
         try:
