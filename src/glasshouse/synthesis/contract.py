@@ -10,6 +10,7 @@ import json
 import zipfile
 import zlib
 from abc import ABC, abstractmethod
+from collections.abc import Iterable
 from importlib import import_module
 from io import BytesIO
 from pathlib import Path
@@ -185,7 +186,8 @@ class Synthesiser(ABC):
         return frame
 
     def _give(self, frame: pl.DataFrame) -> Frame:
-        """A polars frame in the library of the original, with its column types where they can hold the values."""
+        """A polars frame in the library of the original, with its column types where they can hold the values. A
+        declared level that real people have and no record of the sample leaves the type: a single person may have it."""
         if self._like is None:
             if self._library == "pandas":
                 return frame.to_pandas()
@@ -196,10 +198,19 @@ class Synthesiser(ABC):
         if self._library in ("polars", "polars-lazy"):
             types = self._like.lazy.collect_schema().to_polars()
             frame = frame.with_columns([pl.col(c).cast(types[c], strict=False) for c in frame.columns if c in types])
+            declared = [c for c, dtype in frame.schema.items() if isinstance(dtype, pl.Enum)]
+            held = {c: self._like.lazy.select(c).unique().collect(backend="polars")[c].to_list() for c in declared}
+            frame = frame.with_columns(_shown_levels(frame[c], held[c]) for c in declared)
         made = give_back({c: frame[c] for c in frame.columns}, self._like, keep_index=False)
         if self._library == "pandas":
             made = _like_pandas(made, self._like.native)
         return made
+
+
+def _shown_levels(column: pl.Series, held: Iterable[Any]) -> pl.Series:
+    """A column of declared levels without those that real people have and none of its records."""
+    hidden = set(held) - set(column.drop_nulls().unique())
+    return column.cast(pl.Enum([level for level in column.dtype.categories if level not in hidden]))  # type: ignore[attr-defined]
 
 
 def _like_pandas(made: pd.DataFrame, native: pd.DataFrame) -> pd.DataFrame:
@@ -211,6 +222,9 @@ def _like_pandas(made: pd.DataFrame, native: pd.DataFrame) -> pd.DataFrame:
             if str(wanted) == "category" and wanted.categories.dtype.kind in "iuf":
                 made[column] = made[column].astype(float)
             made[column] = made[column].astype(wanted)
+        if str(wanted) == "category":
+            hidden = set(native[names[column]].dropna().unique()) - set(made[column].dropna().unique())
+            made[column] = made[column].cat.remove_categories([v for v in wanted.categories if v in hidden])
     made.columns = [names[c] for c in made.columns]
     return made
 
