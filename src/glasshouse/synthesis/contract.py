@@ -187,7 +187,7 @@ class Synthesiser(ABC):
 
     def _give(self, frame: pl.DataFrame) -> Frame:
         """A polars frame in the library of the original, with its column types where they can hold the values. A
-        declared level that real people have and no record of the sample leaves the type: a single person may have it."""
+        declared level that real people have and no record of the sample leaves the type: one person may have it."""
         if self._like is None:
             if self._library == "pandas":
                 return frame.to_pandas()
@@ -200,17 +200,17 @@ class Synthesiser(ABC):
             frame = frame.with_columns([pl.col(c).cast(types[c], strict=False) for c in frame.columns if c in types])
             declared = [c for c, dtype in frame.schema.items() if isinstance(dtype, pl.Enum)]
             held = {c: self._like.lazy.select(c).unique().collect(backend="polars")[c].to_list() for c in declared}
-            frame = frame.with_columns(_shown_levels(frame[c], held[c]) for c in declared)
+            frame = frame.with_columns(_shown_levels(frame[c], list(types[c].categories), held[c]) for c in declared)
         made = give_back({c: frame[c] for c in frame.columns}, self._like, keep_index=False)
         if self._library == "pandas":
             made = _like_pandas(made, self._like.native)
         return made
 
 
-def _shown_levels(column: pl.Series, held: Iterable[Any]) -> pl.Series:
+def _shown_levels(column: pl.Series, declared: Iterable[str], held: Iterable[str]) -> pl.Series:
     """A column of declared levels without those that real people have and none of its records."""
     hidden = set(held) - set(column.drop_nulls().unique())
-    return column.cast(pl.Enum([level for level in column.dtype.categories if level not in hidden]))  # type: ignore[attr-defined]
+    return column.cast(pl.Enum([level for level in declared if level not in hidden]))
 
 
 def _like_pandas(made: pd.DataFrame, native: pd.DataFrame) -> pd.DataFrame:

@@ -142,8 +142,8 @@ class Policy:
         path = Path(path)
         if not is_file(path):
             raise InputError(
-                f"policy file not found: {as_told(path)}; `glasshouse policy init` writes one, and {listed(PRESETS)} are "
-                "built in"
+                f"policy file not found: {as_told(path)}; `glasshouse policy init` writes one, and {listed(PRESETS)} "
+                "are built in"
             )
         try:
             text = path.read_text(encoding="utf-8")

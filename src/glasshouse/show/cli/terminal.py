@@ -118,9 +118,9 @@ def deliver(
 ) -> None:
     """Write every file asked for, then stdout: the format asked for, else the text a person reads.
 
-    Everything is rendered before the first file is written, and all files are written or none is, so that nothing of this
-    run stands beside something of an earlier one. What cannot be written is kept elsewhere, and said so when everything
-    else is done: the work is not lost.
+    Everything is rendered before the first file is written, and all files are written or none is, so that nothing of
+    this run stands beside something of an earlier one. What cannot be written is kept elsewhere, and said so when
+    everything else is done: the work is not lost.
     ``pages`` gives the files of a report of several pages, the one named first; ``beside`` holds files that are no
     report and belong to it: a safer table, the steps to it.
     """
@@ -165,7 +165,7 @@ def put_together(
     mode: int | None = None,
     remarks: Mapping[Path, str] | None = None,
 ) -> str | None:
-    """Write files of one run and say so; None, or a sentence on why none of them is there and where their content is."""
+    """Write files of one run and say so; None, or a sentence on why none is there and where their content is."""
     from glasshouse.core.writing import NotWritten, rescue, write_together
 
     try:
@@ -176,7 +176,8 @@ def put_together(
             where = f"the result is kept in {kept[0]}, for you alone" if kept else "there is no room for it elsewhere"
             return f"{problem}; {where}"
         where = f"they are kept in {kept[0].parent}, for you alone" if kept else "there is no room for them elsewhere"
-        return f"{problem}; none of the {len(contents)} files of this run was written, for they belong together; {where}"
+        none = f"none of the {len(contents)} files of this run was written, for they belong together"
+        return f"{problem}; {none}; {where}"
     return None
 
 
