@@ -367,8 +367,13 @@ def test_a_place_that_cannot_be_written_is_refused_before_the_work(
     fake("slow", error=AssertionError("the work was done"))  # type: ignore[arg-type]
     assert run("assess", *files, "--measures", "slow", "-o", str(tmp_path / "nowhere" / "r.html")) == 2
     assert run("assess", *files, "--measures", "slow", "-o", str(tmp_path)) == 2
+    (tmp_path / "loop.html").symlink_to(tmp_path / "loop.html")
+    assert run("assess", *files, "--measures", "slow", "-o", str(tmp_path / "loop.html")) == 2
+    assert run("assess", *files, "--measures", "slow", "-o", str(tmp_path / f"{'a' * 300}.html")) == 2
     said = capsys.readouterr().err
     assert "does not exist" in said and "is a folder" in said and "slow" not in said
+    assert "it is a link to itself" in said and "file name too long" in said and "glasshouse itself" not in said
+    assert (tmp_path / "loop.html").is_symlink()
 
 
 @posix

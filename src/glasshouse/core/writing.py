@@ -81,9 +81,7 @@ def write_together(
         ready: list[tuple[Path, str, Path]] = []
         for path, content in contents.items():
             with _telling(path):
-                real = Path(os.path.realpath(path))
-                if real.is_dir():
-                    raise NotWritten(f"{path} is a folder; name the file to write")
+                real = _place(path)
                 if _regular(real):
                     ready.append((path, stack.enter_context(_beside(real, _raw(content), mode)), real))
         for path, content in contents.items():
@@ -171,9 +169,8 @@ def check_writable(path: str | Path) -> None:
     NotWritten
         When its folder does not exist or cannot be written to, or a folder has this name.
     """
-    real = Path(os.path.realpath(path))
-    if real.is_dir():
-        raise NotWritten(f"{path} is a folder; name the file to write")
+    with _telling(path):
+        real = _place(path)
     if not real.parent.is_dir():
         raise NotWritten(f"cannot write {path}: the folder {real.parent} does not exist")
     if _regular(real) and not os.access(real.parent, os.W_OK | os.X_OK):
@@ -214,6 +211,16 @@ def _telling(path: str | Path) -> Iterator[None]:
         yield
     except OSError as problem:
         raise NotWritten(f"cannot write {path}: {_why(problem)}; an earlier file is untouched") from None
+
+
+def _place(path: str | Path) -> Path:
+    """Where a file will be, links followed."""
+    real = Path(os.path.realpath(path))
+    if real.is_symlink():
+        raise NotWritten(f"cannot write {path}: it is a link to itself")
+    if real.is_dir():
+        raise NotWritten(f"{path} is a folder; name the file to write")
+    return real
 
 
 def _raw(content: str | bytes) -> bytes:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -52,7 +53,7 @@ def split(
     for path in (output, holdout):
         if path.suffix.lower() != ".csv":
             raise InputError(f"{path}: split writes .csv")
-    if output.resolve() == holdout.resolve():
+    if os.path.realpath(output) == os.path.realpath(holdout):
         raise InputError("--output and --holdout are the same file; name two")
     check_outputs([output, holdout], original)
     permissions = o.permissions(mode)

@@ -4,6 +4,7 @@ only.
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -192,7 +193,7 @@ def check_outputs(outputs: Sequence[Path] | None, *inputs: Path | None) -> None:
         check_writable(path)
         if any(path.exists() and one.exists() and path.samefile(one) for one in read):
             raise InputError(f"{path} is one of the tables or settings that are read; name another file to write to")
-        if path.resolve() in [other.resolve() for other in files[:at]]:
+        if os.path.realpath(path) in [os.path.realpath(other) for other in files[:at]]:
             raise InputError(f"{path} is named for two outputs; name another file for one of them")
 
 
