@@ -143,6 +143,8 @@ def test_the_threshold_of_the_policy_holds_for_single_results() -> None:
         found.content("external")["results"]["exact_copies"],
     )
     assert (own["value"], own["shown"]) == (inside["value"], inside["shown"])
+    unjudged = found.measured["exact_copies"].to_dict("external")
+    assert (own["value"], own["shown"]) == (unjudged["value"], unjudged["shown"])
     again = found.under(None).results["exact_copies"].to_dict("external")
     assert again["value"] != own["value"], "the steps of another policy"
 

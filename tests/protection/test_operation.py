@@ -383,3 +383,12 @@ def test_infinite_numbers_are_in_the_last_class() -> None:
     table = pl.DataFrame({"x": [np.inf, -np.inf, *range(30)]}, strict=False)
     made = gh.protection.generalise(table, ["x"], 5)
     assert made.table["x"].null_count() == 0 and made.table["x"].n_unique() > 1
+
+
+def test_odd_arguments_end_in_a_sentence_or_a_table() -> None:
+    table = pl.DataFrame({"age": list(range(20, 60)), "home": [1, 2] * 20})
+    with pytest.raises(gh.InputError, match="'home' is cluster and key at once"):
+        gh.protection.remove_records(table, original=table, columns=["age", "home"], cluster="home")
+    with pytest.raises(gh.InputError, match="makes numbers whose squares are infinite; choose a smaller one"):
+        gh.protection.add_noise(table, "age", scale=1e308)
+    assert gh.protection.swap_ranks(table, "age", random_state=-(2**70)).cells

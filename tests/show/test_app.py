@@ -310,6 +310,9 @@ def test_other_keys_other_releases_and_an_operation_side_by_side(
     assert "as assessed" in said and "sex, region" in said
     assert "has been assessed" in words(done.post("explore/keys", key=list(data[1]["keys"])))
     done.post("compare/add", path=data[0] / "A.csv", name="independent")
+    text = done.post("compare/add", path=data[0] / "A.csv")
+    assert "release 2 A.csv" in words(text), "its file beside it, on this page alone"
+    done.post("compare/remove", name="release 2")
     text = done.post("compare/run")
     assert 'href="#why-1"' in text and "independent" in words(text)
     text = done.post("mitigate/try", choice="1")

@@ -371,6 +371,9 @@ def test_compare_places_releases_on_a_map(tmp_path: Path, capsys: pytest.Capture
     assert "| FAIL |" in words.read_text() and "copy alarm" in words.read_text()
     assert run("compare", str(paths["original"]), str(paths["A"]), str(paths["A"]), *roles) == 2
     assert "two releases are called" in capsys.readouterr().err
+    named = ["--measures", "near_copies,hellinger", "--audience", "external", "--format", "json", "-q"]
+    assert run("compare", str(paths["original"]), str(paths["A"]), f"near copy={paths['C']}", *roles, *named) == 0
+    assert list(json.loads(capsys.readouterr().out)["verdicts"]) == ["release 1", "near copy"]
 
 
 def test_compare_takes_what_assess_takes(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -386,7 +389,8 @@ def test_compare_takes_what_assess_takes(tmp_path: Path, capsys: pytest.CaptureF
     given = [str(paths["original"]), str(paths["C"]), *roles, *more, "near_copies,hellinger", "--format", "json"]
     assert run("compare", *given, "--audience", "external", "-o", "-") == 1, "no release meets the policy"
     shown = json.loads(capsys.readouterr().out)
-    assert shown["verdicts"] == {"C": "fail"} and shown["recommended"] is None and shown["audience"] == "external"
+    assert shown["recommended"] is None and shown["audience"] == "external"
+    assert shown["verdicts"] == {"release 1": "fail"}, "a file may be called after a person, and no file name is told"
 
 
 def test_compare_shows_what_must_be_known_first_as_assess_does(

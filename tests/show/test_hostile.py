@@ -20,6 +20,7 @@ import pytest
 
 import glasshouse as gh
 from glasshouse.show.cli import main
+from glasshouse.show.report.drawing import svg_of
 from tests.show.pages import check_page
 
 LABELS = [
@@ -227,3 +228,11 @@ def test_a_real_signal_leaves_no_part(tmp_path: Path, plain: pl.DataFrame, numbe
     stdout, stderr = process.communicate(timeout=30)
     assert process.returncode == 130 and "interrupted" in stderr and "Traceback" not in stderr and stdout == ""
     assert list(out.iterdir()) == []
+
+
+def test_a_chart_of_numbers_next_to_nothing_is_drawn_without_a_word(capfd: pytest.CaptureFixture[str]) -> None:
+    """The library that draws printed a trace with addresses, and left the axes out."""
+    tables = [pl.DataFrame({"x": [5e-324, 1e-320, 2e-310, 3e-310] * 10, "s": ["a", "b"] * 20}) for _ in range(2)]
+    for measure in (gh.utility.kolmogorov_smirnov, gh.utility.ci_proximity):
+        assert "<svg" in svg_of(measure(*tables).plot())
+    assert capfd.readouterr().err == ""

@@ -167,6 +167,21 @@ def test_ctrl_c_while_libraries_are_imported_ends_the_command_with_130(files: tu
 
 
 @posix
+@pytest.mark.parametrize("number", ["SIGINT", "SIGTERM"])
+def test_ctrl_c_in_code_that_a_library_runs_as_text_ends_with_130(
+    tmp_path: Path, files: tuple[str, str], number: str
+) -> None:
+    """``python -m glasshouse`` would end by a signal, which a pipeline sees as another code."""
+    text = f"import os, signal, time; os.kill(os.getpid(), signal.{number}); time.sleep(5)"
+    script = SPINNING.format(nogil=False).replace("    timer.start()\n", f"    exec({text!r})\n")
+    script += "from glasshouse.show.cli import main\nmain(sys.argv[1:])\n"
+    (tmp_path / "spun.py").write_text(script)
+    asked = [sys.executable, "-m", "spun", "assess", *files, "--measures", "spinning"]
+    found = subprocess.run(asked, cwd=tmp_path, capture_output=True, text=True, timeout=120, check=False)
+    assert found.returncode == 130 and found.stderr.startswith("interrupted"), (found.returncode, found.stderr)
+
+
+@posix
 def test_an_impatient_second_ctrl_c_changes_nothing(files: tuple[str, str]) -> None:
     again = "[threading.Timer(0.3 + 0.03 * i, os.kill, (os.getpid(), signal.SIGINT)).start() for i in (1, 2, 3)]\n"
     script = SPINNING.format(nogil=False).replace("    timer.start()\n", f"    timer.start()\n    {again}")
@@ -312,14 +327,53 @@ def test_a_full_disk_keeps_the_old_file_and_the_result(
     assert _mode(kept) == 0o600 and _mode(kept.parent) == 0o700
 
 
+@posix
+@pytest.mark.parametrize("command", ["assess", "split"])
+def test_files_of_one_run_are_all_written_or_none_is(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], command: str
+) -> None:
+    """A disk that is full for the last one leaves none beside those of an earlier run, and keeps all of them."""
+    out, room = tmp_path / "out", tmp_path / "room"
+    out.mkdir(), room.mkdir()
+    TABLE.write_csv(tmp_path / "o.csv")
+    table, made = str(tmp_path / "o.csv"), [out / name for name in ("a.csv", "b.csv")]
+    asked = ["split", table, "-o", str(made[0]), "--holdout", str(made[1])]
+    if command == "assess":
+        made = [out / name for name in ("a.json", "b.md", "c.html")]
+        asked = ["assess", table, table, "--measures", "identical", *(x for path in made for x in ("-o", str(path)))]
+    for path in made:
+        path.write_text("of an earlier run")
+    monkeypatch.setattr(writing.tempfile, "gettempdir", lambda: str(room))
+    told: list[int] = []
+
+    def fsync(handle: int) -> None:
+        told.append(handle)
+        if len(told) == len(made):
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(os, "fsync", fsync)
+    assert run(*asked) == 2
+    said = capsys.readouterr().err
+    assert [path.read_text() for path in sorted(out.iterdir())] == ["of an earlier run"] * len(made)
+    assert f"cannot write {made[-1]}: no space left" in said and "was written, for they belong together" in said
+    (folder,) = room.iterdir()
+    assert str(folder) in said and [path.name for path in sorted(folder.iterdir())] == [path.name for path in made]
+    assert _mode(folder) == 0o700 and {_mode(path) for path in folder.iterdir()} == {0o600}
+
+
 def test_a_place_that_cannot_be_written_is_refused_before_the_work(
     only_fakes: Any, tmp_path: Path, files: tuple[str, str], capsys: pytest.CaptureFixture[str]
 ) -> None:
     fake("slow", error=AssertionError("the work was done"))  # type: ignore[arg-type]
     assert run("assess", *files, "--measures", "slow", "-o", str(tmp_path / "nowhere" / "r.html")) == 2
     assert run("assess", *files, "--measures", "slow", "-o", str(tmp_path)) == 2
+    (tmp_path / "loop.html").symlink_to(tmp_path / "loop.html")
+    assert run("assess", *files, "--measures", "slow", "-o", str(tmp_path / "loop.html")) == 2
+    assert run("assess", *files, "--measures", "slow", "-o", str(tmp_path / f"{'a' * 300}.html")) == 2
     said = capsys.readouterr().err
     assert "does not exist" in said and "is a folder" in said and "slow" not in said
+    assert "it is a link to itself" in said and "file name too long" in said and "glasshouse itself" not in said
+    assert (tmp_path / "loop.html").is_symlink()
 
 
 @posix

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from glasshouse.core.errors import InputError
+from glasshouse.core.paths import as_told, is_file
 from glasshouse.core.plain import to_json
 
 # what the reader of TOML says without repeating a name of the text: levels of a column stand in settings, too
@@ -78,8 +79,8 @@ def read_settings(path: str | Path, what: str, form: str | None = None) -> dict[
         When the file is missing, is no text, or holds no mapping.
     """
     path = Path(path)
-    if not path.is_file():
-        raise InputError(f"{what} not found: {path}")
+    if not is_file(path):
+        raise InputError(f"{what} not found: {as_told(path)}")
     try:
         text = path.read_text(encoding="utf-8-sig")
     except UnicodeDecodeError:

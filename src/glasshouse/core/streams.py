@@ -39,7 +39,7 @@ def generator(random_state: RandomState, *names: object) -> np.random.Generator:
     else:
         seed = int(random_state)
     if seed < 0:
-        seed = 2**64 + seed
+        seed %= 2**64
     return np.random.default_rng(np.random.SeedSequence([seed, *_entropy(tuple(str(n) for n in names))]))
 
 

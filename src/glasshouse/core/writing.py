@@ -8,7 +8,7 @@ import contextlib
 import os
 import stat
 import tempfile
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import TypeVar
 
@@ -47,33 +47,54 @@ def write_atomically(path: str | Path, content: str | bytes, mode: int | None = 
         When it cannot be written; the message says why.
     """
     path = Path(path)
-    # a file name that is no text (a byte of another encoding) stands in a page as it is written in Python
-    raw = content.encode("utf-8", "backslashreplace") if isinstance(content, str) else content
-    try:
-        _write(Path(os.path.realpath(path)), raw, mode)
-    except OSError as problem:
-        raise NotWritten(f"cannot write {path}: {_why(problem)}; an earlier file is untouched") from None
+    write_together({path: content}, mode)
     return path
 
 
-@contextlib.contextmanager
-def together(paths: Iterable[str | Path]) -> Iterator[None]:
-    """Inside, files that belong together are written: an interrupt waits until all of them are of one run.
+def write_together(
+    contents: Mapping[Path, str | bytes], mode: int | None = None, told: Callable[[Path], None] | None = None
+) -> None:
+    """Write files that belong together: all of them, or none. What one run made never stands beside what another did.
 
     Parameters
     ----------
-    paths : iterable of str or Path
-        Where to. A pipe or a device may block, so that with one among them an interrupt does not wait.
+    contents : mapping of Path to str or bytes
+        The whole content of each, as for :func:`write_atomically`.
+    mode : int, optional
+        Permissions of all of them.
+    told : callable, optional
+        Called with every path once all of them are in their places, before an interrupt is heard.
 
-    Yields
+    Raises
     ------
-    None
+    NotWritten
+        When one of them cannot be written; no file was touched then (but where a folder lets nobody replace files of
+        others, which is noticed late).
+
+    Notes
+    -----
+    All of them are written beside their places first, which is where a disk runs full and where an interrupt is heard;
+    an interrupt that comes while they are moved into place waits until the last one is. A pipe or a device takes its
+    content before that, for it may block.
     """
-    if not all(_regular(Path(os.path.realpath(path))) for path in paths):
-        yield
-        return
-    with shielded():
-        yield
+    with contextlib.ExitStack() as stack:
+        ready: list[tuple[Path, str, Path]] = []
+        for path, content in contents.items():
+            with _telling(path):
+                real = _place(path)
+                if _regular(real):
+                    ready.append((path, stack.enter_context(_beside(real, _raw(content), mode)), real))
+        for path, content in contents.items():
+            with _telling(path):
+                _into_pipe(Path(os.path.realpath(path)), _raw(content))
+        check()
+        with shielded():
+            for path, temporary, real in ready:
+                with _telling(path):
+                    os.replace(temporary, real)
+            if told is not None:
+                for path in contents:
+                    told(path)
 
 
 def delivered(content: Content, path: str | Path | None, mode: int | None = None) -> Content:
@@ -148,47 +169,70 @@ def check_writable(path: str | Path) -> None:
     NotWritten
         When its folder does not exist or cannot be written to, or a folder has this name.
     """
-    real = Path(os.path.realpath(path))
-    if real.is_dir():
-        raise NotWritten(f"{path} is a folder; name the file to write")
+    with _telling(path):
+        real = _place(path)
     if not real.parent.is_dir():
         raise NotWritten(f"cannot write {path}: the folder {real.parent} does not exist")
     if _regular(real) and not os.access(real.parent, os.W_OK | os.X_OK):
         raise NotWritten(f"cannot write {path}: the folder {real.parent} cannot be written to")
 
 
-def rescue(name: str, content: str | bytes) -> Path | None:
+def rescue(contents: Mapping[Path, str | bytes]) -> list[Path]:
     """Keep what could not be written where it was wanted, in a new folder that only its owner can read.
 
     Parameters
     ----------
-    name : str
-        Name of the file.
-    content : str or bytes
-        The whole content.
+    contents : mapping of Path to str or bytes
+        The whole content of each file.
 
     Returns
     -------
-    Path or None
-        Where it is now; None where there is no room anywhere.
+    list of Path
+        Where they are now; empty where there is no room for all of them anywhere.
     """
+    names = [path.name for path in contents]
     for place in dict.fromkeys((tempfile.gettempdir(), os.path.expanduser("~"), "/var/tmp", "/dev/shm")):
         with contextlib.suppress(OSError, NotWritten):
             folder = Path(tempfile.mkdtemp(prefix="glasshouse-", dir=place))
+            own = [f"{at}-{name}" if name in names[:at] else name for at, name in enumerate(names)]
+            kept = {folder / name: content for name, content in zip(own, contents.values(), strict=True)}
             try:
-                return write_atomically(folder / name, content)
+                write_together(kept)
+                return list(kept)
             except NotWritten:
                 folder.rmdir()
-    return None
+    return []
 
 
-def _write(path: Path, raw: bytes, mode: int | None) -> None:
-    if path.is_dir():
+@contextlib.contextmanager
+def _telling(path: str | Path) -> Iterator[None]:
+    """Inside, what goes wrong with a file becomes a sentence."""
+    try:
+        yield
+    except OSError as problem:
+        raise NotWritten(f"cannot write {path}: {_why(problem)}; an earlier file is untouched") from None
+
+
+def _place(path: str | Path) -> Path:
+    """Where a file will be, links followed."""
+    real = Path(os.path.realpath(path))
+    if real.is_symlink():
+        raise NotWritten(f"cannot write {path}: it is a link to itself")
+    if real.is_dir():
         raise NotWritten(f"{path} is a folder; name the file to write")
-    if not _regular(path):  # a pipe or a device: it is written into, never replaced
-        with path.open("wb", buffering=0) as file:
-            file.write(raw)
-        return
+    return real
+
+
+def _raw(content: str | bytes) -> bytes:
+    """Text as UTF-8; a file name that is no text (a byte of another encoding) stands there as it is written in
+    Python."""
+    return content.encode("utf-8", "backslashreplace") if isinstance(content, str) else content
+
+
+@contextlib.contextmanager
+def _beside(path: Path, raw: bytes, mode: int | None) -> Iterator[str]:
+    """A temporary file next to ``path`` with the content and the permissions it will have; it is gone afterwards,
+    unless it was moved."""
     kept = stat.S_IMODE(path.stat().st_mode) if path.exists() else PRIVATE
     handle, temporary = tempfile.mkstemp(prefix=f".{path.name[:80]}.", suffix=".part", dir=path.parent)
     try:
@@ -197,12 +241,17 @@ def _write(path: Path, raw: bytes, mode: int | None) -> None:
             file.flush()
             os.fsync(file.fileno())
         os.chmod(temporary, kept if mode is None else mode)
-        check()
-        os.replace(temporary, path)
-    except BaseException:
+        yield temporary
+    finally:
         with contextlib.suppress(FileNotFoundError):
             os.unlink(temporary)
-        raise
+
+
+def _into_pipe(path: Path, raw: bytes) -> None:
+    """A pipe or a device is written into, never replaced."""
+    if not _regular(path):
+        with path.open("wb", buffering=0) as file:
+            file.write(raw)
 
 
 def _regular(path: Path) -> bool:

@@ -9,6 +9,7 @@ import narwhals as nw
 import polars as pl
 from polars import selectors as cs
 
+from glasshouse.data.arrays import Ints
 from glasshouse.data.conversion import collected
 from glasshouse.data.findings import spoken
 from glasshouse.data.frames import Adopted
@@ -56,14 +57,54 @@ def content_of(frame: pl.DataFrame) -> str:
         64 hexadecimal digits of SHA-256.
     """
     digest = hashlib.sha256()
-    names = sorted(name for name, kind in frame.schema.items() if kind != pl.Object)
+    names = _named(frame)
     digest.update("\x1f".join(names).encode())
     if names:
-        cells = pl.all().cast(pl.String).fill_null("\x00")
-        records = _plain(frame.select(names)).select(pl.concat_str(cells, separator="\x1f")).to_series().sort()
+        records = _records(frame, names).sort()
         for start in range(0, len(records), CHUNK):
             digest.update("\x1e".join([*records.slice(start, CHUNK), ""]).encode())
     return digest.hexdigest()
+
+
+def drawn_order(frame: pl.DataFrame, *names: object) -> Ints:
+    """Rows in a random order that follows from the stream called ``names`` and from what each row holds, and from
+    nothing else: neither from the order of rows and columns, nor from who else is there.
+
+    Parameters
+    ----------
+    frame : polars.DataFrame
+        The table; what only Python can read in it is left out.
+    *names
+        Of the stream, such as a seed.
+
+    Returns
+    -------
+    array of int
+        Row numbers.
+    """
+    records = _records(frame, _named(frame)).alias("record")
+    # equal rows are told apart by counting them, or all of them would stand in one place
+    table = records.to_frame().with_columns(pl.int_range(pl.len()).over("record").alias("nth"))
+    start = hashlib.sha256("\x1f".join(str(n) for n in names).encode())
+    keys = []
+    for record, nth in table.iter_rows():
+        digest = start.copy()
+        digest.update(f"\x1e{nth}\x1f{record}".encode())
+        keys.append(digest.digest())
+    order: Ints = pl.Series(keys, dtype=pl.Binary).arg_sort().to_numpy()
+    return order
+
+
+def _named(frame: pl.DataFrame) -> list[str]:
+    return sorted(name for name, kind in frame.schema.items() if kind != pl.Object)
+
+
+def _records(frame: pl.DataFrame, names: list[str]) -> pl.Series:
+    """Every record as one text."""
+    if not names:
+        return pl.Series([""] * frame.height, dtype=pl.String)
+    cells = pl.all().cast(pl.String).fill_null("\x00")
+    return _plain(frame.select(names)).select(pl.concat_str(cells, separator="\x1f")).to_series()
 
 
 def _chunks(adopted: Adopted, table: str) -> Iterator[pl.DataFrame]:

@@ -9,6 +9,7 @@ from typing import Any
 import polars as pl
 
 from glasshouse.core.errors import InputError
+from glasshouse.core.paths import as_told, is_file
 from glasshouse.data.files import r
 from glasshouse.data.files.contents import Contents
 from glasshouse.data.frames import Frame, as_contents
@@ -29,8 +30,8 @@ def opened(path: str | Path, cls: str) -> r.Object | None:
         When it holds something else.
     """
     path = Path(path)
-    if not path.is_file():
-        raise InputError(f"file not found: {path}")
+    if not is_file(path):
+        raise InputError(f"file not found: {as_told(path)}")
     found = r.read_object(path, wanted=cls)
     if isinstance(found, Contents):
         return None

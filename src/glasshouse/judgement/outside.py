@@ -423,18 +423,18 @@ def _people(assessment: Assessment, told: Mapping[str, ToldResult]) -> Content |
 
 def _data(assessment: Assessment, gate: Gate) -> Content:
     """Tables, roles and columns. What is in the release anybody can count or read, so its variable labels are told; of
-    the others sizes are rounded."""
+    the others sizes are rounded. A release that is a confidential table is none: nobody has it."""
     overview, pair = assessment.overview, assessment.pair
     sizes = {t["table"]: t["records"] for t in overview["tables"]}
+    hidden = {t["fingerprint"] for t in overview["tables"] if not public(t["table"])}
     tables = [
         {
-            "table": name,
+            "table": t["table"],
             "source": None,
-            "records": n if public(name) else size(n),
-            "fingerprint": t["fingerprint"] if public(name) else None,
+            "records": size(t["records"]) if t["fingerprint"] in hidden else t["records"],
+            "fingerprint": None if t["fingerprint"] in hidden else t["fingerprint"],
         }
         for t in overview["tables"]
-        for name, n in [(t["table"], t["records"])]
     ]
     columns = [
         {
@@ -444,7 +444,7 @@ def _data(assessment: Assessment, gate: Gate) -> Content:
             "role": c["role"] if c["role"] in GIVEN_ROLES else "",
             "label": next((said for t in pair.releases if (said := pair.label(c["name"], t))), None),
             "missing": {
-                t: n if public(t) else gate.bounded(n / sizes[t] if sizes[t] else None, pair.people(t)).text(percent)
+                t: gate.bounded(n / sizes[t] if sizes[t] else None, pair.people(t)).text(percent)
                 for t, n in c["missing"].items()
             },
         }

@@ -78,7 +78,7 @@ def find_copies(
     -------
     Copies
     """
-    kept = [*columns, *([cluster] if cluster and cluster in original.columns else [])]
+    kept = list(dict.fromkeys([*columns, *([cluster] if cluster and cluster in original.columns else [])]))
     shared = [c for c in kept if c in released.columns]
     own = cluster if cluster in shared else None
     pair = Pair(original.select(shared), released.select(shared), keys=list(columns), cluster=own)

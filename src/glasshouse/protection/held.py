@@ -14,12 +14,11 @@ import numpy as np
 import polars as pl
 
 from glasshouse.core.errors import InputError, closest, listed, names_wanted, shortened
-from glasshouse.data.arrays import Bools, Floats
+from glasshouse.data.arrays import LARGEST, Bools, Floats
 from glasshouse.data.conversion import collected, with_plain_numbers
 from glasshouse.data.fingerprints import content_of
 from glasshouse.data.frames import Adopted, Frame, Values, adopt_headed, give_back, label_text, to_series
 
-LARGEST = 1e150  # of sums of squares, which variances and correlations are made of, no larger one has a number
 KINDS = {"numeric": "numbers", "date": "dates", "categorical": "categories", "any": "values"}
 
 

@@ -15,6 +15,7 @@ import polars as pl
 
 from glasshouse.core.errors import InputError
 from glasshouse.core.options import door
+from glasshouse.core.paths import as_told, is_file
 from glasshouse.core.plain import Content
 from glasshouse.core.words import counted, plural
 from glasshouse.core.writing import write_atomically
@@ -170,8 +171,8 @@ class Hierarchy:
             nested.
         """
         path = Path(path)
-        if not path.is_file():
-            raise InputError(f"hierarchy file not found: {path}")
+        if not is_file(path):
+            raise InputError(f"hierarchy file not found: {as_told(path)}")
         if len(separator) != 1:
             raise InputError("separator is one character, such as ';'")
         try:

@@ -12,6 +12,7 @@ import numpy as np
 import polars as pl
 
 from glasshouse.core.errors import InputError
+from glasshouse.core.paths import as_told, is_file
 from glasshouse.core.streams import RandomState, generator
 from glasshouse.core.words import spoken
 from glasshouse.data.frames import Frame, label_text
@@ -185,8 +186,8 @@ def _tokens(rng: np.random.Generator, count: int) -> list[str]:
 def _secret(key: str | None, key_file: str | Path | None) -> bytes:
     if key_file is not None:
         path = Path(key_file)
-        if not path.is_file():
-            raise InputError(f"the file with the secret is not there: {path}")
+        if not is_file(path):
+            raise InputError(f"the file with the secret is not there: {as_told(path)}")
         key = path.read_text(encoding="utf-8", errors="replace").strip()
     if key is None:
         raise InputError("method='keyed' needs a secret: key=... or key_file=...; a recipe never holds it")

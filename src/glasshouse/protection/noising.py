@@ -14,7 +14,7 @@ from glasshouse.core.plain import percent
 from glasshouse.core.streams import RandomState, generator, integer_seed
 from glasshouse.core.threads import one_blas_thread
 from glasshouse.core.words import counted, plural, spoken
-from glasshouse.data.arrays import Floats
+from glasshouse.data.arrays import LARGEST, Floats
 from glasshouse.data.fingerprints import content_of
 from glasshouse.data.frames import Frame, Values
 from glasshouse.protection.held import Held, held
@@ -124,7 +124,10 @@ def add_noise(
     with one_blas_thread():
         noisy = np.empty_like(values)
         drawn = (seed, content_of(before.frame.select(ordered)))  # nobody outside has the values without noise
-        noisy[rows] = _noisy(values[rows], ordered, scale, method, exact, drawn)
+        with np.errstate(over="ignore", invalid="ignore"):  # said in a sentence below
+            noisy[rows] = _noisy(values[rows], ordered, scale, method, exact, drawn)
+        if (np.abs(noisy) > LARGEST).any():
+            raise InputError(f"scale={scale:g} makes numbers whose squares are infinite; choose a smaller one")
         made = _Noise(ordered, values, noisy, limits, leave_zeros)
         return protected(
             before,

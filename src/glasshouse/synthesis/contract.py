@@ -10,6 +10,7 @@ import json
 import zipfile
 import zlib
 from abc import ABC, abstractmethod
+from collections.abc import Iterable
 from importlib import import_module
 from io import BytesIO
 from pathlib import Path
@@ -20,6 +21,7 @@ import polars as pl
 
 from glasshouse.core.errors import InputError
 from glasshouse.core.options import door
+from glasshouse.core.paths import as_told, is_file
 from glasshouse.core.streams import RandomState, integer_seed
 from glasshouse.core.writing import write_atomically
 from glasshouse.data.conversion import iso_text
@@ -184,7 +186,8 @@ class Synthesiser(ABC):
         return frame
 
     def _give(self, frame: pl.DataFrame) -> Frame:
-        """A polars frame in the library of the original, with its column types where they can hold the values."""
+        """A polars frame in the library of the original, with its column types where they can hold the values. A
+        declared level that real people have and no record of the sample leaves the type: one person may have it."""
         if self._like is None:
             if self._library == "pandas":
                 return frame.to_pandas()
@@ -195,10 +198,19 @@ class Synthesiser(ABC):
         if self._library in ("polars", "polars-lazy"):
             types = self._like.lazy.collect_schema().to_polars()
             frame = frame.with_columns([pl.col(c).cast(types[c], strict=False) for c in frame.columns if c in types])
+            declared = [c for c, dtype in frame.schema.items() if isinstance(dtype, pl.Enum)]
+            held = {c: self._like.lazy.select(c).unique().collect(backend="polars")[c].to_list() for c in declared}
+            frame = frame.with_columns(_shown_levels(frame[c], list(types[c].categories), held[c]) for c in declared)
         made = give_back({c: frame[c] for c in frame.columns}, self._like, keep_index=False)
         if self._library == "pandas":
             made = _like_pandas(made, self._like.native)
         return made
+
+
+def _shown_levels(column: pl.Series, declared: Iterable[str], held: Iterable[str]) -> pl.Series:
+    """A column of declared levels without those that real people have and none of its records."""
+    hidden = set(held) - set(column.drop_nulls().unique())
+    return column.cast(pl.Enum([level for level in declared if level not in hidden]))
 
 
 def _like_pandas(made: pd.DataFrame, native: pd.DataFrame) -> pd.DataFrame:
@@ -210,6 +222,9 @@ def _like_pandas(made: pd.DataFrame, native: pd.DataFrame) -> pd.DataFrame:
             if str(wanted) == "category" and wanted.categories.dtype.kind in "iuf":
                 made[column] = made[column].astype(float)
             made[column] = made[column].astype(wanted)
+        if str(wanted) == "category":
+            hidden = set(native[names[column]].dropna().unique()) - set(made[column].dropna().unique())
+            made[column] = made[column].cat.remove_categories([v for v in wanted.categories if v in hidden])
     made.columns = [names[c] for c in made.columns]
     return made
 
@@ -234,8 +249,8 @@ def load(path: str | Path) -> Synthesiser:
         When the file is missing, damaged, no synthesiser, or of another version.
     """
     path = Path(path)
-    if not path.is_file():
-        raise InputError(f"file not found: {path}")
+    if not is_file(path):
+        raise InputError(f"file not found: {as_told(path)}")
     try:
         with zipfile.ZipFile(path) as archive:
             header = json.loads(archive.read("model.json"))

@@ -33,3 +33,22 @@ def test_drawn_tables_that_weigh_nothing_are_no_accident() -> None:
     own = people(1).with_columns(w=pl.Series([1.0, *[0.0] * 39]))
     found = gh.utility.table_utility(own, people(2), weights="w")
     assert found.status in ("ok", "not_applicable") and (found.value is None or np.isfinite(found.value))
+
+
+@pytest.mark.parametrize("extreme", [[1.7e308, -1.7e308, 5.0, 1.0], [1e307, 0.1, 0.2, 0.3], [2e154, -1e154, 1.0, 2.0]])
+@pytest.mark.parametrize("measure", ["drisk", "epsilon_identifiability"])
+def test_numbers_whose_squares_are_infinite_are_refused_by_name(measure: str, extreme: list[float]) -> None:
+    tables = [people(seed).with_columns(pay=pl.Series(extreme * 10)) for seed in (1, 2, 3)]
+    with pytest.raises(InputError, match="column 'pay' holds numbers whose squares are infinite"):
+        getattr(gh.disclosure, measure)(tables[0], tables[1], holdout=tables[2])
+
+
+def test_large_numbers_close_together_are_cut_into_classes() -> None:
+    """Times in billionths of a second: between them there is no room for twenty breaks."""
+    rng = np.random.default_rng(3)
+    steps = [rng.integers(0, 40, 40) for _ in range(3)]
+    found = []
+    for start in (0.0, 1e16):
+        own = [people(s).with_columns(at=start + 2.0 * pl.Series(steps[s]), id=pl.lit(1.5)) for s in range(3)]
+        found.append(gh.disclosure.epsilon_identifiability(own[0], own[1], holdout=own[2], schema={"at": "numeric"}))
+    assert found[0].value == found[1].value and found[0].details["weights"] == found[1].details["weights"]

@@ -128,6 +128,30 @@ def test_households_stay_together() -> None:
     assert halves.verified and not first & second and len(first) + len(second) == N // 4
 
 
+def test_the_same_people_steer_whatever_the_order_of_the_file(pair: gh.Pair, tmp_path: Path) -> None:
+    """Else the order of the rows decides the verdict; and who joins leaves everybody else where they are."""
+
+    def dealt(holdout: Any, seed: int = 0) -> tuple[set[Any], set[Any]]:
+        halves = halves_of(pair.replace(holdout=holdout), seed)
+        return set(halves.steering.local("holdout").rows()), set(halves.verifying.local("holdout").rows())
+
+    table = pair.local("holdout")
+    first, second = dealt(table)
+    assert len(first) == len(second) == N // 2 and not first & second and dealt(table, 1)[0] != first
+    shuffled = table.sample(fraction=1, shuffle=True, seed=4)
+    shuffled.write_csv(tmp_path / "holdout.csv")
+    assert dealt(shuffled) == dealt(shuffled.to_pandas()) == dealt(tmp_path / "holdout.csv") == (first, second)
+    joined = pl.concat([pair.local("original")[:1], table])
+    assert sum(len(one - other) for one, other in zip(dealt(joined), (first, second), strict=True)) <= 2
+
+
+def test_people_who_are_equal_are_dealt_like_others(pair: gh.Pair) -> None:
+    few = pair.replace(**{t: pair.local(t).select("gender", "education") for t in pair.tables}, keys=None, target=None)
+    halves = halves_of(few, 0)
+    shares = [one.local("holdout")["gender"].eq("male").mean() for one in (halves.steering, halves.verifying)]
+    assert abs(shares[0] - shares[1]) < 0.2
+
+
 # -- what is tried ---------------------------------------------------------------------------------------------------
 
 

@@ -8,6 +8,7 @@ from pathlib import Path
 import polars as pl
 
 from glasshouse.core.errors import InputError, closest
+from glasshouse.core.paths import as_told, exists
 from glasshouse.data.files import r, statistical
 from glasshouse.data.files.columnar import read_columnar
 from glasshouse.data.files.contents import Contents
@@ -77,7 +78,7 @@ def files_wanted(what: str, given: Sequence[object]) -> None:
         Says how many texts there are.
     """
     texts = [Path(text) for text in given if isinstance(text, str)]
-    like = [p for p in texts if p.name.lower().endswith(SUFFIXES) or len(p.parts) > 1 or p.exists()]
+    like = [p for p in texts if p.name.lower().endswith(SUFFIXES) or len(p.parts) > 1 or exists(p)]
     if len(texts) > 1 and not like:
         raise InputError(
             f"{what} takes tables or the paths of files, and none of the {len(texts):,} texts given is one. They are "
@@ -104,8 +105,8 @@ def contents_of(path: str | Path, encoding: str | None = None) -> Contents:
         known_encoding(encoding)
     name = path.name.lower()
     reader = next((read for suffixes, read in _READERS.items() if name.endswith(suffixes)), None)
-    if not path.exists():
-        raise InputError(f"file not found: {path}")
+    if not exists(path):
+        raise InputError(f"file not found: {as_told(path)}")
     if path.is_dir():
         raise InputError(f"{path} is a folder; name the file")
     if path.stat().st_size == 0:

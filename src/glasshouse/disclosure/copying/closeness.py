@@ -18,6 +18,7 @@ from glasshouse.core.intervals import Interval, clopper_pearson, wilson
 from glasshouse.core.limits import LEAK_LIMIT, Limit
 from glasshouse.core.streams import RandomState
 from glasshouse.core.words import HOLDOUT, HOLDOUT_ADVICE, SIMILARITY
+from glasshouse.data.arrays import LARGEST
 from glasshouse.engines.asked import People, records_asked
 from glasshouse.engines.exchange import Tested, exchange_scores, people_clusters, upper_tail
 from glasshouse.engines.neighbours.encoding import Rows
@@ -268,13 +269,16 @@ def surplus(hits: int, n: int, baseline: float) -> float:
     return clopper_pearson(hits, n)[0] - baseline
 
 
-def refuse_infinite(pair: Pair, columns: Sequence[str]) -> None:
-    """Distances need finite numbers: name the column, count the infinite values."""
+def refuse_infinite(pair: Pair, columns: Sequence[str], summed: bool = False) -> None:
+    """Distances need finite numbers: name the column, count the infinite values. ``summed``: their squares, too."""
     for name, infinite in infinite_values(pair, columns).items():
         raise InputError(
             f"column {name!r} has {infinite} infinite value{'' if infinite == 1 else 's'}; distances need finite "
             "numbers, so recode them as missing"
         )
+    for name in columns if summed else ():
+        if any((np.abs(pair.values(name, t)) > LARGEST).any() for t in pair.tables if pair.is_numeric(name)):
+            raise InputError(f"column {name!r} holds numbers whose squares are infinite; say it in larger units")
 
 
 def infinite_values(pair: Pair, columns: Sequence[str]) -> dict[str, int]:

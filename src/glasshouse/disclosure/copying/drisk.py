@@ -133,7 +133,7 @@ def drisk(
     if missing not in RULES:
         raise InputError(f"missing must be one of {listed(RULES)}, not {missing!r}")
     chosen = _numeric_columns(pair, columns)
-    refuse_infinite(pair, chosen)
+    refuse_infinite(pair, chosen, summed=True)
     if not pair.n("original") or not pair.n("released"):
         raise NotApplicable("a table has no records to compare")
     tables = {t: _matrix(pair, chosen, t) for t in ("original", "released", *(["holdout"] if pair.has_holdout else []))}

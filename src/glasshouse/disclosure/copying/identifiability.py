@@ -16,7 +16,7 @@ from glasshouse.core.measure import measure
 from glasshouse.core.plain import percent
 from glasshouse.core.result import Result
 from glasshouse.core.streams import RandomState
-from glasshouse.data.arrays import Floats
+from glasshouse.data.arrays import Floats, Ints
 from glasshouse.disclosure.copying.closeness import CAVEAT, NO_HOLDOUT, refuse_infinite
 from glasshouse.disclosure.wording import against
 from glasshouse.engines.asked import Asked, People, people_asked, records_asked
@@ -130,7 +130,7 @@ def epsilon_identifiability(
     if pair.n("original") < 2 or not pair.n("released"):
         raise NotApplicable("the distance to another original needs at least two original records and a release")
     chosen = chosen_columns(pair, columns)
-    refuse_infinite(pair, chosen)
+    refuse_infinite(pair, chosen, summed=True)
     weights = {name: _weight(pair, name, bins) for name in chosen}
     if not any(weights.values()):
         raise NotApplicable("every column is constant in the original, so no record can be told from another")
@@ -214,15 +214,22 @@ def _nearest(space: Space, asked: Asked, of: str, among: str, n_jobs: int | None
     return space.nearest(space.asking(of, some), among, 1, n_jobs).distance[:, 0]
 
 
+def _binned(known: Floats, bins: int) -> Ints:
+    """How many numbers lie in each of equally wide classes; one class where all are the same."""
+    if not len(known) or known.min() == known.max():
+        return np.array([len(known)])
+    # between large numbers close together there is no room for breaks; between their distances there is
+    near = np.ptp(known) < 4 * bins * np.spacing(np.abs(known).max())
+    counts: Ints = np.histogram(known - known.min() if near else known, bins=bins)[0]
+    return counts
+
+
 def _weight(pair: Pair, name: str, bins: int, tables: Sequence[str] = ("original",)) -> float:
     """1 / entropy (natural logarithm) of the column in some tables, 0 for a constant; missing is a level."""
     if pair.is_numeric(name):
         values = np.concatenate([pair.values(name, table) for table in tables])
         known = values[~np.isnan(values)]
-        counts = (
-            np.histogram(known, bins=bins)[0] if len(known) and known.min() < known.max() else np.array([len(known)])
-        )
-        counts = np.append(counts, len(values) - len(known))
+        counts = np.append(_binned(known, bins), len(values) - len(known))
     else:
         codes = np.concatenate([pair.codes(name).of(table) for table in tables])
         counts = np.bincount(np.where(codes < 0, pair.codes(name).n_levels, codes))

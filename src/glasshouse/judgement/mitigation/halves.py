@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
 
-from glasshouse.core.errors import InputError
-from glasshouse.core.streams import integer_seed
+import numpy as np
+
+from glasshouse.data.fingerprints import drawn_order
 from glasshouse.data.mistakes import without_void_holdout
 from glasshouse.data.pair import Pair
-from glasshouse.data.split import split_before_synthesis
+from glasshouse.data.split import group_codes, take_rows
 from glasshouse.judgement.rumap.ghosts import FEWEST
 
 
@@ -52,14 +54,18 @@ def halves_of(pair: Pair, seed: int) -> Halves:
         return Halves(pair, pair, False, NOBODY)
     if pair.n("holdout") < 2 * FEWEST:
         return Halves(pair, pair, False, TOO_FEW)
+    frame = pair.local("holdout")
+    order = drawn_order(frame, seed, "halves of the holdout")  # the same people whatever the order of the file
     cluster = pair.cluster if pair.cluster and pair.has(pair.cluster, "holdout") else None
-    try:
-        first, second = split_before_synthesis(
-            pair._given["holdout"], 0.5, cluster=cluster, random_state=integer_seed(seed, "halves of the holdout")
-        )
-    except InputError:  # one cluster holds them all
+    people = np.arange(len(order)) if cluster is None else group_codes(frame[order.tolist()], [cluster])
+    first = people < round((people.max() + 1) / 2)
+    if first.all():  # one cluster holds them all
         return Halves(pair, pair, False, TOO_FEW)
-    steering, verifying = (without_void_holdout(pair.replace(holdout=part)) for part in (first, second))
+    given = pair._given["holdout"]
+    if isinstance(given, (str, Path)):  # a file was read once, and as the pair says
+        given = pair._tables.adopted["holdout"].native
+    parts = (take_rows(given, np.sort(order[half])) for half in (~first, first))
+    steering, verifying = (without_void_holdout(pair.replace(holdout=part)) for part in parts)
     return Halves(steering, verifying, True, DEALT)
 
 

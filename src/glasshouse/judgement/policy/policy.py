@@ -42,6 +42,7 @@ from glasshouse.core.limits import STATISTICS, Limit
 from glasshouse.core.measure import Measure
 from glasshouse.core.options import door
 from glasshouse.core.outside import THRESHOLD
+from glasshouse.core.paths import as_told, is_file
 from glasshouse.core.plain import Content, to_json
 from glasshouse.core.result import Result
 from glasshouse.core.settings import parse
@@ -139,10 +140,10 @@ class Policy:
             The policy; a mistake in the file is an InputError that names the place.
         """
         path = Path(path)
-        if not path.is_file():
+        if not is_file(path):
             raise InputError(
-                f"policy file not found: {path}; `glasshouse policy init` writes one, and {listed(PRESETS)} are "
-                "built in"
+                f"policy file not found: {as_told(path)}; `glasshouse policy init` writes one, and {listed(PRESETS)} "
+                "are built in"
             )
         try:
             text = path.read_text(encoding="utf-8")

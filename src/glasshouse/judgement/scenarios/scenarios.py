@@ -15,7 +15,7 @@ from glasshouse.core.options import door
 from glasshouse.core.plain import Content, plain, to_json
 from glasshouse.core.printing import card
 from glasshouse.core.words import MARKS, THREATS, plural, visible, worst
-from glasshouse.core.writing import delivered, kept, together, write_atomically
+from glasshouse.core.writing import delivered, kept, write_together
 from glasshouse.judgement.verdict.assessment import Assessment
 
 SCHEMA = "glasshouse.scenarios"
@@ -218,9 +218,7 @@ class Scenarios(Mapping[str, Assessment]):
         return {path: index, **{files[n]: one.to_html(audience=audience, title=n) for n, one in self.items()}}
 
     def _written(self, pages: Mapping[Path, Any], mode: int | None) -> Any:
-        with together(pages):
-            for where, made in pages.items():
-                write_atomically(where, made, mode)
+        write_together(pages, mode)
         return next(iter(pages.values()))
 
     def to_markdown(

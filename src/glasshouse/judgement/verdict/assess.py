@@ -215,7 +215,7 @@ def assess_pair(
         options=plain({name: dict(given) for name, given in wanted.items()}),
         explicit=policy is not None,
         timing=found.timing,
-        measured=found.results,
+        measured={name: result.guarded(chosen_policy.min_count) for name, result in found.results.items()},
     )
 
 

@@ -41,6 +41,9 @@ def _guarded(arguments: list[str], debug: bool) -> int:
             return code
     except KeyboardInterrupt:
         _say("interrupted: what was not finished was not written; every file is whole, an earlier one or the new one")
+        # an interrupt that leaves code given as text, as libraries run it, is noted by the interpreter, and python -m
+        # then ends by a signal and not by our code; the next such code that ends well takes the note away
+        eval("0")
         return INTERRUPTED
     except BrokenPipeError:
         # the reader (head, less) has left; point stdout at nothing so that the interpreter's last flush stays quiet

@@ -48,7 +48,7 @@ def compare(
     from glasshouse.judgement.rumap.candidates import axes, run_for_verdict
 
     asked = settle(o.Files(original, releases), chosen, roles, running, reporting, needs=("original",), reports=False)
-    named = _names(releases) if releases else dict(asked.said.get("releases", {}))
+    named = _names(releases, asked.audience) if releases else dict(asked.said.get("releases", {}))
     if not named:
         raise InputError("Missing argument RELEASES: name the releases, or write [releases] into the settings file")
     asked.check(*named.values(), prints=True)
@@ -84,13 +84,15 @@ def compare(
 _BEST_FIRST = (0, 3, 1)  # met, not fully measured, violated
 
 
-def _names(releases: list[Path]) -> dict[str, str]:
+def _names(releases: list[Path], audience: str) -> dict[str, str]:
+    """The releases by the name given, else by that of the file; outside, where no file name is told, by a number."""
     from glasshouse.core.errors import InputError
 
     named: dict[str, str] = {}
-    for given in releases:
+    for number, given in enumerate(releases, 1):
         name, sign, path = str(given).partition("=")
-        name, path = (name, path) if sign and not given.exists() else (given.name.split(".")[0], str(given))
+        if not sign or given.exists():
+            name, path = given.name.split(".")[0] if audience == "internal" else f"release {number}", str(given)
         if name in named:
             raise InputError(f"two releases are called {name!r}; write NAME=FILE for one of them")
         named[name] = path

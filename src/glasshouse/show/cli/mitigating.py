@@ -108,7 +108,7 @@ def mitigate(
         )
     told = replace(fixed, _contents={asked.audience: flagged_content(fixed.content(asked.audience))})
     source = Path(asked.released[0] if asked.released else asked.original)
-    # a table, its steps and their story are of one run, or an interrupt leaves steps that lead elsewhere
+    # a table, its steps and their story are of one run, or an interrupt or a full disk leaves steps that lead elsewhere
     beside: dict[Path, str | bytes] = {output: table_bytes(fixed.released, output, source, roles.encoding)}
     beside |= {} if recipe is None else {recipe: fixed.recipe.to_toml()}
     make = cache(lambda form: _rendered(fixed if form == "json" else told, form, asked.audience))

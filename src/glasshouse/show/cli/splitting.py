@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -10,7 +11,7 @@ import typer
 from glasshouse.core.errors import InputError, listed
 from glasshouse.show.cli import options as o
 from glasshouse.show.cli.gathering import gathered
-from glasshouse.show.cli.terminal import check_outputs, err, put
+from glasshouse.show.cli.terminal import check_outputs, err, put_together
 
 if TYPE_CHECKING:
     from glasshouse.data.frames import Adopted
@@ -46,14 +47,13 @@ def split(
     import polars as pl
 
     import glasshouse as gh
-    from glasshouse.core.writing import together
     from glasshouse.data.frames import adopt
     from glasshouse.data.headers import refuse_headerless
 
     for path in (output, holdout):
         if path.suffix.lower() != ".csv":
             raise InputError(f"{path}: split writes .csv")
-    if output.resolve() == holdout.resolve():
+    if os.path.realpath(output) == os.path.realpath(holdout):
         raise InputError("--output and --holdout are the same file; name two")
     check_outputs([output, holdout], original)
     permissions = o.permissions(mode)
@@ -66,13 +66,11 @@ def split(
         err(f"note: {told}", quiet)
     tables = dict(zip((output, holdout), map(pl.DataFrame, parts), strict=True))
     texts = {path: part.write_csv() for path, part in tables.items()}
-    with together(tables):  # the two of one split, or somebody may stand in both
-        lost = [
-            put(path, texts[path], quiet, permissions, f": {part.height:,} records") for path, part in tables.items()
-        ]
-    problems = [one for one in lost if one is not None]
-    if problems:
-        raise InputError("; ".join([*problems, "the two files are not of one split: do not use them together"]))
+    remarks = {path: f": {part.height:,} records" for path, part in tables.items()}
+    # the two of one split, or somebody may stand in both
+    problem = put_together(texts, quiet, permissions, remarks)
+    if problem is not None:
+        raise InputError(problem)
     return 0
 
 

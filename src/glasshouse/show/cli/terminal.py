@@ -4,6 +4,7 @@ only.
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -118,13 +119,13 @@ def deliver(
 ) -> None:
     """Write every file asked for, then stdout: the format asked for, else the text a person reads.
 
-    Everything is rendered before the first file is written, so that a report that cannot be made leaves no other
-    behind. What cannot be written is kept elsewhere, and said so when everything else is done: the work is not lost.
+    Everything is rendered before the first file is written, and all files are written or none is, so that nothing of
+    this run stands beside something of an earlier one. What cannot be written is kept elsewhere, and said so when
+    everything else is done: the work is not lost.
     ``pages`` gives the files of a report of several pages, the one named first; ``beside`` holds files that are no
     report and belong to it: a safer table, the steps to it.
     """
     from glasshouse.core.interrupts import check
-    from glasshouse.core.writing import together
 
     files = files_among(outputs)
     made: dict[Path, str | bytes] = dict(beside or {})
@@ -138,16 +139,15 @@ def deliver(
     )
     printed = make(form or "text") if to_stdout and (form or "text") != "text" else None
     check()
-    with together(made):
-        problems = [problem for path, text in made.items() if (problem := put(path, text, quiet, mode))]
+    problem = put_together(made, quiet, mode)
     if isinstance(printed, bytes):
         sys.stdout.buffer.write(printed)
     elif printed is not None:
         sys.stdout.write(printed)
     elif to_stdout or not quiet:
         show()
-    if problems:
-        raise InputError("; ".join(problems))
+    if problem is not None:
+        raise InputError(problem)
 
 
 def files_among(outputs: Sequence[Path] | None) -> list[Path]:
@@ -157,15 +157,28 @@ def files_among(outputs: Sequence[Path] | None) -> list[Path]:
 
 def put(path: Path, text: str | bytes, quiet: bool, mode: int | None = None, remark: str = "") -> str | None:
     """Write one file and say so; None, or a sentence on why it is not there and where its content is."""
-    from glasshouse.core.writing import NotWritten, rescue, write_atomically
+    return put_together({path: text}, quiet, mode, {path: remark})
+
+
+def put_together(
+    contents: Mapping[Path, str | bytes],
+    quiet: bool,
+    mode: int | None = None,
+    remarks: Mapping[Path, str] | None = None,
+) -> str | None:
+    """Write files of one run and say so; None, or a sentence on why none is there and where their content is."""
+    from glasshouse.core.writing import NotWritten, rescue, write_together
 
     try:
-        write_atomically(path, text, mode)
+        write_together(contents, mode, lambda path: err(f"wrote {path}{(remarks or {}).get(path, '')}", quiet))
     except NotWritten as problem:
-        kept = rescue(path.name, text)
-        where = "there is no room for it elsewhere" if kept is None else f"the result is kept in {kept}, for you alone"
-        return f"{problem}; {where}"
-    err(f"wrote {path}{remark}", quiet)
+        kept = rescue(contents)
+        if len(contents) == 1:
+            where = f"the result is kept in {kept[0]}, for you alone" if kept else "there is no room for it elsewhere"
+            return f"{problem}; {where}"
+        where = f"they are kept in {kept[0].parent}, for you alone" if kept else "there is no room for them elsewhere"
+        none = f"none of the {len(contents)} files of this run was written, for they belong together"
+        return f"{problem}; {none}; {where}"
     return None
 
 
@@ -180,7 +193,7 @@ def check_outputs(outputs: Sequence[Path] | None, *inputs: Path | None) -> None:
         check_writable(path)
         if any(path.exists() and one.exists() and path.samefile(one) for one in read):
             raise InputError(f"{path} is one of the tables or settings that are read; name another file to write to")
-        if path.resolve() in [other.resolve() for other in files[:at]]:
+        if os.path.realpath(path) in [os.path.realpath(other) for other in files[:at]]:
             raise InputError(f"{path} is named for two outputs; name another file for one of them")
 
 

@@ -15,6 +15,7 @@ from glasshouse.judgement.run import safely
 
 MOST_BYTES = 60_000
 MOST_PICTURES = 12
+SMALLEST = 1e-290
 _INK = "#010203"  # stands for the page's own text colour until the picture is placed
 _FAINT = "#040506"
 FONT = "system-ui, sans-serif"
@@ -135,7 +136,10 @@ def svg_of(chart: Any) -> str:
 
 
 def _drawable(part: Any) -> Any:
-    """A chart without the characters that XML forbids: one of them in a label ends the whole process."""
+    """A chart without the characters that XML forbids: one of them in a label ends the whole process. Numbers next to 0
+    are 0: of a scale that holds nothing else no tick can be counted, and the library prints that and draws nothing."""
+    if isinstance(part, float) and abs(part) < SMALLEST:
+        return 0.0
     if isinstance(part, str):
         return re.sub("[\ud800-\udfff\ufffe\uffff]", "\N{REPLACEMENT CHARACTER}", visible(part))
     if isinstance(part, dict):

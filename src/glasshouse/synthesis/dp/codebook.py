@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TypeAlias
 
 from glasshouse.core.errors import closest
+from glasshouse.core.paths import as_told, is_file
 from glasshouse.core.settings import read_settings
 from glasshouse.data.here import Label
 from glasshouse.data.schema import KINDS
@@ -130,8 +131,8 @@ def from_schema(name: str, wish: object) -> Declared | None:
 
 def _rows(path: Path) -> list[dict[str, str]]:
     """The rows of a CSV file, headers in small letters, cells without blanks around them."""
-    if not path.is_file():
-        raise DomainError(f"codebook not found: {path}")
+    if not is_file(path):
+        raise DomainError(f"codebook not found: {as_told(path)}")
     try:
         with path.open(newline="", encoding="utf-8-sig") as file:
             found = list(csv.DictReader(file))

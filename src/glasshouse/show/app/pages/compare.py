@@ -66,12 +66,15 @@ def _releases(desk: Desk) -> dict[str, str]:
 
 
 def add(desk: Desk, form: Form) -> Content:
-    """Add a release to compare with, by its file; it is called as the file unless a name is given."""
+    """Add a release to compare with, by its file; it has a number unless a name is given, for names of releases are
+    told outside, and a file may be called after a person."""
     path = file_there(one(form, "path"))
     if not path.name.lower().endswith(SUFFIXES):
         raise InputError(f"glasshouse reads {KINDS}")
-    name = one(form, "name") or path.name.split(".")[0]
-    if name in _releases(desk):
+    others = _releases(desk)
+    free = next(name for number in range(2, len(others) + 3) if (name := f"{OWN} {number}") not in others)
+    name = one(form, "name") or free
+    if name in others:
         raise InputError(f"two releases are called {name!r}; give one of them another name")
     desk.say(releases={**desk.said.get("releases", {}), name: str(path)})
     return {"go": "compare"}

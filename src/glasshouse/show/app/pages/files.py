@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from glasshouse.core.errors import InputError, closest
+from glasshouse.core.paths import as_told, is_file
 from glasshouse.core.plain import Content
 from glasshouse.core.words import visible
 from glasshouse.data.files import KINDS, SUFFIXES
@@ -173,8 +174,8 @@ def there(given: str) -> Path:
     if not given:
         raise InputError("name a file")
     path = Path(given).expanduser()
-    if not path.is_file():
-        raise InputError(f"file not found: {given}")
+    if not is_file(path):
+        raise InputError(f"file not found: {as_told(given)}")
     return path.resolve()
 
 

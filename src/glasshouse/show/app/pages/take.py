@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 Maker: TypeAlias = Callable[[], str | bytes]
 FIGURES = ("value", "baseline", "holdout", "low", "high", "difference", "excess")
 HEAD = """# Settings of glasshouse. Beside the tables it names, `glasshouse assess` gives the same verdict. It holds
-# names of files and columns, codes for missing that were named, and no other value.
+# names of files and columns, and of values those that were named: codes for missing, levels, breaks, options.
 
 """
 
