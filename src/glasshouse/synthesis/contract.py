@@ -198,9 +198,9 @@ class Synthesiser(ABC):
         if self._library in ("polars", "polars-lazy"):
             types = self._like.lazy.collect_schema().to_polars()
             frame = frame.with_columns([pl.col(c).cast(types[c], strict=False) for c in frame.columns if c in types])
-            declared = [c for c, dtype in frame.schema.items() if isinstance(dtype, pl.Enum)]
+            declared = {c: list(dtype.categories) for c, dtype in frame.schema.items() if isinstance(dtype, pl.Enum)}
             held = {c: self._like.lazy.select(c).unique().collect(backend="polars")[c].to_list() for c in declared}
-            frame = frame.with_columns(_shown_levels(frame[c], list(types[c].categories), held[c]) for c in declared)
+            frame = frame.with_columns(_shown_levels(frame[c], levels, held[c]) for c, levels in declared.items())
         made = give_back({c: frame[c] for c in frame.columns}, self._like, keep_index=False)
         if self._library == "pandas":
             made = _like_pandas(made, self._like.native)
