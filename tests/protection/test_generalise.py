@@ -319,3 +319,11 @@ def test_wrong_input_is_answered(wrong: dict[str, Any], said: str) -> None:
     table, _ = small(0)
     with pytest.raises(gh.InputError, match=said):
         P.generalise(table, **{"keys": ["age", "town"], "k": 3, **wrong})
+
+
+def test_dates_written_as_text_have_the_spans_of_dates() -> None:
+    days = [dt.date(1980 + i // 10, 1 + i % 12, 1 + i % 28) for i in range(40)]
+    table = pl.DataFrame({"born": days})
+    made = gh.protection.generalise(table, ["born"], k=5)
+    text = gh.protection.generalise(table.with_columns(pl.col("born").dt.strftime("%Y-%m-%d")), ["born"], k=5)
+    assert text.table.equals(made.table) and 1 < made.table["born"].n_unique() < 40

@@ -234,8 +234,10 @@ def _released(
 
 
 def _levels(before: Held, name: str, given: object, k: int) -> Levels:
-    hierarchy = as_hierarchy(given, name) if given is not None else automatic(before[name], k)
-    return levels_of(hierarchy, before[name])
+    if given is not None:
+        return levels_of(as_hierarchy(given, name), before[name])
+    dates = before.dates(name)
+    return levels_of(automatic(before[name] if dates is None else dates, k), before[name])
 
 
 def _labelled(values: pl.Series, one: Levels, level: int) -> pl.Series:
