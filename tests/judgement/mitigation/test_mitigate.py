@@ -15,7 +15,7 @@ from glasshouse.judgement.mitigation.evidence import stricter
 from glasshouse.judgement.mitigation.findings import columns_of, rounded_unit, telling
 from glasshouse.judgement.mitigation.halves import DEALT, NOBODY, TOO_FEW, halves_of
 from glasshouse.judgement.mitigation.mitigated import CHOSEN
-from glasshouse.judgement.mitigation.proposals import ASKED_FOR, LADDERS, allowed_of, proposals
+from glasshouse.judgement.mitigation.proposals import ASKED_FOR, LADDERS, ROWS, allowed_of, proposals
 from glasshouse.judgement.mitigation.search import Failed
 from glasshouse.judgement.mitigation.trying import to_try, tried
 from glasshouse.protection.operation import operations
@@ -273,3 +273,28 @@ def test_arguments_that_no_operation_takes_are_refused_at_once(own: Any, said: s
     with pytest.raises(gh.InputError, match=said) as refused:
         allowed_of({"swap_ranks": own})
     assert "98765" not in str(refused.value)
+
+
+# -- files whose rows are those of the original ----------------------------------------------------------------------
+
+
+def test_an_original_alone_is_anonymised_row_by_row() -> None:
+    """Suppression alone leaves groups that share their illness, and next to nothing else."""
+    original = gh.data.simulate_health(100, random_state=5)
+    policy = gh.Policy.from_dict(
+        {
+            "name": "rows",
+            "require": ["identity", "attribute"],
+            "others": "declared",
+            "run": {"measures": ["k_anonymity", "l_diversity"]},
+        }
+    )
+    keys = ["age", "education", "gender"]
+    fixed = gh.mitigate(original, policy=policy, keys=keys, target="disease_status", allow=ROWS, steps=1, n_jobs=1)
+    assert fixed.before.verdict == "fail" and fixed.met and fixed.verdict.verdict == "pass"
+    assert [step.operation for step in fixed.recipe.steps] == ["generalise"]
+    assert fixed.released["age"].dtype.is_numeric(), "it can be compared with the original as it is"
+    assert fixed.released.group_by(keys).len()["len"].min() >= 5
+    assert fixed.released.group_by(keys).agg(pl.col("disease_status").n_unique())["disease_status"].min() >= 2
+    assert "its limits are counted on the release itself" in fixed.summary()
+    assert "generalise" in allowed_of(None, row_paired=True) and "generalise" not in allowed_of(None)

@@ -122,7 +122,7 @@ def mitigate(
         raise InputError(f"there are {pair.m} releases; protect one at a time: pass the release itself")
     pair = without_void_holdout(pair)
     kept, analyses = protected_of(pair, protect)
-    allowed = allowed_of(allow, chosen)
+    allowed = allowed_of(allow, chosen, pair.row_paired)
     seed = printable_seed(random_state)
 
     def told(done: int, name: str) -> None:

@@ -12,6 +12,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
+import numpy as np
+
 from glasshouse.core.errors import InputError, names_wanted
 from glasshouse.core.options import admitted
 from glasshouse.core.words import spoken
@@ -25,6 +27,7 @@ from glasshouse.protection.recipe import Step
 
 FORMAL = (30.0, 10.0, 3.0, 1.0)  # times the leak a policy tolerates, as ceilings of a private model
 MOST_GAINED = 0.5
+SUPPRESSED = 0.05  # share of the records that generalisation may suppress
 
 Arguments: TypeAlias = Mapping[str, Any]
 Allowed: TypeAlias = Mapping[str, Sequence[Arguments] | None]  # by operation; None where the ladder says with what
@@ -125,6 +128,20 @@ def _suppressed(columns: Columns, pair: Pair) -> list[Arguments]:
     return [{"keys": list(columns.keys), "k": k} for k in (2, 3, 5)] if columns.keys else []
 
 
+def _generalised(columns: Columns, pair: Pair) -> list[Arguments]:
+    """Coarser keys, with as many values of every target in a class as limits on diversity look for, where it has them."""
+    if not pair.keys or len(columns.keys) < len(pair.keys):
+        return []
+    asked = [t for t in pair.targets if t in pair.columns and t not in pair.keys]
+    values = {t: len(np.unique(pair.codes(t).of("released"))) for t in asked}
+    found: list[Arguments] = []
+    for k, least in ((2, 2), (3, 2), (5, 3)):
+        diverse = {t: min(least, n) for t, n in values.items() if n > 1}
+        own = {"diversity": diverse} if diverse else {}
+        found.append({"keys": list(columns.keys), "k": k, "suppression_limit": SUPPRESSED, "into": "means", **own})
+    return found
+
+
 LADDERS: Mapping[str, Ladder] = {
     "drop_identifiers": lambda c, p: [{"columns": list(c.identifiers)}] if c.identifiers else [],
     "redraw_records": _copies,
@@ -137,20 +154,23 @@ LADDERS: Mapping[str, Ladder] = {
     "add_noise": lambda c, p: _each(_numbers(c)[:1], "scale", (0.1, 0.25)),
     "pram": _labels,
     "suppress_locally": _suppressed,
+    "generalise": _generalised,
     "mix_independent": _mixed,
     "resynthesise": _models,
 }
+ROWS = ("generalise",)  # for files whose rows are those of the original; for others only where allowed by name
 ASKED_FOR = (
     "pseudonymise",
     "remove_records",
     "resynthesise_dp",
-    "generalise",
     "recode_levels",
     "bin_numbers",
 )  # only where allowed by name
 
 
-def allowed_of(allow: Sequence[str] | Mapping[str, Any] | None, policy: Policy | None = None) -> Allowed:
+def allowed_of(
+    allow: Sequence[str] | Mapping[str, Any] | None, policy: Policy | None = None, row_paired: bool = False
+) -> Allowed:
     """What a caller allows, as operations with the arguments to try; None allows all that have a ladder.
 
     Parameters
@@ -159,6 +179,8 @@ def allowed_of(allow: Sequence[str] | Mapping[str, Any] | None, policy: Policy |
         Names, or names with a list of arguments for each.
     policy
         Says the privacy parameter where a caller allows a private model without one.
+    row_paired
+        Whether the rows of the release are those of the original.
 
     Returns
     -------
@@ -166,7 +188,7 @@ def allowed_of(allow: Sequence[str] | Mapping[str, Any] | None, policy: Policy |
     """
     known = operations()
     if allow is None:
-        return {name: None for name in known if name in LADDERS}
+        return {name: None for name in known if name in LADDERS and (row_paired or name not in ROWS)}
     given = [allow] if isinstance(allow, str) else list(allow)
     names_wanted("allow", given, known)
     made: dict[str, Sequence[Arguments] | None] = {}
