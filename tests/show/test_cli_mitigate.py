@@ -237,3 +237,14 @@ def test_what_a_list_of_names_cannot_say_is_said_with_the_way_out(
     said = capsys.readouterr().err
     assert "pseudonymise, which needs columns: take that step before" in said and "glasshouse protect" in said
     assert "mapping" not in said and not (folder / "none.csv").exists()
+
+
+def test_protect_reads_a_file_as_it_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    source, steps, safer = tmp_path / "towns.csv", tmp_path / "steps.toml", tmp_path / "safer.csv"
+    source.write_bytes("33,Łódź\n31,Łódź\n37,Kraków\n".encode("cp1250"))  # names that look like a record
+    steps.write_text('[[step]]\noperation = "round_numbers"\ncolumns = ["33"]\nbase = 10\n', encoding="utf-8")
+    told = ["protect", str(source), str(steps), "-o", str(safer), "--header"]
+    assert run(*told, "--encoding", "cp1250") == 0 and not capsys.readouterr().err.startswith("note")
+    assert safer.read_text(encoding="utf-8") == "33,Łódź\n30,Łódź\n40,Kraków\n"
+    assert run(*told) == 0 and "the given table is not UTF-8" in capsys.readouterr().err
+    assert run(*told[:-1]) == 2 and "--header" in capsys.readouterr().err

@@ -9,6 +9,7 @@ from glasshouse.core.streams import integer_seed
 from glasshouse.data.mistakes import without_void_holdout
 from glasshouse.data.pair import Pair
 from glasshouse.data.split import split_before_synthesis
+from glasshouse.judgement.mitigation.tables import own_table
 from glasshouse.judgement.rumap.ghosts import FEWEST
 
 
@@ -55,7 +56,7 @@ def halves_of(pair: Pair, seed: int) -> Halves:
     cluster = pair.cluster if pair.cluster and pair.has(pair.cluster, "holdout") else None
     try:
         first, second = split_before_synthesis(
-            pair._given["holdout"], 0.5, cluster=cluster, random_state=integer_seed(seed, "halves of the holdout")
+            own_table(pair, "holdout"), 0.5, cluster=cluster, random_state=integer_seed(seed, "halves of the holdout")
         )
     except InputError:  # one cluster holds them all
         return Halves(pair, pair, False, TOO_FEW)
