@@ -17,8 +17,10 @@ from glasshouse.judgement.mitigation.halves import DEALT, NOBODY, TOO_FEW, halve
 from glasshouse.judgement.mitigation.mitigated import CHOSEN
 from glasshouse.judgement.mitigation.proposals import ASKED_FOR, LADDERS, ROWS, allowed_of, proposals
 from glasshouse.judgement.mitigation.search import Failed
+from glasshouse.judgement.mitigation.tables import own_table
 from glasshouse.judgement.mitigation.trying import to_try, tried
 from glasshouse.protection.operation import operations
+from glasshouse.protection.recipe import Step
 from tests.judgement.mitigation.conftest import COPIED, POLICY, N, planted
 
 # -- the whole way ---------------------------------------------------------------------------------------------------
@@ -128,6 +130,21 @@ def test_households_stay_together() -> None:
     assert halves.verified and not first & second and len(first) + len(second) == N // 4
 
 
+def test_files_are_read_as_the_pair_was_told(tmp_path: Path) -> None:
+    """Read again without the encoding, half of the holdout has towns that nobody lives in, and that looks like a leak."""
+    towns = ["Łódź", "Kraków", "Wrocław"]
+    files = [tmp_path / f"{table}.csv" for table in ("original", "released", "holdout")]
+    for at, file in enumerate(files):
+        ages, homes = np.random.default_rng(at).integers([[20], [0]], [[90], [3]], (2, 120))
+        file.write_bytes(pl.DataFrame({"33": ages, towns[0]: [towns[i] for i in homes]}).write_csv().encode("cp1250"))
+    pair = gh.Pair(files[0], [files[1]], holdout=files[2], header=True, encoding="cp1250")
+    halves = halves_of(pair, 0)
+    assert halves.verified and halves.note == DEALT
+    assert set(halves.steering.local("holdout")[towns[0]]) <= set(towns)
+    assert {c for t in pair.tables for c in own_table(pair, t)[towns[0]]} == set(towns)
+    assert columns_of(halves.steering, ()).exchanged == (towns[0],)
+
+
 # -- what is tried ---------------------------------------------------------------------------------------------------
 
 
@@ -155,6 +172,30 @@ def test_row_paired_files_keep_their_rows(pair: gh.Pair) -> None:
     paired = gh.Pair(pair.local("original"), pair.local("original"), row_paired=True, keys=["age"])
     found = proposals(allowed_of(None), columns_of(paired, ()), Failed(("identity",), ()), paired)
     assert found and {p.operation.touches for p in found} == {"columns"}
+
+
+def test_a_column_that_an_operation_refuses_does_not_stop_the_others() -> None:
+    """Free text among categories, a number that hardly anybody has, numbers as text: each by itself is left out."""
+    rng, n = np.random.default_rng(0), 120
+
+    def table() -> pl.DataFrame:
+        return pl.DataFrame(
+            {
+                "age": rng.integers(18, 90, n),
+                "pay": [str(v) for v in rng.integers(1000, 3000, n)],
+                "benefit": [float(v) if i < 8 else None for i, v in enumerate(rng.integers(1, 99, n))],
+                "sex": rng.choice(["f", "m"], n),
+                "job": [f"job {v}" for v in rng.integers(0, 100, n)],
+            }
+        )
+
+    pair = gh.Pair(table(), table(), keys=["age", "sex", "job"], schema={"pay": "numeric", "job": "categorical"})
+    columns = columns_of(pair, ())
+    assert columns.numeric == ("age", "benefit") and columns.exchanged == ("sex",) and "job" in columns.categorical
+    tables = pair.local("released"), pair.local("original")
+    for p in proposals(allowed_of(["swap_ranks", "pram"]), columns, Failed(("copying",), ()), pair):
+        assert p.operation.random and p.arguments["columns"] in (["age"], ["sex"])
+        assert Step(p.operation.name, p.arguments).run(*tables).cells
 
 
 def test_every_operation_is_tried_or_waits_to_be_named() -> None:

@@ -19,7 +19,7 @@ from glasshouse.core.options import admitted
 from glasshouse.core.words import spoken
 from glasshouse.data.pair import Pair
 from glasshouse.formal.risk import Risk
-from glasshouse.judgement.mitigation.findings import Columns, Failed
+from glasshouse.judgement.mitigation.findings import Columns, Failed, released_numbers
 from glasshouse.judgement.policy.leak import LeakLevels
 from glasshouse.judgement.policy.policy import Policy
 from glasshouse.protection.operation import Operation, operations
@@ -27,6 +27,7 @@ from glasshouse.protection.recipe import Step
 
 FORMAL = (30.0, 10.0, 3.0, 1.0)  # times the leak a policy tolerates, as ceilings of a private model
 MOST_GAINED = 0.5
+SHARES = (0.05, 0.1, 0.2)  # of ranks that values travel, and of cells that are drawn anew
 SUPPRESSED = 0.05  # share of the records that generalisation may suppress
 
 Arguments: TypeAlias = Mapping[str, Any]
@@ -81,9 +82,11 @@ def _numbers(columns: Columns) -> list[list[str]]:
     return [one for one in (telling, [*columns.numeric]) if one][: 1 if len(telling) == len(columns.numeric) else 2]
 
 
-def _ranked(columns: Columns) -> list[list[str]]:
-    every = [*columns.numeric, *columns.dates]
-    telling = list(columns.telling)
+def _ranked(columns: Columns, pair: Pair) -> list[list[str]]:
+    """Columns with values enough for the shortest swap; one that has fewer would stop the others too."""
+    enough = 1 / min(SHARES)
+    every = [c for c in (*columns.numeric, *columns.dates) if len(released_numbers(pair, c)) >= enough]
+    telling = [c for c in columns.telling if c in every]
     return [one for one in (telling, every) if one][: 1 if len(telling) == len(every) else 2]
 
 
@@ -97,7 +100,7 @@ def _rounded(columns: Columns, pair: Pair) -> list[Arguments]:
 
 
 def _labels(columns: Columns, pair: Pair) -> list[Arguments]:
-    return [{"columns": list(columns.categorical), "keep": keep} for keep in (0.9, 0.8)] if columns.categorical else []
+    return [{"columns": list(columns.exchanged), "keep": keep} for keep in (0.9, 0.8)] if columns.exchanged else []
 
 
 def _rare(columns: Columns, pair: Pair) -> list[Arguments]:
@@ -110,7 +113,7 @@ def _tops(columns: Columns, pair: Pair) -> list[Arguments]:
 
 def _mixed(columns: Columns, pair: Pair) -> list[Arguments]:
     every = [*columns.numeric, *columns.dates, *columns.categorical]
-    return _each([every], "share", (0.05, 0.1, 0.2)) if every else []
+    return _each([every], "share", SHARES) if every else []
 
 
 def _models(columns: Columns, pair: Pair) -> list[Arguments]:
@@ -149,7 +152,7 @@ LADDERS: Mapping[str, Ladder] = {
     "coarsen_dates": lambda c, p: [{"columns": list(c.dates), "to": to} for to in ("month", "year")] if c.dates else [],
     "top_code": _tops,
     "merge_levels": _rare,
-    "swap_ranks": lambda c, p: _each(_ranked(c), "share", (0.05, 0.1, 0.2)),
+    "swap_ranks": lambda c, p: _each(_ranked(c, p), "share", SHARES),
     "microaggregate": lambda c, p: _each(_numbers(c), "k", (3, 5), round=True),
     "add_noise": lambda c, p: _each(_numbers(c)[:1], "scale", (0.1, 0.25)),
     "pram": _labels,
