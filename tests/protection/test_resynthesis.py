@@ -63,6 +63,12 @@ def test_dates_are_moved_off_those_of_real_people(tables: tuple[pl.DataFrame, pl
     assert midnights["born"].cast(pl.Date).cast(pl.Datetime("us")).equals(midnights["born"].cast(pl.Datetime("us")))
 
 
+def test_a_model_touches_all_records_alike_and_tells_of_no_copies(tables: tuple[pl.DataFrame, pl.DataFrame]) -> None:
+    original, released = tables
+    notes = " ".join(gh.protection.resynthesise(released, original=original).notes)
+    assert "looked at the original" in notes and "copied somebody" not in notes
+
+
 def test_uniques_are_left_out_where_asked(tables: tuple[pl.DataFrame, pl.DataFrame]) -> None:
     original, released = tables
     columns = ["gender", "age"]

@@ -21,7 +21,7 @@ from glasshouse.data.frames import Frame
 from glasshouse.data.pair import Pair
 from glasshouse.protection.held import Held, held
 from glasshouse.protection.operation import Protected, operation, protected
-from glasshouse.protection.redraw import SECRET
+from glasshouse.protection.redraw import LOOKED
 
 PRIVATE = {"mst": "Mst", "aim": "Aim"}
 OF_ORIGINAL = (
@@ -128,7 +128,7 @@ def resynthesise(
     made = drawn.with_columns(_dated(drawn[c], scale, dates[c].dtype) for c, scale in scales.items())
     made = made.with_columns(iso_text(made[c]) for c in dates if source.schema[c] == pl.String)
     left = ~np.asarray(replicated_uniques(made, source).replicated) if remove_uniques else None
-    notes = [OF_ORIGINAL, *([STAYED.format(columns=spoken(stay))] if stay else []), SECRET, *model.notes]
+    notes = [OF_ORIGINAL, *([STAYED.format(columns=spoken(stay))] if stay else []), LOOKED, *model.notes]
     return _anew(before, made, left, notes)
 
 

@@ -36,6 +36,10 @@ UNCHANGED = {
 VERIFIED = "people whom the search never saw say so"
 UNVERIFIED = "nothing verifies it"
 COUNTED = "its limits are counted on the release itself"
+WARNED = (
+    "The people who steered the search see no warning in this release, the others do: believe the others, and look at "
+    "what warns before the release goes out."
+)
 TRIED = "The verdict on the release was {before}; after one step ({step}) it is {after}, by the same people."
 VOID = (
     "{steps} looked at the original. Whatever was claimed for the release before, no claim of differential privacy "
@@ -349,6 +353,8 @@ def said(changed: bool, met: bool, by: str, before: str, after: str, taken: Sequ
     if not changed:
         return "No operation that is allowed brings the release nearer to the policy; it is left as it came."
     did = f"{counted(len(taken), 'step')} ({spoken([one.operation.title for one in taken])})"
+    if met and after == "warn":
+        return f"The release failed; after {did} nothing fails, and a warning asks for a look before it goes out ({by})."
     if met:
         return f"The release failed; after {did} it meets the policy ({after}; {by})."
     if after == "incomplete":
@@ -389,6 +395,8 @@ def notes_of(
         notes.append(VOID.format(steps=spoken(void).capitalize()))
     if any("rho" in t.proposal.arguments for t in found.taken):
         notes.append(CHOSEN)
+    if after.verdict == "warn" and halves.verified and found.passes:
+        notes.append(WARNED)
     if after.exit_code != 0:
         notes += shortfalls(after, found, halves.verified)
     notes += [note for t in found.taken for note in t.made.notes]

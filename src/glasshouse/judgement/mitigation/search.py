@@ -229,7 +229,7 @@ class Search:
         state.decision, state.shortfall = made, self.bench.shortfall(made)
         strict = self.bench.judge(state.candidate, state.place)
         kept = not (set(self._losing(state)) - self._lost)
-        state.passes = state.shortfall == 0 and strict.verdict(self.bench.policy) in ("pass", "incomplete") and kept
+        state.passes = state.shortfall == 0 and strict.verdict(self.bench.policy) not in self.bench.open and kept
         state.met = made.verdict(self.bench.policy) != "fail" and kept
         if not kept:
             state.shortfall += 1.0
@@ -302,7 +302,7 @@ class Search:
             drawn = 2 * float(np.hypot(state.noise, best.noise))
             return self.utility(best) - self.utility(state) - max(self.tied, drawn)
 
-        return min((s for s in steady if gap(s) <= 0), key=lambda s: (self._part(s), -s.margin, s.cells))
+        return min((s for s in steady if gap(s) <= 0), key=lambda s: (s.warns, self._part(s), -s.margin, s.cells))
 
     def _part(self, state: State) -> float:
         """The share of the cells that the steps touch, to a tenth; where most are touched, fewer are no virtue."""
