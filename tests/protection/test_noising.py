@@ -282,7 +282,7 @@ def test_values_below_zero_are_told_where_there_were_none() -> None:
     below = int((made.table["gain"] < 0).sum())
     told = [note for note in made.notes if "below 0" in note]
     assert below and told == [
-        f"{below} values of 'gain' are below 0 now, where none was; bounds={{\"gain\": {{\"low\": 0}}}} throws them "
+        f'{below} values of \'gain\' are below 0 now, where none was; bounds={{"gain": {{"low": 0}}}} throws them '
         "back, and moves the mean."
     ]
     bounded = P.add_noise(table, "gain", scale=0.5, bounds={"gain": {"low": 0}})

@@ -53,7 +53,7 @@ def test_names_stay_and_households_where_asked(tables: tuple[pl.DataFrame, pl.Da
 def test_dates_are_moved_off_those_of_real_people(tables: tuple[pl.DataFrame, pl.DataFrame], kind: pl.DataType) -> None:
     def dated(table: pl.DataFrame, seed: int) -> pl.DataFrame:
         days = np.random.default_rng(seed).integers(-9000, 9000, table.height)
-        return table.select("age").with_columns(born=pl.Series(days, dtype=pl.Int32).cast(pl.Date).cast(kind))  # as text: ISO
+        return table.select("age").with_columns(born=pl.Series(days, dtype=pl.Int32).cast(pl.Date).cast(kind))
 
     original, released = (dated(table, seed) for seed, table in enumerate(tables))
     made = gh.protection.resynthesise(released, original=original)

@@ -142,8 +142,8 @@ def redraw_records(
     if marked.sum() > looked.before.n - 2:
         found = int(marked.sum())
         raise InputError(
-            f"{counted(found, 'record')} of {looked.before.n:,} {plural(found, 'is a copy', 'are copies')}, so there is "
-            "nothing left to draw from; synthesise the table anew (resynthesise)"
+            f"{counted(found, 'record')} of {looked.before.n:,} {plural(found, 'is a copy', 'are copies')}, so "
+            "there is nothing left to draw from; synthesise the table anew (resynthesise)"
         )
     stay = looked.before.columns(keep, "keep") if len(keep) else []
     free = [c for c in looked.shared if c not in stay]

@@ -138,7 +138,7 @@ def test_households_stay_together() -> None:
 
 
 def test_files_are_read_as_the_pair_was_told(tmp_path: Path) -> None:
-    """Read again without the encoding, half of the holdout has towns that nobody lives in, and that looks like a leak."""
+    """Read again without the encoding, half of the holdout lives in towns that nobody else knows."""
     towns = ["Łódź", "Kraków", "Wrocław"]
     files = [tmp_path / f"{table}.csv" for table in ("original", "released", "holdout")]
     for at, file in enumerate(files):

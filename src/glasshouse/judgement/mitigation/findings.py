@@ -104,10 +104,8 @@ def columns_of(pair: Pair, protect: Sequence[str]) -> Columns:
     free = [c for c in pair.columns if c not in kept]
     table = held(own_table(pair, "released"))
     known = [c for c in free if pair.is_numeric(c)]
-    # a reason for missing is no number to blur or to round, and texts that a schema calls numbers are none to operations
-    numbers = [
-        c for c in known if table.kind(c) in ("numeric", "date") and not pair.special_mask(c, "released").any()
-    ]
+    # a reason for missing is no number to blur or to round; texts that a schema calls numbers are none to operations
+    numbers = [c for c in known if table.kind(c) in ("numeric", "date") and not pair.special_mask(c, "released").any()]
     dates = [c for c in numbers if pair.schema[c].kind == "datetime"]
     numeric = [c for c in numbers if c not in dates]
     labels = [c for c in free if c not in known]

@@ -354,7 +354,9 @@ def said(changed: bool, met: bool, by: str, before: str, after: str, taken: Sequ
         return "No operation that is allowed brings the release nearer to the policy; it is left as it came."
     did = f"{counted(len(taken), 'step')} ({spoken([one.operation.title for one in taken])})"
     if met and after == "warn":
-        return f"The release failed; after {did} nothing fails, and a warning asks for a look before it goes out ({by})."
+        return (
+            f"The release failed; after {did} nothing fails, and a warning asks for a look before it goes out ({by})."
+        )
     if met:
         return f"The release failed; after {did} it meets the policy ({after}; {by})."
     if after == "incomplete":

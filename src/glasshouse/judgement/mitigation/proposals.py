@@ -132,7 +132,7 @@ def _suppressed(columns: Columns, pair: Pair) -> list[Arguments]:
 
 
 def _generalised(columns: Columns, pair: Pair) -> list[Arguments]:
-    """Coarser keys, with as many values of every target in a class as limits on diversity look for, where it has them."""
+    """Coarser keys, with as many values of a target in every class as limits on diversity look for."""
     if not pair.keys or len(columns.keys) < len(pair.keys):
         return []
     asked = [t for t in pair.targets if t in pair.columns and t not in pair.keys]
