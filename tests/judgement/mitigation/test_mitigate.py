@@ -357,4 +357,11 @@ def test_an_original_alone_is_anonymised_row_by_row() -> None:
     assert fixed.released.group_by(keys).len()["len"].min() >= 2
     assert fixed.released.group_by(keys).agg(pl.col("disease_status").n_unique())["disease_status"].min() >= 2
     assert "its limits are counted on the release itself" in fixed.summary()
+    assert "the verdict asks only whether every limit is kept" in fixed.to_html()
+    advice = next(one for one in fixed.before.recommendations if one.measure == "l_diversity")
+    made = advice.apply(fixed.before.pair)
+    answers = made.table.filter(~pl.all_horizontal(pl.col(keys).is_null())).group_by(keys)
+    assert (
+        made.operation == "generalise" and answers.agg(pl.col("disease_status").n_unique())["disease_status"].min() > 1
+    )
     assert "generalise" in allowed_of(None, row_paired=True) and "generalise" not in allowed_of(None)
