@@ -16,7 +16,7 @@ from glasshouse.judgement.mitigation.findings import columns_of, rounded_unit, t
 from glasshouse.judgement.mitigation.halves import DEALT, NOBODY, TOO_FEW, halves_of
 from glasshouse.judgement.mitigation.mitigated import CHOSEN, VERIFIED, said
 from glasshouse.judgement.mitigation.proposals import ASKED_FOR, LADDERS, ROWS, allowed_of, proposals
-from glasshouse.judgement.mitigation.search import Failed
+from glasshouse.judgement.mitigation.search import Failed, Search
 from glasshouse.judgement.mitigation.tables import own_table
 from glasshouse.judgement.mitigation.trying import to_try, tried
 from glasshouse.protection.operation import operations
@@ -205,6 +205,15 @@ def test_a_column_that_an_operation_refuses_does_not_stop_the_others() -> None:
         assert Step(p.operation.name, p.arguments).run(*tables).cells
 
 
+def test_labels_of_numbers_are_refused_with_the_way_out(pair: gh.Pair) -> None:
+    bench = Bench(pair, POLICY, {}, 0, 1, "fast")
+    tables = pair.local("original"), pair.local("released")
+    search = Search(bench, *tables, columns_of(pair, ()), allowed_of(None), (), 1, 0, lambda tried, title: None)
+    step = Step("bin_numbers", {"columns": ["age"], "bins": 4})
+    with pytest.raises(gh.InputError, match=r'makes labels of the numbers of age, .* say into="means"'):
+        search._run(step, pair.local("released"))
+
+
 def test_every_operation_is_tried_or_waits_to_be_named() -> None:
     assert set(operations()) == {*LADDERS, *ASKED_FOR}
 
@@ -261,6 +270,11 @@ def test_numbers_of_real_people_are_told_from_common_ones() -> None:
 @pytest.mark.parametrize(("spread", "unit"), [(0.0, 1.0), (10.0, 1.0), (25.0, 2.0), (60_000.0, 5000.0), (0.03, 0.002)])
 def test_round_numbers_are_about_a_tenth_of_the_spread(spread: float, unit: float) -> None:
     assert rounded_unit(np.array([-spread, spread])) == pytest.approx(unit)
+
+
+def test_whole_numbers_are_rounded_to_whole_numbers() -> None:
+    assert rounded_unit(np.arange(9.0)) == 1 and rounded_unit(np.arange(9.0) + 0.5) == 0.2
+    assert rounded_unit(np.arange(0.0, 9000, 1000)) == 200
 
 
 def test_the_search_is_stricter_than_the_policy() -> None:

@@ -171,10 +171,12 @@ def released_numbers(pair: Pair, column: str) -> Floats:
 
 
 def rounded_unit(values: Floats) -> float:
-    """1, 2 or 5 times a power of ten, about a tenth of the standard deviation; 1 where nothing varies."""
+    """1, 2 or 5 times a power of ten, about a tenth of the standard deviation; 1 where nothing varies, and at least 1
+    for whole numbers, which would become decimals."""
     spread = float(values.std()) if len(values) else 0.0
     if not spread > 0:
         return 1.0
     wanted = spread / 10
     power = 10.0 ** np.floor(np.log10(wanted))
-    return float(max(lead * power for lead in (1, 2, 5) if lead * power <= wanted * 1.0001))
+    unit = float(max(lead * power for lead in (1, 2, 5) if lead * power <= wanted * 1.0001))
+    return max(unit, 1.0) if (values == np.rint(values)).all() else unit
