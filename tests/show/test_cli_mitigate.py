@@ -248,3 +248,18 @@ def test_protect_reads_a_file_as_it_is_told(tmp_path: Path, capsys: pytest.Captu
     assert safer.read_text(encoding="utf-8") == "33,Łódź\n30,Łódź\n40,Kraków\n"
     assert run(*told) == 0 and "the given table is not UTF-8" in capsys.readouterr().err
     assert run(*told[:-1]) == 2 and "--header" in capsys.readouterr().err
+
+
+def test_an_original_alone_is_asked_for_by_its_name(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    heard: list[gh.Pair] = []
+
+    def hear(pair: gh.Pair, **given: Any) -> Any:
+        heard.append(pair)
+        raise InputError("heard")
+
+    monkeypatch.setattr(gh, "mitigate", hear)
+    alone = ["mitigate", str(folder / "original.csv"), "--keys", "age,gender", "-o", str(tmp_path / "safer.csv")]
+    assert run(*alone) == 2 and "--row-paired anonymises ORIGINAL alone" in capsys.readouterr().err
+    assert run(*alone, "--row-paired") == 2 and heard[0].row_paired and heard[0].n("released") == heard[0].n("original")

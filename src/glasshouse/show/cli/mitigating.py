@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
 TABLES = (".csv", ".parquet")
 NO_JUNIT = "what was done is written as text, json, md, html or pdf, not junit"
+ALONE = "name both tables, ORIGINAL and RELEASED; --row-paired anonymises ORIGINAL alone, row by row"
 Safer = Annotated[
     Path,
     typer.Option("--output", "-o", help="The table to write (.csv or .parquet).", metavar="FILE", show_default=False),
@@ -76,9 +77,14 @@ def mitigate(
     """What would make it safe? A release that meets the policy at the least loss, the steps, and what they cost.
 
     The exit code is that of glasshouse assess for the release that came of it, on people whom the search never saw.
+    ORIGINAL alone, with --row-paired, is anonymised row by row.
     """
     import glasshouse as gh
 
+    if files.original is not None and not files.released:
+        if not roles.row_paired:
+            raise InputError(ALONE)
+        files = replace(files, released=[files.original])
     asked = settle(
         files,
         chosen,
