@@ -212,6 +212,16 @@ def test_a_file_with_decimal_commas_is_numbers_and_stays_written_so(tmp_path: Pa
     assert set(ok[1:]) <= {"True", "False"}, "values as the file spells them"
 
 
+def test_whole_numbers_that_become_decimals_have_the_comma_of_the_file(tmp_path: Path) -> None:
+    rows = ["age;rent;rate", *(f"{age};{age},50;{age}.25" for age in range(30, 38))]
+    (tmp_path / "in.csv").write_text("\n".join(rows) + "\n", encoding="utf-8")
+    steps = [gh.protection.Step("microaggregate", {"columns": [c], "k": 4}) for c in ("age", "rate")]
+    gh.protection.Recipe(steps).save(tmp_path / "steps.toml")
+    assert run("protect", str(tmp_path / "in.csv"), str(tmp_path / "steps.toml"), "-o", str(tmp_path / "o.csv")) == 0
+    lines = (tmp_path / "o.csv").read_text(encoding="utf-8").splitlines()
+    assert lines[1] == "31,5;30,50;31.75", "each column as the file has it, and the file where it says nothing"
+
+
 @pytest.mark.parametrize(
     ("more", "says"),
     [
