@@ -27,9 +27,9 @@ SECRET = (
 )
 WHY_REDRAWN = (
     "Copies were drawn anew and not removed: a file in which exactly the records of real people are missing tells, to "
-    "whoever saw it before or can make one like it, whom it was made from, and it has fewer records. What is left of "
-    "that: no record of the table equals one of the people who were copied."
+    "whoever saw it before or can make one like it, whom it was made from, and it has fewer records."
 )
+NONE_LEFT = " What is left of that: no record of the table equals one of the people who were copied."
 WHY_NOT_REMOVED = (
     "Removing exactly the records that equal real ones can itself tell something: whoever can make a file like this "
     "one sees whose records are missing, and the number of records tells how many. redraw_records keeps the number."
@@ -158,7 +158,7 @@ def redraw_records(
     return protected(
         looked.before,
         {c: drawn[c] for c in free if made.columns[c]},
-        notes=[WHY_REDRAWN, SECRET, *gone],
+        notes=[WHY_REDRAWN + ("" if left else NONE_LEFT), SECRET, *gone],
         details={**looked.figures, "left": left},
         sentence=f"Drew {many} of {looked.before.n:,} anew ({counted(made.cells, 'cell')}).",
     )
