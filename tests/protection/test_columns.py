@@ -334,6 +334,8 @@ def test_dates_go_to_the_beginning_of_their_span() -> None:
             assert P.coarsen_dates(made, "d", to).cells == 0 and not made.notes
     time = P.coarsen_dates(pd.DataFrame({"d": pd.to_datetime(["2024-08-15 13:30"])}), "d", "month").table["d"]
     assert time[0] == pd.Timestamp(2024, 8, 1)
+    text = pl.DataFrame({"d": ["2024-08-15T13:30", "2024-09-01 00:00:10"]})  # whatever a Pair reads as times
+    assert P.coarsen_dates(text, "d", "month").table["d"].to_list() == ["2024-08-01", "2024-09-01"]
 
 
 @pytest.mark.parametrize("given", [{}, {"to": "age", "on": "2024-03-01"}])

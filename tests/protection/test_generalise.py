@@ -319,3 +319,36 @@ def test_wrong_input_is_answered(wrong: dict[str, Any], said: str) -> None:
     table, _ = small(0)
     with pytest.raises(gh.InputError, match=said):
         P.generalise(table, **{"keys": ["age", "town"], "k": 3, **wrong})
+
+
+def test_dates_written_as_text_have_the_spans_of_dates() -> None:
+    days = [dt.date(1980 + i // 10, 1 + i % 12, 1 + i % 28) for i in range(40)]
+    table = pl.DataFrame({"born": days})
+    made = gh.protection.generalise(table, ["born"], k=5)
+    text = gh.protection.generalise(table.with_columns(pl.col("born").dt.strftime("%Y-%m-%d")), ["born"], k=5)
+    assert text.table.equals(made.table) and 1 < made.table["born"].n_unique() < 40
+
+
+def test_means_stay_numbers_and_dates_with_the_same_classes() -> None:
+    """By hand: two classes of three ages, whose means are 22 and 42; the days of two years."""
+    days = [dt.date(2020, 1, 1), dt.date(2020, 1, 2), dt.date(2020, 1, 4), *[dt.date(2021, 6, d) for d in (1, 2, 4)]]
+    table = pl.DataFrame({"age": [21, 22, 23, 41, 42, 43], "born": days, "sex": list("ffmmmm")})
+    given: dict[str, Any] = {"hierarchies": {"age": [[25, 35], [35]], "born": H.dates()}, "suppression_limit": 0}
+    labels, means = (P.generalise(table, ["age", "born", "sex"], 3, into=i, **given) for i in ("labels", "means"))
+    assert means.table["age"].to_list() == [22, 22, 22, 42, 42, 42]
+    assert means.table["born"].to_list() == [dt.date(2020, 1, 2)] * 3 + [dt.date(2021, 6, 2)] * 3
+    assert means.table["sex"].to_list() == labels.table["sex"].to_list() == ["*"] * 6
+    assert means.details == labels.details
+    text = table.with_columns(pl.col("born").dt.strftime("%Y-%m-%d"))
+    assert P.generalise(text, ["age", "born", "sex"], 3, into="means", **given).table["born"][0] == "2020-01-02"
+
+
+def test_means_hold_what_labels_hold_where_values_are_missing() -> None:
+    rng = np.random.default_rng(0)
+    ages = [None if i % 7 == 0 else int(a) for i, a in enumerate(rng.integers(18, 90, 300))]
+    none = pl.Series([None] * 300, dtype=pl.Float64)
+    table = pl.DataFrame({"age": ages, "sex": rng.choice(["f", "m"], 300), "none": none})
+    for keys in (["age", "sex"], ["age", "sex", "none"]):
+        labels, means = (P.generalise(table, keys, 8, into=i, suppression_limit=0) for i in ("labels", "means"))
+        assert len(set(zip(labels.table["age"], means.table["age"], strict=True))) == labels.table["age"].n_unique()
+        assert means.table.group_by(keys).len()["len"].min() >= 8 and means.table["age"].dtype == pl.Float64

@@ -274,3 +274,16 @@ def test_exact_moments_need_enough_records() -> None:
     ):
         P.add_noise(people(4), ["pay", "tax"], exact=True)
     P.add_noise(people(5), ["pay", "tax"], exact=True)
+
+
+def test_values_below_zero_are_told_where_there_were_none() -> None:
+    table = pl.DataFrame({"gain": [0.0] * 60 + [500.0] * 40, "change": [-1.0, 1.0] * 50})
+    made = P.add_noise(table, ["gain", "change"], scale=0.5)
+    below = int((made.table["gain"] < 0).sum())
+    told = [note for note in made.notes if "below 0" in note]
+    assert below and told == [
+        f'{below} values of \'gain\' are below 0 now, where none was; bounds={{"gain": {{"low": 0}}}} throws them '
+        "back, and moves the mean."
+    ]
+    bounded = P.add_noise(table, "gain", scale=0.5, bounds={"gain": {"low": 0}})
+    assert bounded.table["gain"].min() >= 0 and not any("below 0" in note for note in bounded.notes)

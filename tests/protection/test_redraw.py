@@ -118,6 +118,18 @@ def test_bad_settings_are_refused(given: dict[str, object], said: str) -> None:
         gh.protection.redraw_records(released, original=original, **given)  # type: ignore[arg-type]
 
 
+def test_copies_that_stay_are_not_told_as_gone() -> None:
+    """The pay stays, and all have the same town: whatever is drawn is the same person again."""
+    original = pl.DataFrame({"pay": [1000.5 + 7 * i for i in range(40)], "town": ["a"] * 40})
+    released = pl.DataFrame({"pay": [*original["pay"][:5], *(5000.5 + 7 * i for i in range(35))], "town": ["a"] * 40})
+    kept = gh.protection.redraw_records(released, original=original, keep=["pay"])
+    assert kept.details["left"] == 5 and any(note.startswith("5 copies could not be drawn") for note in kept.notes)
+    assert "no record of the table equals" not in " ".join(kept.notes)
+    gone = gh.protection.redraw_records(released, original=original)
+    assert gone.details["left"] == 0 and "no record of the table equals" in " ".join(gone.notes)
+    assert gh.protection.redraw_records(released, original=original, keep=["pay", "town"]).details["left"] == 5
+
+
 def test_a_release_of_copies_alone_has_nothing_to_draw_from() -> None:
     original, _, _ = world(n=40, copied=0)
     with pytest.raises(gh.InputError, match="synthesise the table anew"):

@@ -158,6 +158,11 @@ def test_dates_and_large_whole_numbers_are_swapped_as_they_are() -> None:
     made = P.swap_ranks(table, ["day", "id"], share=0.1)
     assert made.table.schema == table.schema and made.cells == 100
     assert sorted(made.table["day"]) == days and sorted(made.table["id"]) == table["id"].to_list()
+    texts = table.with_columns(pl.col("day").dt.strftime("%Y-%m-%d"))  # as a CSV file holds them
+    as_text = P.swap_ranks(texts, "day", share=0.1)
+    assert as_text.cells == 50 and as_text.table.schema == texts.schema and as_text.details["windows"] == {"day": 5}
+    moved = as_text.table["day"].str.to_date() - table["day"]
+    assert moved.dt.total_days().abs().max() <= 5 * 7
 
 
 def test_the_search_leaves_the_correlation_that_was_asked_for() -> None:

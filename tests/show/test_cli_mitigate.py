@@ -212,6 +212,16 @@ def test_a_file_with_decimal_commas_is_numbers_and_stays_written_so(tmp_path: Pa
     assert set(ok[1:]) <= {"True", "False"}, "values as the file spells them"
 
 
+def test_whole_numbers_that_become_decimals_have_the_comma_of_the_file(tmp_path: Path) -> None:
+    rows = ["age;rent;rate", *(f"{age};{age},50;{age}.25" for age in range(30, 38))]
+    (tmp_path / "in.csv").write_text("\n".join(rows) + "\n", encoding="utf-8")
+    steps = [gh.protection.Step("microaggregate", {"columns": [c], "k": 4}) for c in ("age", "rate")]
+    gh.protection.Recipe(steps).save(tmp_path / "steps.toml")
+    assert run("protect", str(tmp_path / "in.csv"), str(tmp_path / "steps.toml"), "-o", str(tmp_path / "o.csv")) == 0
+    lines = (tmp_path / "o.csv").read_text(encoding="utf-8").splitlines()
+    assert lines[1] == "31,5;30,50;31.75", "each column as the file has it, and the file where it says nothing"
+
+
 @pytest.mark.parametrize(
     ("more", "says"),
     [
@@ -237,3 +247,29 @@ def test_what_a_list_of_names_cannot_say_is_said_with_the_way_out(
     said = capsys.readouterr().err
     assert "pseudonymise, which needs columns: take that step before" in said and "glasshouse protect" in said
     assert "mapping" not in said and not (folder / "none.csv").exists()
+
+
+def test_protect_reads_a_file_as_it_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    source, steps, safer = tmp_path / "towns.csv", tmp_path / "steps.toml", tmp_path / "safer.csv"
+    source.write_bytes("33,Łódź\n31,Łódź\n37,Kraków\n".encode("cp1250"))  # names that look like a record
+    steps.write_text('[[step]]\noperation = "round_numbers"\ncolumns = ["33"]\nbase = 10\n', encoding="utf-8")
+    told = ["protect", str(source), str(steps), "-o", str(safer), "--header"]
+    assert run(*told, "--encoding", "cp1250") == 0 and not capsys.readouterr().err.startswith("note")
+    assert safer.read_text(encoding="utf-8") == "33,Łódź\n30,Łódź\n40,Kraków\n"
+    assert run(*told) == 0 and "the given table is not UTF-8" in capsys.readouterr().err
+    assert run(*told[:-1]) == 2 and "--header" in capsys.readouterr().err
+
+
+def test_an_original_alone_is_asked_for_by_its_name(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    heard: list[gh.Pair] = []
+
+    def hear(pair: gh.Pair, **given: Any) -> Any:
+        heard.append(pair)
+        raise InputError("heard")
+
+    monkeypatch.setattr(gh, "mitigate", hear)
+    alone = ["mitigate", str(folder / "original.csv"), "--keys", "age,gender", "-o", str(tmp_path / "safer.csv")]
+    assert run(*alone) == 2 and "--row-paired anonymises ORIGINAL alone" in capsys.readouterr().err
+    assert run(*alone, "--row-paired") == 2 and heard[0].row_paired and heard[0].n("released") == heard[0].n("original")

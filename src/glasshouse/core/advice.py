@@ -96,7 +96,7 @@ REMEDIES: Mapping[str, str] = {
     READS_OFF: "merge_levels",
     NAMES_PEOPLE: "drop_identifiers",
     STANDS_ALONE: "suppress_locally",
-    GIVES_AWAY: "suppress_locally",
+    GIVES_AWAY: "generalise",
     COPIES: "redraw_records",
     PEOPLE_COPIED: "redraw_records",
     PEOPLE_NEARLY_COPIED: "redraw_records",

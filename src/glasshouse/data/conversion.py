@@ -150,6 +150,15 @@ def parsed_dates(column: nw.Expr, values: pl.Series) -> nw.Expr:
     )
 
 
+def iso_dates(values: pl.Series) -> pl.Series | None:
+    """The dates or times that texts stand for, where every one is ISO, as a Pair reads them; None for all others."""
+    known = values.drop_nulls().unique() if values.dtype == pl.String else values.head(0)
+    if not len(known) or not known.str.contains(_ISO).all() or not readable(known, "time").all():
+        return None
+    read = pl.coalesce(pl.lit(values).str.to_datetime(shape, strict=False, time_unit="us") for shape in _DATES)
+    return pl.select(read.alias(values.name)).to_series()
+
+
 def iso_text(values: pl.Series) -> pl.Series:
     """Dates as ISO text, with the time of day where there is one."""
     shape = "%Y-%m-%d" if bool((values == values.dt.truncate("1d")).all()) else "%Y-%m-%d %H:%M:%S"

@@ -110,7 +110,7 @@ def bin_numbers(
         codes = np.where(np.isnan(values), -1, np.searchsorted(inner, values, side="left"))
         texts = _labels(name, inner, labels)
         counts = np.bincount(codes[codes >= 0], minlength=len(texts))
-        new[name] = _means(values, codes, len(texts)) if into == "means" else _labelled(name, codes, texts)
+        new[name] = class_means(values, codes, len(texts)) if into == "means" else _labelled(name, codes, texts)
         details[name] = {"breaks": inner, "counts": counts}
         few = int(((counts > 0) & (counts < k)).sum())
         if few:
@@ -153,9 +153,24 @@ def _labelled(name: str, codes: Ints, texts: Sequence[str]) -> pl.Series:
     return lookup.gather(np.where(codes < 0, len(texts), codes)).alias(name)
 
 
-def _means(values: Floats, codes: Ints, classes: int) -> Floats:
-    """The mean of its class for every record."""
-    known = codes >= 0
+def class_means(values: Floats, codes: Ints, classes: int) -> Floats:
+    """The mean of its class for every record.
+
+    Parameters
+    ----------
+    values : array
+        NaN is missing and counts in no mean.
+    codes : array of int
+        The class of each record; below 0 for those in none.
+    classes : int
+        How many there are.
+
+    Returns
+    -------
+    array
+        NaN for records in no class.
+    """
+    known = (codes >= 0) & ~np.isnan(values)
     counts = np.bincount(codes[known], minlength=classes)
     sums = np.bincount(codes[known], weights=values[known], minlength=classes)
     means = sums / np.maximum(counts, 1)
@@ -163,4 +178,4 @@ def _means(values: Floats, codes: Ints, classes: int) -> Floats:
     np.minimum.at(low, codes[known], values[known])
     np.maximum.at(high, codes[known], values[known])
     means = np.where(low == high, low, means)  # one value throughout is its own mean, to the last digit
-    return np.where(known, means[codes], np.nan)
+    return np.where(codes >= 0, means[codes], np.nan)

@@ -73,21 +73,20 @@ def coarsen_dates(
     new = {}
     for name in names:
         dates = _dates(before, name)
-        if dates.dtype == pl.Null:  # nobody has a value
+        if dates.dtype == pl.Null:
             continue
         new[name] = _ages(dates, name, str(on)) if to == "age" else _coarse(before[name], dates, to)
     return protected(before, new, did="coarsened")
 
 
 def _dates(before: Held, name: str) -> pl.Series:
-    values = before[name]
-    if values.dtype == pl.String:
-        read = values.str.to_date("%Y-%m-%d", strict=False)
-        if read.null_count() > values.null_count():
-            raise InputError(f"column {name!r} holds text that is not everywhere a date like 2024-12-31; convert it")
-        return read
+    values, read = before[name], before.dates(name)
+    if values.null_count() == len(values):  # nobody has a value
+        return pl.Series(name, [None] * len(values))
+    if read is None and values.dtype == pl.String:
+        raise InputError(f"column {name!r} holds text that is not everywhere a date like 2024-12-31; convert it")
     before.columns(name, kind="date")
-    return values
+    return values if read is None else read
 
 
 def _coarse(values: pl.Series, dates: pl.Series, to: str) -> pl.Series:

@@ -11,8 +11,10 @@ import polars as pl
 from glasshouse.core.errors import InputError, closest, names_known
 from glasshouse.core.plain import number
 from glasshouse.core.words import counted
-from glasshouse.data.arrays import Bools
+from glasshouse.data.arrays import Bools, Ints
+from glasshouse.data.conversion import iso_text
 from glasshouse.data.frames import Frame
+from glasshouse.protection.binning import class_means
 from glasshouse.protection.held import Held, held
 from glasshouse.protection.hierarchies import as_hierarchy, automatic
 from glasshouse.protection.hierarchy_levels import Levels, levels_of
@@ -88,6 +90,7 @@ def generalise(
     hierarchies: Mapping[str, object] | None = None,
     suppression_limit: float = 0.02,
     suppressed: Literal["blank", "remove"] = "blank",
+    into: Literal["labels", "means"] = "labels",
     loss: Loss = "granularity",
     importance: Mapping[str, float] | None = None,
     diversity: Mapping[str, int] | None = None,
@@ -111,6 +114,9 @@ def generalise(
         Share of the records that may be suppressed, because their class is too small.
     suppressed : {"blank", "remove"}, default "blank"
         Whether suppressed records lose all keys, or leave the table.
+    into : {"labels", "means"}, default "labels"
+        What numbers and dates become: the label of their class, or its mean, which keeps the column one of numbers or
+        dates that can be compared with the original.
     loss : {"granularity", "entropy", "discernibility", "class_size", "precision", "height"}, default "granularity"
         What is minimised.
     importance : mapping, optional
@@ -188,26 +194,26 @@ def generalise(
             "smaller k, or give hierarchies whose top has one label"
         )
     gone = lattice.suppressed_records(found.best.node)
-    return _released(before, names, levels, lattice, found.best.node, gone, suppressed == "remove", found.exact)
+    new = {
+        name: _coarse(before, name, one, level, into == "means") if level else before[name]
+        for name, one, level in zip(names, levels, found.best.node, strict=True)
+    }
+    return _released(before, new, lattice, found.best.node, gone, suppressed == "remove", found.exact)
 
 
 def _released(
     before: Held,
-    names: list[str],
-    levels: list[Levels],
+    coarse: Mapping[str, pl.Series],
     lattice: Lattice,
     node: tuple[int, ...],
     gone: Bools,
     remove: bool,
     is_exact: bool,
 ) -> Protected:
-    best = lattice.checked[node]
-    new = {}
-    for name, one, level in zip(names, levels, node, strict=True):
-        series = _labelled(before[name], one, level) if level else before[name]
-        if gone.any() and not remove:
-            series = pl.select(pl.when(pl.Series(~gone)).then(series)).to_series().alias(name)
-        new[name] = series
+    best, names, new = lattice.checked[node], list(coarse), dict(coarse)
+    if gone.any() and not remove:
+        stays = pl.Series(~gone)
+        new = {c: pl.select(pl.when(stays).then(one)).to_series().alias(c) for c, one in coarse.items()}
     notes = []
     if 0 < best.suppressed < lattice.k and not remove:
         notes.append(
@@ -234,8 +240,32 @@ def _released(
 
 
 def _levels(before: Held, name: str, given: object, k: int) -> Levels:
-    hierarchy = as_hierarchy(given, name) if given is not None else automatic(before[name], k)
-    return levels_of(hierarchy, before[name])
+    if given is not None:
+        return levels_of(as_hierarchy(given, name), before[name])
+    dates = before.dates(name)
+    return levels_of(automatic(before[name] if dates is None else dates, k), before[name])
+
+
+def _coarse(before: Held, name: str, one: Levels, level: int, means: bool) -> pl.Series:
+    """A key at a level, by labels, or by the means of classes where it has means."""
+    dates = before.dates(name)
+    if not means or (dates is None and before.kind(name) != "numeric"):
+        return _labelled(before[name], one, level)
+    classes = one.codes[level][one.cells] - 1
+    if dates is None:
+        return pl.Series(name, class_means(before.numbers(name), classes, len(one.labels[level]))).fill_nan(None)
+    return _mean_dates(dates, classes, len(one.labels[level]), before[name].dtype == pl.String)
+
+
+def _mean_dates(dates: pl.Series, classes: Ints, count: int, as_text: bool) -> pl.Series:
+    """The mean of its class for every date: a whole day where dates have no time of day."""
+    times = dates.cast(pl.Datetime("us", getattr(dates.dtype, "time_zone", None)))
+    micro = times.cast(pl.Int64).cast(pl.Float64).fill_null(float("nan")).to_numpy()
+    means = pl.Series(dates.name, class_means(micro, classes, count)).fill_nan(None).floor().cast(pl.Int64)
+    made = means.cast(times.dtype)
+    if bool((times == times.dt.truncate("1d")).all()):
+        made = made.dt.truncate("1d")
+    return iso_text(made) if as_text else made.cast(dates.dtype)
 
 
 def _labelled(values: pl.Series, one: Levels, level: int) -> pl.Series:

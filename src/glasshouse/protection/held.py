@@ -15,7 +15,7 @@ import polars as pl
 
 from glasshouse.core.errors import InputError, closest, listed, names_wanted, shortened
 from glasshouse.data.arrays import LARGEST, Bools, Floats
-from glasshouse.data.conversion import collected, with_plain_numbers
+from glasshouse.data.conversion import collected, iso_dates, with_plain_numbers
 from glasshouse.data.fingerprints import content_of
 from glasshouse.data.frames import Adopted, Frame, Values, adopt_headed, give_back, label_text, to_series
 
@@ -92,11 +92,23 @@ class Held:
         return list(dict.fromkeys(names))
 
     def kind(self, column: str) -> str:
-        """What a column holds by its type: "numeric", "date" or "categorical"; "any" where all is missing."""
+        """What a column holds: "numeric", "date" (also as ISO text) or "categorical"; "any" where all is missing."""
         dtype = self.frame.schema[column]
         if dtype == pl.Null:
             return "any"
-        return "numeric" if dtype.is_numeric() else "date" if dtype in (pl.Date, pl.Datetime) else "categorical"
+        return "numeric" if dtype.is_numeric() else "categorical" if self.dates(column) is None else "date"
+
+    def dates(self, column: str) -> pl.Series | None:
+        """The dates or times of a column, also of one that holds them as ISO text, as a file does; None for others."""
+        if column not in self._read:
+            values = self.frame[column]
+            self._read[column] = values if values.dtype in (pl.Date, pl.Datetime) else iso_dates(values)
+        return self._read[column]
+
+    @cached_property
+    def _read(self) -> dict[str, pl.Series | None]:
+        """Dates by column, as far as they were asked for."""
+        return {}
 
     def numbers(self, column: str, summed: bool = False) -> Floats:
         """A column of numbers as float64, missing as NaN; infinite numbers are refused.

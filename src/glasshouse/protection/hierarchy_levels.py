@@ -11,6 +11,7 @@ import polars as pl
 from glasshouse.core.errors import InputError
 from glasshouse.core.words import counted
 from glasshouse.data.arrays import Floats, Ints
+from glasshouse.data.conversion import iso_dates
 from glasshouse.data.frames import label_text
 from glasshouse.protection.binning import interval_labels
 from glasshouse.protection.hierarchies import NAMED, SPANS, STAR, Hierarchy
@@ -153,8 +154,10 @@ def _of_breaks(breaks: Sequence[Sequence[float]], distinct: Floats) -> list[list
 
 
 def _of_spans(spans: Sequence[str], distinct: pl.Series, name: str) -> list[list[str]]:
-    read = distinct.str.to_date("%Y-%m-%d", strict=False) if distinct.dtype == pl.String else distinct
-    if read.dtype not in (pl.Date, pl.Datetime) or read.null_count():
+    if not len(distinct):  # nobody has a value
+        return [[] for _ in spans]
+    read = iso_dates(distinct) if distinct.dtype == pl.String else distinct
+    if read is None or read.dtype not in (pl.Date, pl.Datetime):
         raise InputError(f"the hierarchy of {name!r} is one of dates, and the column does not hold dates throughout")
     found = []
     for span in spans:

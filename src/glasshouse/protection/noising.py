@@ -279,6 +279,11 @@ class _Noise:
             notes.append(f"{spoken(self.whole)} held whole numbers and {were} rounded after the noise.")
         if self.leave_zeros and (self.values == 0).any():
             notes.append("Zeros were left alone: whoever sees a zero knows it is true.")
+        for name, old, new in zip(self.names, self.values.T, self.released.T, strict=True):
+            below = int((new < 0).sum())
+            if below and not (old < 0).any():
+                said = f"{counted(below, 'value')} of {name!r} {plural(below, 'is', 'are')} below 0 now, where none was"
+                notes.append(f'{said}; bounds={{"{name}": {{"low": 0}}}} throws them back, and moves the mean.')
         for name in self.limits:
             sd = Figures.of(self.values[:, self.names.index(name)]).sd
             if self.bias(name) and sd:

@@ -171,17 +171,33 @@ def _randomised(
     return _Randomised(column, levels, matrices, float(kept), moved / max(1, int((codes >= 0).sum())))
 
 
+def crowded(column: pl.Series) -> bool:
+    """Whether a column has too many different values to be one of categories.
+
+    Parameters
+    ----------
+    column : polars.Series
+        The column.
+
+    Returns
+    -------
+    bool
+    """
+    distinct = column.drop_nulls().unique()
+    thin = len(distinct) > FEW_LEVELS and (
+        len(column) - column.null_count() < LEAST_HELD * len(distinct)
+        or (distinct.dtype.is_float() and bool((distinct != distinct.round(0)).any()))
+    )
+    return thin or len(distinct) > MOST_LEVELS
+
+
 def _coded(before: Held, name: str) -> tuple[list[object], Ints]:
     """The different values of a column in order, and each record's place among them; -1 for missing."""
     column = before[name]
     if isinstance(column.dtype, (pl.Enum, pl.Categorical)):
         column = column.cast(pl.String)
     distinct = column.drop_nulls().unique().sort()
-    crowded = len(distinct) > FEW_LEVELS and (
-        len(column) - column.null_count() < LEAST_HELD * len(distinct)
-        or (distinct.dtype.is_float() and bool((distinct != distinct.round(0)).any()))
-    )
-    if crowded or len(distinct) > MOST_LEVELS:
+    if crowded(column):
         raise InputError(
             f"column {name!r} has {len(distinct):,} different values, which are no categories; merge its levels first, "
             "or use swap_ranks or add_noise for numbers"

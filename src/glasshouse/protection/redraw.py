@@ -10,7 +10,7 @@ import polars as pl
 
 from glasshouse.core.errors import InputError, closest, listed
 from glasshouse.core.streams import RandomState, generator
-from glasshouse.core.words import counted
+from glasshouse.core.words import counted, plural
 from glasshouse.data.arrays import Bools, Ints
 from glasshouse.data.frames import Frame
 from glasshouse.data.pair import Pair
@@ -20,15 +20,16 @@ from glasshouse.protection.held import Held, held
 from glasshouse.protection.operation import Protected, operation, protected
 
 ROUNDS = 12  # draws for a record before it is given up; its neighbourhood is doubled every second time
+LOOKED = "This step looked at the original: a claim of differential privacy for the table no longer stands."
 SECRET = (
-    "This step looked at the original: a claim of differential privacy for the table no longer stands. Which records "
-    "were touched tells which of them copied somebody; keep that, and the table as it was, in the house."
+    f"{LOOKED} Which records were touched tells which of them copied somebody; keep that, and the table as it was, in "
+    "the house."
 )
 WHY_REDRAWN = (
     "Copies were drawn anew and not removed: a file in which exactly the records of real people are missing tells, to "
-    "whoever saw it before or can make one like it, whom it was made from, and it has fewer records. What is left of "
-    "that: no record of the table equals one of the people who were copied."
+    "whoever saw it before or can make one like it, whom it was made from, and it has fewer records."
 )
+NONE_LEFT = " What is left of that: no record of the table equals one of the people who were copied."
 WHY_NOT_REMOVED = (
     "Removing exactly the records that equal real ones can itself tell something: whoever can make a file like this "
     "one sees whose records are missing, and the number of records tells how many. redraw_records keeps the number."
@@ -139,9 +140,10 @@ def redraw_records(
     if not marked.any():
         return protected(looked.before, did="drawn anew", details={**looked.figures, "left": 0}, notes=[SECRET])
     if marked.sum() > looked.before.n - 2:
+        found = int(marked.sum())
         raise InputError(
-            f"{counted(int(marked.sum()), 'record')} of {looked.before.n:,} are copies, so there is nothing left to "
-            "draw from; synthesise the table anew (resynthesise)"
+            f"{counted(found, 'record')} of {looked.before.n:,} {plural(found, 'is a copy', 'are copies')}, so "
+            "there is nothing left to draw from; synthesise the table anew (resynthesise)"
         )
     stay = looked.before.columns(keep, "keep") if len(keep) else []
     free = [c for c in looked.shared if c not in stay]
@@ -156,7 +158,7 @@ def redraw_records(
     return protected(
         looked.before,
         {c: drawn[c] for c in free if made.columns[c]},
-        notes=[WHY_REDRAWN, SECRET, *gone],
+        notes=[WHY_REDRAWN + ("" if left else NONE_LEFT), SECRET, *gone],
         details={**looked.figures, "left": left},
         sentence=f"Drew {many} of {looked.before.n:,} anew ({counted(made.cells, 'cell')}).",
     )

@@ -16,11 +16,12 @@ from glasshouse.core.errors import InputError, closest, listed
 from glasshouse.core.streams import RandomState, generator
 from glasshouse.core.words import counted, spoken
 from glasshouse.data.arrays import Bools
+from glasshouse.data.conversion import iso_text
 from glasshouse.data.frames import Frame
 from glasshouse.data.pair import Pair
 from glasshouse.protection.held import Held, held
 from glasshouse.protection.operation import Protected, operation, protected
-from glasshouse.protection.redraw import SECRET
+from glasshouse.protection.redraw import LOOKED
 
 PRIVATE = {"mst": "Mst", "aim": "Aim"}
 OF_ORIGINAL = (
@@ -88,7 +89,8 @@ def resynthesise(
     Notes
     -----
     A model of names would hand out the names of real people, so identifiers stay those of the table as it was, and
-    belong to none of the new records. Dates are smoothed as numbers of days (of microseconds where they hold times).
+    belong to none of the new records. Dates, also those that are ISO text, are smoothed as numbers of days (of
+    microseconds where they hold times).
 
     ``gh.synthesis.Cart(minbucket=..., smoothing=...)`` on the columns of the release. Larger leaves average over more
     people: a value is drawn from at least ``minbucket`` of them. Smoothed numbers are nobody's own. There is no formal
@@ -113,8 +115,9 @@ def resynthesise(
     stay = _staying(before, real, keep)
     columns = _in_original(before, real, stay)
     source = real.frame.select(columns)
-    scales = {} if smoothing is None else {c: s for c in columns if (s := _scale(source[c])) is not None}
-    numbers = source.with_columns(_numbered(source[c], scale) for c, scale in scales.items())
+    dates = {} if smoothing is None else {c: d for c in columns if (d := real.dates(c)) is not None}
+    scales = {c: _scale(read) for c, read in dates.items()}
+    numbers = source.with_columns(_numbered(dates[c], scale) for c, scale in scales.items())
     coded = special_codes or {}
     codes = {c: coded[c] for c in (before.columns(list(coded), "special_codes") if coded else []) if c in columns}
     model = Cart(
@@ -122,9 +125,10 @@ def resynthesise(
     ).fit(numbers)
     own = generator(random_state, "resynthesise", before.content, real.content)
     drawn = pl.DataFrame(model.sample(before.n, random_state=own))
-    made = drawn.with_columns(_dated(drawn[c], scale, source.schema[c]) for c, scale in scales.items())
+    made = drawn.with_columns(_dated(drawn[c], scale, dates[c].dtype) for c, scale in scales.items())
+    made = made.with_columns(iso_text(made[c]) for c in dates if source.schema[c] == pl.String)
     left = ~np.asarray(replicated_uniques(made, source).replicated) if remove_uniques else None
-    notes = [OF_ORIGINAL, *([STAYED.format(columns=spoken(stay))] if stay else []), SECRET, *model.notes]
+    notes = [OF_ORIGINAL, *([STAYED.format(columns=spoken(stay))] if stay else []), LOOKED, *model.notes]
     return _anew(before, made, left, notes)
 
 
@@ -303,10 +307,8 @@ def _staying(before: Held, real: Held, keep: Sequence[str]) -> list[str]:
     return stay
 
 
-def _scale(dates: pl.Series) -> int | None:
-    """Microseconds of the unit in which dates are counted: days, where no time of day is in them; None for others."""
-    if dates.dtype not in (pl.Date, pl.Datetime):
-        return None
+def _scale(dates: pl.Series) -> int:
+    """Microseconds of the unit in which dates are counted: days, where no time of day is in them."""
     return 1 if (_micro(dates) % DAY != 0).any() else DAY
 
 

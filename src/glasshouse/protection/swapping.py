@@ -45,7 +45,7 @@ def swap_ranks(
     table : frame, path or Protected
         The table.
     columns : str or sequence of str
-        Columns of numbers or dates; each is swapped by itself.
+        Columns of numbers or dates, or of text that is an ISO date everywhere; each is swapped by itself.
     share : float, optional
         How far a value may travel: a share of the ranks of the column, above 0 and at most 1. Default: 0.05, or what
         ``correlation`` allows.
@@ -156,7 +156,8 @@ def _swapped(before: Held, name: str, share: float, correlation: float | None, t
         return _Swapped(np.arange(before.n), known, 0, 0, column)
     rng = generator(seed, name, before.content)
     tied, draws = rng.random(n), rng.random(n)
-    ranks = column.rank("dense", descending=True).gather(known).to_numpy()
+    dates = before.dates(name)
+    ranks = (column if dates is None else dates).rank("dense", descending=True).gather(known).to_numpy()
     order = known[np.lexsort((tied, ranks))]
     tail = int(tails * n)
     values = _numbers(before, name)[order]
@@ -184,8 +185,9 @@ def _swapped(before: Held, name: str, share: float, correlation: float | None, t
 
 def _numbers(before: Held, name: str) -> Floats:
     """A column as numbers; dates by their distance from a fixed day."""
-    if before.kind(name) == "date":
-        return np.asarray(before[name].to_physical().cast(pl.Float64).fill_null(float("nan")).to_numpy())
+    dates = before.dates(name)
+    if dates is not None:
+        return np.asarray(dates.to_physical().cast(pl.Float64).fill_null(float("nan")).to_numpy())
     return before.numbers(name, summed=True)
 
 

@@ -11,14 +11,16 @@ import polars as pl
 import pytest
 
 import glasshouse as gh
-from glasshouse.judgement.mitigation.evidence import stricter
+from glasshouse.judgement.mitigation.evidence import Bench, Candidate, stricter
 from glasshouse.judgement.mitigation.findings import columns_of, rounded_unit, telling
 from glasshouse.judgement.mitigation.halves import DEALT, NOBODY, TOO_FEW, halves_of
-from glasshouse.judgement.mitigation.mitigated import CHOSEN
-from glasshouse.judgement.mitigation.proposals import ASKED_FOR, LADDERS, allowed_of, proposals
-from glasshouse.judgement.mitigation.search import Failed
+from glasshouse.judgement.mitigation.mitigated import CHOSEN, VERIFIED, said
+from glasshouse.judgement.mitigation.proposals import ASKED_FOR, LADDERS, ROWS, allowed_of, proposals
+from glasshouse.judgement.mitigation.search import Failed, Search
+from glasshouse.judgement.mitigation.tables import own_table
 from glasshouse.judgement.mitigation.trying import to_try, tried
 from glasshouse.protection.operation import operations
+from glasshouse.protection.recipe import Step
 from tests.judgement.mitigation.conftest import COPIED, POLICY, N, planted
 
 # -- the whole way ---------------------------------------------------------------------------------------------------
@@ -75,6 +77,13 @@ def test_the_verdict_is_that_of_people_who_did_not_steer(pair: gh.Pair, fixed: A
 def test_operations_that_looked_at_the_original_say_so(fixed: Any) -> None:
     said = " ".join(fixed.notes)
     assert "no claim of differential privacy stands for it now" in said and "drawn anew and not removed" in said
+
+
+def test_a_warning_is_not_told_as_if_all_were_well(fixed: Any) -> None:
+    given: dict[str, Any] = {"changed": True, "met": True, "by": VERIFIED, "before": "fail", "taken": fixed.taken}
+    assert "meets the policy" in said(after="pass", **given)
+    warned = said(after="warn", **given)
+    assert "nothing fails, and a warning asks for a look" in warned and "meets" not in warned and VERIFIED in warned
 
 
 def test_a_clean_release_stays_as_it_is() -> None:
@@ -152,6 +161,21 @@ def test_people_who_are_equal_are_dealt_like_others(pair: gh.Pair) -> None:
     assert abs(shares[0] - shares[1]) < 0.2
 
 
+def test_files_are_read_as_the_pair_was_told(tmp_path: Path) -> None:
+    """Read again without the encoding, half of the holdout lives in towns that nobody else knows."""
+    towns = ["Łódź", "Kraków", "Wrocław"]
+    files = [tmp_path / f"{table}.csv" for table in ("original", "released", "holdout")]
+    for at, file in enumerate(files):
+        ages, homes = np.random.default_rng(at).integers([[20], [0]], [[90], [3]], (2, 120))
+        file.write_bytes(pl.DataFrame({"33": ages, towns[0]: [towns[i] for i in homes]}).write_csv().encode("cp1250"))
+    pair = gh.Pair(files[0], [files[1]], holdout=files[2], header=True, encoding="cp1250")
+    halves = halves_of(pair, 0)
+    assert halves.verified and halves.note == DEALT
+    assert set(halves.steering.local("holdout")[towns[0]]) <= set(towns)
+    assert {c for t in pair.tables for c in own_table(pair, t)[towns[0]]} == set(towns)
+    assert columns_of(halves.steering, ()).exchanged == (towns[0],)
+
+
 # -- what is tried ---------------------------------------------------------------------------------------------------
 
 
@@ -179,6 +203,39 @@ def test_row_paired_files_keep_their_rows(pair: gh.Pair) -> None:
     paired = gh.Pair(pair.local("original"), pair.local("original"), row_paired=True, keys=["age"])
     found = proposals(allowed_of(None), columns_of(paired, ()), Failed(("identity",), ()), paired)
     assert found and {p.operation.touches for p in found} == {"columns"}
+
+
+def test_a_column_that_an_operation_refuses_does_not_stop_the_others() -> None:
+    """Free text among categories, a number that hardly anybody has, numbers as text: each by itself is left out."""
+    rng, n = np.random.default_rng(0), 120
+
+    def table() -> pl.DataFrame:
+        return pl.DataFrame(
+            {
+                "age": rng.integers(18, 90, n),
+                "pay": [str(v) for v in rng.integers(1000, 3000, n)],
+                "benefit": [float(v) if i < 8 else None for i, v in enumerate(rng.integers(1, 99, n))],
+                "sex": rng.choice(["f", "m"], n),
+                "job": [f"job {v}" for v in rng.integers(0, 100, n)],
+            }
+        )
+
+    pair = gh.Pair(table(), table(), keys=["age", "sex", "job"], schema={"pay": "numeric", "job": "categorical"})
+    columns = columns_of(pair, ())
+    assert columns.numeric == ("age", "benefit") and columns.exchanged == ("sex",) and "job" in columns.categorical
+    tables = pair.local("released"), pair.local("original")
+    for p in proposals(allowed_of(["swap_ranks", "pram"]), columns, Failed(("copying",), ()), pair):
+        assert p.operation.random and p.arguments["columns"] in (["age"], ["sex"])
+        assert Step(p.operation.name, p.arguments).run(*tables).cells
+
+
+def test_labels_of_numbers_are_refused_with_the_way_out(pair: gh.Pair) -> None:
+    bench = Bench(pair, POLICY, {}, 0, 1, "fast")
+    tables = pair.local("original"), pair.local("released")
+    search = Search(bench, *tables, columns_of(pair, ()), allowed_of(None), (), 1, 0, lambda tried, title: None)
+    step = Step("bin_numbers", {"columns": ["age"], "bins": 4})
+    with pytest.raises(gh.InputError, match=r'makes labels of the numbers of age, .* say into="means"'):
+        search._run(step, pair.local("released"))
 
 
 def test_every_operation_is_tried_or_waits_to_be_named() -> None:
@@ -239,6 +296,11 @@ def test_round_numbers_are_about_a_tenth_of_the_spread(spread: float, unit: floa
     assert rounded_unit(np.array([-spread, spread])) == pytest.approx(unit)
 
 
+def test_whole_numbers_are_rounded_to_whole_numbers() -> None:
+    assert rounded_unit(np.arange(9.0)) == 1 and rounded_unit(np.arange(9.0) + 0.5) == 0.2
+    assert rounded_unit(np.arange(0.0, 9000, 1000)) == 200
+
+
 def test_the_search_is_stricter_than_the_policy() -> None:
     policy = gh.Policy.preset("public")
     assert policy.leak is not None and stricter(policy).leak is not None
@@ -297,3 +359,47 @@ def test_arguments_that_no_operation_takes_are_refused_at_once(own: Any, said: s
     with pytest.raises(gh.InputError, match=said) as refused:
         allowed_of({"swap_ranks": own})
     assert "98765" not in str(refused.value)
+
+
+# -- files whose rows are those of the original ----------------------------------------------------------------------
+
+
+ROWWISE = gh.Policy.from_dict(
+    {
+        "name": "rows",
+        "require": ["identity", "attribute"],
+        "others": "declared",
+        "run": {"measures": ["k_anonymity", "l_diversity"]},
+    }
+)
+
+
+def test_a_warning_of_a_limit_that_is_counted_costs_no_utility() -> None:
+    """k = 3 warns and meets the policy; nothing more is blanked for a pass. Tests of people never seen stay strict."""
+    threes = pl.DataFrame({"age": [20 + i // 3 for i in range(60)], "gender": ["f", "m", "m"] * 20})
+    pair = gh.Pair(threes, threes, keys=["age"], target="gender", row_paired=True)
+    bench = Bench(pair, ROWWISE, {}, 0, 1, ["k_anonymity", "l_diversity"])
+    made = bench.judge(Candidate(pair))
+    assert made.threats["identity"].status == "warn" and bench.shortfalls(made).get("identity", 0) == 0
+    assert Bench(pair.replace(row_paired=False), ROWWISE, {}, 0, 1, ["exact_copies"]).open == ("warn", "fail")
+
+
+def test_an_original_alone_is_anonymised_row_by_row() -> None:
+    """Suppression alone leaves groups that share their illness, and next to nothing else."""
+    original = gh.data.simulate_health(100, random_state=5)
+    keys = ["age", "education", "gender"]
+    fixed = gh.mitigate(original, policy=ROWWISE, keys=keys, target="disease_status", allow=ROWS, steps=1, n_jobs=1)
+    assert fixed.before.verdict == "fail" and fixed.met and fixed.verdict.verdict in ("pass", "warn")
+    assert [step.operation for step in fixed.recipe.steps] == ["generalise"]
+    assert fixed.released["age"].dtype.is_numeric(), "it can be compared with the original as it is"
+    assert fixed.released.group_by(keys).len()["len"].min() >= 2
+    assert fixed.released.group_by(keys).agg(pl.col("disease_status").n_unique())["disease_status"].min() >= 2
+    assert "its limits are counted on the release itself" in fixed.summary()
+    assert "the verdict asks only whether every limit is kept" in fixed.to_html()
+    advice = next(one for one in fixed.before.recommendations if one.measure == "l_diversity")
+    made = advice.apply(fixed.before.pair)
+    answers = made.table.filter(~pl.all_horizontal(pl.col(keys).is_null())).group_by(keys)
+    assert (
+        made.operation == "generalise" and answers.agg(pl.col("disease_status").n_unique())["disease_status"].min() > 1
+    )
+    assert "generalise" in allowed_of(None, row_paired=True) and "generalise" not in allowed_of(None)

@@ -8,7 +8,7 @@ from pathlib import Path
 import polars as pl
 
 from glasshouse.core.errors import GlasshouseError
-from glasshouse.data.conversion import decimal_commas, with_plain_numbers
+from glasshouse.data.conversion import with_plain_numbers
 from glasshouse.data.files import TEXT, contents_of
 from glasshouse.data.files.text import read_csv, separator_of
 
@@ -38,19 +38,21 @@ def csv_like(table: pl.DataFrame, source: Path, encoding: str | None = None) -> 
     except GlasshouseError:  # read once before: it has gone or changed in between
         return table.write_csv()
     read = with_plain_numbers(before)
+    comma = {c for c in before.columns if read.schema[c].is_float() and before.schema[c] == pl.String}
     made: list[pl.Series] = []
     for name in (c for c in table.columns if c in before.columns):
         same = any(one[name].equals(table[name]) for one in (before, read))
-        made.append(stands[name] if same else _spelt(table[name], read[name], stands[name]))
+        own = name in comma or (bool(comma) and not read.schema[name].is_float())  # whole ones that became decimals
+        made.append(stands[name] if same else _spelt(table[name], read[name], stands[name], own))
     into = StringIO()
     table.with_columns(made).write_csv(into, separator=separator)
     return into.getvalue()
 
 
-def _spelt(now: pl.Series, before: pl.Series, stands: pl.Series) -> pl.Series:
+def _spelt(now: pl.Series, before: pl.Series, stands: pl.Series, comma: bool) -> pl.Series:
     """A changed column as text: a value the file has is spelt as it stands there, another one with the file's comma."""
     text = now.cast(pl.String)
-    if now.dtype.is_float() and decimal_commas(stands.drop_nulls().unique()):
+    if now.dtype.is_float() and comma:
         text = text.str.replace(".", ",", literal=True)
     if now.dtype != before.dtype:
         return text

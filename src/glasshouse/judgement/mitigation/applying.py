@@ -10,6 +10,7 @@ from glasshouse.core.streams import integer_seed
 from glasshouse.data.pair import Pair
 from glasshouse.judgement.mitigation.findings import columns_of
 from glasshouse.judgement.mitigation.proposals import LADDERS
+from glasshouse.judgement.mitigation.tables import own_table
 from glasshouse.protection.operation import Protected, operations
 from glasshouse.protection.recipe import Step
 
@@ -49,4 +50,4 @@ def carried_out(advice: Recommendation, pair: Pair, arguments: Mapping[str, Any]
     given: dict[str, Any] = {**(tried[0] if tried else {}), **arguments}
     if one.seeded:
         given.setdefault("random_state", integer_seed(0, "advice", one.name))
-    return Step(one.name, given).run(pair._given["released"], pair._given["original"])
+    return Step(one.name, given).run(own_table(pair, "released"), own_table(pair, "original"))

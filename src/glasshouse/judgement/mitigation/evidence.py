@@ -113,6 +113,11 @@ class Bench:
         results = {n: r for n, r in candidate.results.items() if n in wanted}
         return decision(candidate.pair, stricter(self._given, tried), results)
 
+    @property
+    def open(self) -> tuple[str, ...]:
+        """What a search has to put right."""
+        return ("fail",) if self.pair.row_paired else ("warn", "fail")
+
     # -- how far from the policy ---------------------------------------------------------------------------------------
 
     def against(self, made: Decision) -> list[AnyMeasure]:
@@ -134,7 +139,8 @@ class Bench:
         """How far a release is from the policy: 0 where it meets it.
 
         The sum over threats and limits of how many powers of ten a p value lies below its level, and the share of
-        members exposed beyond strangers; a broken limit counts by how far it is passed.
+        members exposed beyond strangers; a broken limit counts by how far it is passed. Limits on a file whose rows are
+        those of the original are counted and not tested, so there a warning is no distance: it meets the policy.
         """
         return sum(self.shortfalls(made).values())
 
@@ -144,7 +150,7 @@ class Bench:
         parts: dict[str, float] = {}
         for name, threat in made.threats.items():
             leak = threat.leak
-            if threat.status not in ("warn", "fail"):
+            if threat.status not in self.open:
                 continue
             parts[name] = {"fail": 0.5, "warn": 0.1}[threat.status]
             if leak is not None:
@@ -153,7 +159,7 @@ class Bench:
                 parts[name] += min(max(sure for sure, _ in tests), SURE) / SURE + max([0.0, *sizes])
         for one in made.judged:
             limited = one.decided_by if one.decides and one.role != "utility" else None
-            if limited is not None and one.status in ("warn", "fail"):
+            if limited is not None and one.status in self.open:
                 name = one.measure.threat or ""
                 parts[name] = parts.get(name, 0.0) + beyond(limited.figure, limited.limit.fail or limited.limit.warn)
         return parts

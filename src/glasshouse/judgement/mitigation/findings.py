@@ -11,7 +11,10 @@ from glasshouse.core.measure import AnyMeasure
 from glasshouse.core.words import spoken
 from glasshouse.data.arrays import Floats
 from glasshouse.data.pair import Pair
+from glasshouse.judgement.mitigation.tables import own_table
 from glasshouse.judgement.verdict.decision import Decision
+from glasshouse.protection.held import held
+from glasshouse.protection.randomising import crowded
 
 TOO_OFTEN = (
     0.02  # share of released values that only people of the original have, from which a column counts as driving
@@ -26,7 +29,10 @@ class Columns:
     Attributes
     ----------
     numeric, categorical, dates, identifiers, keys : tuple of str
-        Without those that are protected. Numbers among which reasons for missing stand as codes are none of them.
+        Without those that are protected. Numbers among which reasons for missing stand as codes, and numbers that
+        the table holds as text, are none of them.
+    exchanged : tuple of str
+        Categorical columns with so few levels that records can exchange them.
     telling : tuple of str
         Numbers and dates whose released values are those of people of the original more often than those of people
         never in the data are; the most telling first.
@@ -45,6 +51,7 @@ class Columns:
     dates: tuple[str, ...]
     identifiers: tuple[str, ...]
     keys: tuple[str, ...]
+    exchanged: tuple[str, ...]
     telling: tuple[str, ...]
     coarse: dict[str, float]
     rare: tuple[str, ...]
@@ -95,16 +102,18 @@ def columns_of(pair: Pair, protect: Sequence[str]) -> Columns:
     """
     kept = {*protect, pair.cluster, pair.weights}
     free = [c for c in pair.columns if c not in kept]
-    numbers = [c for c in free if pair.is_numeric(c)]
-    codes = [c for c in numbers if pair.special_mask(c, "released").any()]
-    numbers = [c for c in numbers if c not in codes]  # a reason for missing is no number to blur or to round
+    table = held(own_table(pair, "released"))
+    known = [c for c in free if pair.is_numeric(c)]
+    # a reason for missing is no number to blur or to round; texts that a schema calls numbers are none to operations
+    numbers = [c for c in known if table.kind(c) in ("numeric", "date") and not pair.special_mask(c, "released").any()]
     dates = [c for c in numbers if pair.schema[c].kind == "datetime"]
     numeric = [c for c in numbers if c not in dates]
-    labels = [c for c in free if c not in numbers and c not in codes]
+    labels = [c for c in free if c not in known]
     told = {c: telling(pair, c) for c in numbers}
     return Columns(
         numeric=tuple(numeric),
         categorical=tuple(labels),
+        exchanged=tuple(c for c in labels if not crowded(table[c])),
         dates=tuple(dates),
         identifiers=tuple(c for c in pair.identifiers if c not in kept),
         keys=tuple(k for k in pair.keys if k not in kept),
@@ -162,10 +171,12 @@ def released_numbers(pair: Pair, column: str) -> Floats:
 
 
 def rounded_unit(values: Floats) -> float:
-    """1, 2 or 5 times a power of ten, about a tenth of the standard deviation; 1 where nothing varies."""
+    """1, 2 or 5 times a power of ten, about a tenth of the standard deviation; 1 where nothing varies, and at least 1
+    for whole numbers, which would become decimals."""
     spread = float(values.std()) if len(values) else 0.0
     if not spread > 0:
         return 1.0
     wanted = spread / 10
     power = 10.0 ** np.floor(np.log10(wanted))
-    return float(max(lead * power for lead in (1, 2, 5) if lead * power <= wanted * 1.0001))
+    unit = float(max(lead * power for lead in (1, 2, 5) if lead * power <= wanted * 1.0001))
+    return max(unit, 1.0) if (values == np.rint(values)).all() else unit

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
 
@@ -11,6 +10,7 @@ from glasshouse.data.fingerprints import drawn_order
 from glasshouse.data.mistakes import without_void_holdout
 from glasshouse.data.pair import Pair
 from glasshouse.data.split import group_codes, take_rows
+from glasshouse.judgement.mitigation.tables import own_table
 from glasshouse.judgement.rumap.ghosts import FEWEST
 
 
@@ -61,9 +61,7 @@ def halves_of(pair: Pair, seed: int) -> Halves:
     first = people < round((people.max() + 1) / 2)
     if first.all():  # one cluster holds them all
         return Halves(pair, pair, False, TOO_FEW)
-    given = pair._given["holdout"]
-    if isinstance(given, (str, Path)):  # a file was read once, and as the pair says
-        given = pair._tables.adopted["holdout"].native
+    given = own_table(pair, "holdout")
     parts = (take_rows(given, np.sort(order[half])) for half in (~first, first))
     steering, verifying = (without_void_holdout(pair.replace(holdout=part)) for part in parts)
     return Halves(steering, verifying, True, DEALT)

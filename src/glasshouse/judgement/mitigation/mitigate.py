@@ -20,6 +20,7 @@ from glasshouse.judgement.mitigation.mitigated import CAME, Mitigated, StepTaken
 from glasshouse.judgement.mitigation.proposals import allowed_of
 from glasshouse.judgement.mitigation.search import Search
 from glasshouse.judgement.mitigation.states import State
+from glasshouse.judgement.mitigation.tables import own_table
 from glasshouse.judgement.policy.policy import Policy
 from glasshouse.judgement.progress import listening
 from glasshouse.judgement.rumap.compare import compare
@@ -122,7 +123,7 @@ def mitigate(
         raise InputError(f"there are {pair.m} releases; protect one at a time: pass the release itself")
     pair = without_void_holdout(pair)
     kept, analyses = protected_of(pair, protect)
-    allowed = allowed_of(allow, chosen)
+    allowed = allowed_of(allow, chosen, pair.row_paired)
     seed = printable_seed(random_state)
 
     def told(done: int, name: str) -> None:
@@ -132,7 +133,7 @@ def mitigate(
     told(0, "the release as it came")
     given: dict[str, Any] = {"policy": policy, "n_jobs": n_jobs, "options": options}
     before = assess(pair, random_state=seed, **given)
-    table = pair._given["released"]
+    table = own_table(pair, "released")
     if before.verdict != "fail":
         notes = notes_of(before, before, None, None)
         return Mitigated(table, before, before, (), Recipe([]), notes, None, seed, verified=pair.has_holdout)
@@ -140,7 +141,7 @@ def mitigate(
     bench = Bench(halves.steering, chosen, _options(chosen, options), seed, n_jobs, _measures(chosen))
     search = Search(
         bench,
-        pair._given["original"],
+        own_table(pair, "original"),
         table,
         columns_of(halves.steering, kept),
         allowed,

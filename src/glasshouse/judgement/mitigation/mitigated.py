@@ -33,6 +33,13 @@ UNCHANGED = {
     "incomplete": "Nothing fails, and not every threat could be assessed, so nothing was changed: what was not "
     "assessed is no reason to change a release, and no reason to publish it.",
 }
+VERIFIED = "people whom the search never saw say so"
+UNVERIFIED = "nothing verifies it"
+COUNTED = "its limits are counted on the release itself"
+WARNED = (
+    "The people who steered the search see no warning in this release, the others do: believe the others, and look at "
+    "what warns before the release goes out."
+)
 TRIED = "The verdict on the release was {before}; after one step ({step}) it is {after}, by the same people."
 VOID = (
     "{steps} looked at the original. Whatever was claimed for the release before, no claim of differential privacy "
@@ -317,7 +324,8 @@ class Mitigated:
             return TRIED.format(
                 before=self.before.verdict, step=self.taken[0].operation.title, after=self.verdict.verdict
             )
-        return said(self.changed, self.met, self.verified, self.before.verdict, self.verdict.verdict, self.taken)
+        by = VERIFIED if self.verified else COUNTED if self.before.pair.row_paired else UNVERIFIED
+        return said(self.changed, self.met, by, self.before.verdict, self.verdict.verdict, self.taken)
 
     def __repr__(self) -> str:
         shown = self.content()
@@ -338,15 +346,18 @@ def _story() -> Any:
     return import_module("glasshouse.show.report.mitigation")
 
 
-def said(changed: bool, met: bool, verified: bool, before: str, after: str, taken: Sequence[StepTaken]) -> str:
-    """What came of a search, in words that hold for every reader."""
+def said(changed: bool, met: bool, by: str, before: str, after: str, taken: Sequence[StepTaken]) -> str:
+    """What came of a search, and who says so, in words that hold for every reader."""
     if not changed and before != "fail":
         return UNCHANGED[before]
     if not changed:
         return "No operation that is allowed brings the release nearer to the policy; it is left as it came."
     did = f"{counted(len(taken), 'step')} ({spoken([one.operation.title for one in taken])})"
+    if met and after == "warn":
+        return (
+            f"The release failed; after {did} nothing fails, and a warning asks for a look before it goes out ({by})."
+        )
     if met:
-        by = "people whom the search never saw say so" if verified else "nothing verifies it"
         return f"The release failed; after {did} it meets the policy ({after}; {by})."
     if after == "incomplete":
         return f"The release failed; after {did} nothing fails, and not all that the policy requires could be assessed."
@@ -386,6 +397,8 @@ def notes_of(
         notes.append(VOID.format(steps=spoken(void).capitalize()))
     if any("rho" in t.proposal.arguments for t in found.taken):
         notes.append(CHOSEN)
+    if after.verdict == "warn" and halves.verified and found.passes:
+        notes.append(WARNED)
     if after.exit_code != 0:
         notes += shortfalls(after, found, halves.verified)
     notes += [note for t in found.taken for note in t.made.notes]

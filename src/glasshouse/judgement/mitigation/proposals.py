@@ -12,12 +12,14 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
+import numpy as np
+
 from glasshouse.core.errors import InputError, names_wanted
 from glasshouse.core.options import admitted
 from glasshouse.core.words import spoken
 from glasshouse.data.pair import Pair
 from glasshouse.formal.risk import Risk
-from glasshouse.judgement.mitigation.findings import Columns, Failed
+from glasshouse.judgement.mitigation.findings import Columns, Failed, released_numbers
 from glasshouse.judgement.policy.leak import LeakLevels
 from glasshouse.judgement.policy.policy import Policy
 from glasshouse.protection.operation import Operation, operations
@@ -25,6 +27,8 @@ from glasshouse.protection.recipe import Step
 
 FORMAL = (30.0, 10.0, 3.0, 1.0)  # times the leak a policy tolerates, as ceilings of a private model
 MOST_GAINED = 0.5
+SHARES = (0.05, 0.1, 0.2)  # of ranks that values travel, and of cells that are drawn anew
+SUPPRESSED = 0.05  # share of the records that generalisation may suppress
 
 Arguments: TypeAlias = Mapping[str, Any]
 Allowed: TypeAlias = Mapping[str, Sequence[Arguments] | None]  # by operation; None where the ladder says with what
@@ -78,9 +82,11 @@ def _numbers(columns: Columns) -> list[list[str]]:
     return [one for one in (telling, [*columns.numeric]) if one][: 1 if len(telling) == len(columns.numeric) else 2]
 
 
-def _ranked(columns: Columns) -> list[list[str]]:
-    every = [*columns.numeric, *columns.dates]
-    telling = list(columns.telling)
+def _ranked(columns: Columns, pair: Pair) -> list[list[str]]:
+    """Columns with values enough for the shortest swap; one that has fewer would stop the others too."""
+    enough = 1 / min(SHARES)
+    every = [c for c in (*columns.numeric, *columns.dates) if len(released_numbers(pair, c)) >= enough]
+    telling = [c for c in columns.telling if c in every]
     return [one for one in (telling, every) if one][: 1 if len(telling) == len(every) else 2]
 
 
@@ -94,7 +100,7 @@ def _rounded(columns: Columns, pair: Pair) -> list[Arguments]:
 
 
 def _labels(columns: Columns, pair: Pair) -> list[Arguments]:
-    return [{"columns": list(columns.categorical), "keep": keep} for keep in (0.9, 0.8)] if columns.categorical else []
+    return [{"columns": list(columns.exchanged), "keep": keep} for keep in (0.9, 0.8)] if columns.exchanged else []
 
 
 def _rare(columns: Columns, pair: Pair) -> list[Arguments]:
@@ -107,7 +113,7 @@ def _tops(columns: Columns, pair: Pair) -> list[Arguments]:
 
 def _mixed(columns: Columns, pair: Pair) -> list[Arguments]:
     every = [*columns.numeric, *columns.dates, *columns.categorical]
-    return _each([every], "share", (0.05, 0.1, 0.2)) if every else []
+    return _each([every], "share", SHARES) if every else []
 
 
 def _models(columns: Columns, pair: Pair) -> list[Arguments]:
@@ -125,6 +131,20 @@ def _suppressed(columns: Columns, pair: Pair) -> list[Arguments]:
     return [{"keys": list(columns.keys), "k": k} for k in (2, 3, 5)] if columns.keys else []
 
 
+def _generalised(columns: Columns, pair: Pair) -> list[Arguments]:
+    """Coarser keys, with as many values of a target in every class as limits on diversity look for."""
+    if not pair.keys or len(columns.keys) < len(pair.keys):
+        return []
+    asked = [t for t in pair.targets if t in pair.columns and t not in pair.keys]
+    values = {t: len(np.unique(pair.codes(t).of("released"))) for t in asked}
+    found: list[Arguments] = []
+    for k, least in ((2, 2), (3, 2), (5, 3)):
+        diverse = {t: min(least, n) for t, n in values.items() if n > 1}
+        own = {"diversity": diverse} if diverse else {}
+        found.append({"keys": list(columns.keys), "k": k, "suppression_limit": SUPPRESSED, "into": "means", **own})
+    return found
+
+
 LADDERS: Mapping[str, Ladder] = {
     "drop_identifiers": lambda c, p: [{"columns": list(c.identifiers)}] if c.identifiers else [],
     "redraw_records": _copies,
@@ -132,25 +152,28 @@ LADDERS: Mapping[str, Ladder] = {
     "coarsen_dates": lambda c, p: [{"columns": list(c.dates), "to": to} for to in ("month", "year")] if c.dates else [],
     "top_code": _tops,
     "merge_levels": _rare,
-    "swap_ranks": lambda c, p: _each(_ranked(c), "share", (0.05, 0.1, 0.2)),
+    "swap_ranks": lambda c, p: _each(_ranked(c, p), "share", SHARES),
     "microaggregate": lambda c, p: _each(_numbers(c), "k", (3, 5), round=True),
     "add_noise": lambda c, p: _each(_numbers(c)[:1], "scale", (0.1, 0.25)),
     "pram": _labels,
     "suppress_locally": _suppressed,
+    "generalise": _generalised,
     "mix_independent": _mixed,
     "resynthesise": _models,
 }
+ROWS = ("generalise",)  # for files whose rows are those of the original; for others only where allowed by name
 ASKED_FOR = (
     "pseudonymise",
     "remove_records",
     "resynthesise_dp",
-    "generalise",
     "recode_levels",
     "bin_numbers",
 )  # only where allowed by name
 
 
-def allowed_of(allow: Sequence[str] | Mapping[str, Any] | None, policy: Policy | None = None) -> Allowed:
+def allowed_of(
+    allow: Sequence[str] | Mapping[str, Any] | None, policy: Policy | None = None, row_paired: bool = False
+) -> Allowed:
     """What a caller allows, as operations with the arguments to try; None allows all that have a ladder.
 
     Parameters
@@ -159,6 +182,8 @@ def allowed_of(allow: Sequence[str] | Mapping[str, Any] | None, policy: Policy |
         Names, or names with a list of arguments for each.
     policy
         Says the privacy parameter where a caller allows a private model without one.
+    row_paired
+        Whether the rows of the release are those of the original.
 
     Returns
     -------
@@ -166,7 +191,7 @@ def allowed_of(allow: Sequence[str] | Mapping[str, Any] | None, policy: Policy |
     """
     known = operations()
     if allow is None:
-        return {name: None for name in known if name in LADDERS}
+        return {name: None for name in known if name in LADDERS and (row_paired or name not in ROWS)}
     given = [allow] if isinstance(allow, str) else list(allow)
     names_wanted("allow", given, known)
     made: dict[str, Sequence[Arguments] | None] = {}

@@ -17,8 +17,10 @@ from typing import Any
 
 import numpy as np
 
+from glasshouse.core.errors import InputError
 from glasshouse.core.interrupts import check
 from glasshouse.core.streams import integer_seed
+from glasshouse.core.words import spoken
 from glasshouse.data.frames import Frame
 from glasshouse.data.pair import Pair
 from glasshouse.judgement.mitigation.evidence import Bench, Candidate
@@ -27,6 +29,7 @@ from glasshouse.judgement.mitigation.proposals import Allowed, Proposal, proposa
 from glasshouse.judgement.mitigation.states import State, Taken
 from glasshouse.judgement.run import safely
 from glasshouse.judgement.verdict.decision import Decision
+from glasshouse.protection.held import held
 from glasshouse.protection.operation import Protected
 from glasshouse.protection.recipe import Step
 
@@ -207,8 +210,20 @@ class Search:
         return State(protected.table, Candidate(pair), taken, place=self.tried)
 
     def _run(self, step: Step, table: Frame) -> tuple[Protected, Pair]:
-        made = step.run(table, self.original)
-        return made, self.bench.pair.replace(released=made.table)
+        made, pair = step.run(table, self.original), self.bench.pair
+        try:
+            return made, pair.replace(released=made.table)
+        except InputError:
+            after = held(made.table)
+            labelled = [
+                c for c in made.columns if c in pair.columns and pair.is_numeric(c) and after.kind(c) != "numeric"
+            ]
+            if not labelled:
+                raise
+            raise InputError(
+                f"it makes labels of the numbers of {spoken(labelled)}, which cannot be compared with those of the "
+                f'original; say into="means" if it takes that, or schema={{{labelled[0]!r}: "categorical"}}'
+            ) from None
 
     def weigh(self, state: State, asked: list[Any]) -> None:
         """Ask the measures that decided against the release; whoever gets past them is asked by all.
@@ -229,7 +244,7 @@ class Search:
         state.decision, state.shortfall = made, self.bench.shortfall(made)
         strict = self.bench.judge(state.candidate, state.place)
         kept = not (set(self._losing(state)) - self._lost)
-        state.passes = state.shortfall == 0 and strict.verdict(self.bench.policy) in ("pass", "incomplete") and kept
+        state.passes = state.shortfall == 0 and strict.verdict(self.bench.policy) not in self.bench.open and kept
         state.met = made.verdict(self.bench.policy) != "fail" and kept
         if not kept:
             state.shortfall += 1.0
@@ -302,7 +317,7 @@ class Search:
             drawn = 2 * float(np.hypot(state.noise, best.noise))
             return self.utility(best) - self.utility(state) - max(self.tied, drawn)
 
-        return min((s for s in steady if gap(s) <= 0), key=lambda s: (self._part(s), -s.margin, s.cells))
+        return min((s for s in steady if gap(s) <= 0), key=lambda s: (s.warns, self._part(s), -s.margin, s.cells))
 
     def _part(self, state: State) -> float:
         """The share of the cells that the steps touch, to a tenth; where most are touched, fewer are no virtue."""

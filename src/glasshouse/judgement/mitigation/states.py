@@ -52,7 +52,8 @@ class State:
     shortfall
         Distance from the policy as far as it was asked.
     passes
-        Whether every measure was asked and none fails or warns.
+        Whether every measure was asked and none fails or warns; of a file whose rows are those of the original, none
+        fails.
     met
         Whether every measure was asked and none fails.
     utility, noise
@@ -79,6 +80,11 @@ class State:
     def cells(self) -> int:
         """Cells touched by all steps."""
         return sum(t.made.cells for t in self.taken)
+
+    @property
+    def warns(self) -> bool:
+        """Whether something warns still."""
+        return self.decision is not None and any(t.status == "warn" for t in self.decision.threats.values())
 
     @property
     def margin(self) -> float:

@@ -10,6 +10,7 @@ from glasshouse.data.pair import Pair
 from glasshouse.judgement.mitigation.findings import columns_of
 from glasshouse.judgement.mitigation.mitigated import CAME, VOID, Mitigated, StepTaken
 from glasshouse.judgement.mitigation.proposals import LADDERS
+from glasshouse.judgement.mitigation.tables import own_table
 from glasshouse.judgement.rumap.compare import compare
 from glasshouse.judgement.run import Progress
 from glasshouse.protection.operation import Operation, operations
@@ -70,8 +71,8 @@ def tried(
     """
     seeded = {"random_state": integer_seed(seed, "tried", operation.name)} if operation.seeded else {}
     step = Step(operation.name, {**arguments, **seeded})
-    table = pair._given["released"]
-    made = step.run(table, pair._given["original"])
+    table = own_table(pair, "released")
+    made = step.run(table, own_table(pair, "original"))
     name = f"1. {operation.title}"
     ru = compare(pair, {CAME: table, name: made.table}, random_state=seed, progress=progress or False, **run)
     places = list(ru.composites.values())

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
 TABLES = (".csv", ".parquet")
 NO_JUNIT = "what was done is written as text, json, md, html or pdf, not junit"
+ALONE = "name both tables, ORIGINAL and RELEASED; --row-paired anonymises ORIGINAL alone, row by row"
 Safer = Annotated[
     Path,
     typer.Option("--output", "-o", help="The table to write (.csv or .parquet).", metavar="FILE", show_default=False),
@@ -76,9 +77,14 @@ def mitigate(
     """What would make it safe? A release that meets the policy at the least loss, the steps, and what they cost.
 
     The exit code is that of glasshouse assess for the release that came of it, on people whom the search never saw.
+    ORIGINAL alone, with --row-paired, is anonymised row by row.
     """
     import glasshouse as gh
 
+    if files.original is not None and not files.released:
+        if not roles.row_paired:
+            raise InputError(ALONE)
+        files = replace(files, released=[files.original])
     asked = settle(
         files,
         chosen,
@@ -133,6 +139,8 @@ def protect(
         Path | None,
         typer.Option("--original", help="The confidential table, for steps that compare with it.", metavar="FILE"),
     ] = None,
+    header: o.Header = False,
+    encoding: o.Encoding = None,
     mode: o.Mode = None,
     seed: Annotated[
         int | None,
@@ -145,16 +153,30 @@ def protect(
 
     check_table(output)
     check_outputs([output], table, recipe, original)
-    made = gh.protection.apply(
-        str(table), str(recipe), original=None if original is None else str(original), random_state=seed
-    )
+    given = {"table": table} if original is None else {"table": table, "original": original}
+    tables = {role: _read(path, role, encoding, header, quiet) for role, path in given.items()}
+    made = gh.protection.apply(tables["table"], str(recipe), original=tables.get("original"), random_state=seed)
     for note in made.notes:
         err(f"note: {flagged(note)}", quiet)
-    lost = put(output, table_bytes(made.table, output, table), quiet, o.permissions(mode))
+    lost = put(output, table_bytes(made.table, output, table, encoding), quiet, o.permissions(mode))
     if lost is not None:
         raise InputError(lost)
     err(flagged(made.sentence), quiet)
     return 0
+
+
+def _read(path: Path, role: str, encoding: str | None, header: bool, quiet: bool) -> Frame:
+    """A table as operations take it, with what its file leaves to be guessed said aloud."""
+    from glasshouse.data.conversion import with_plain_numbers
+    from glasshouse.data.frames import adopt
+    from glasshouse.data.headers import refuse_headerless
+
+    spoken = {"table": "given"}.get(role, role)
+    adopted = adopt(str(path), role, encoding)
+    refuse_headerless([role] if adopted.headerless and not header else [])
+    for note in adopted.contents.notes if adopted.contents is not None else ():
+        err(f"note: {flagged(note.message.format(table=spoken))}", quiet)
+    return with_plain_numbers(adopted.native)
 
 
 def check_table(path: Path) -> None:

@@ -44,6 +44,7 @@ def way_of(fixed: Mitigated, content: Content) -> Content:
         svg, _ = safely(lambda: svg_of(fixed.plot(shown=content)))
     return {
         "summary": clip(content["summary"]),
+        "row_paired": fixed.verdict.pair.row_paired,
         "mark": MARKS[content["verdict"]["verdict"]],
         "word": VERDICT_WORDS[content["verdict"]["verdict"]],
         "status": content["verdict"]["verdict"],
