@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -214,6 +215,23 @@ def test_wrong_types_are_found_and_corrected_with_one_click(bench: App, tmp_path
     text = client.post("roles/change", column=["region", "\u202eturned", "sick"], role=["key", "key", "target"])
     assert "What may go out" in words(text)
     assert "no such column" in words(client.post("columns/change", fix='["schema", "gone", "numeric"]'))
+
+
+def test_no_button_of_the_columns_drops_what_stands_in_the_table(bench: App, tmp_path: Path) -> None:
+    client = Client(bench.address)
+    for table, path in zip(("original", "released"), odd(tmp_path), strict=True):
+        client.post("files/name", table=table, path=client.upload(path))
+    text = client.post("files/read")
+    buttons = re.findall(r"<button([^>]*)>", text.partition('id="change"')[2])
+    assert "name=" not in buttons[0], "Enter in a field presses the first button: it must be no correction"
+    table = {"column": ["region", "income"], "kind": ["categorical", ""], "codes": ["", "-8"]}
+    text = client.post("columns/change", fix='["codes", "income", ""]', **table)
+    assert "Codes for missing in income: -8 and -9." in words(text)
+    assert "<option selected>categorical</option>" in text and 'value="-8, -9"' in text
+    assert "Who knows what" in words(client.post("columns/change", on="roles", **{**table, "kind": ["integer", ""]}))
+    assert "<option selected>integer</option>" in client.page("columns")
+    said = words(client.post("columns/change", fix='["schema", "sick", "numeric"]'))
+    assert "no value of column 'sick'" in said and "<option selected>numeric</option>" not in client.page("columns")
 
 
 @pytest.mark.parametrize(

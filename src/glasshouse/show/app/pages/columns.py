@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from glasshouse.core.errors import InputError
 from glasshouse.core.plain import Content, percent
+from glasshouse.core.words import spoken as spoken_list
 from glasshouse.data.findings import spoken
 from glasshouse.data.mistakes import likely_codes
 from glasshouse.data.schema import GIVEN
@@ -92,33 +93,49 @@ def _findings(desk: Desk) -> list[Content]:
 
 
 def change(desk: Desk, form: Form) -> Content:
-    """Take over what the table of columns says, or the one correction whose button was pressed."""
-    if "fix" in form:
-        what, column, value = json.loads(form["fix"][0])
-        _fix(desk, str(what), column, str(value))
-    elif "again" in form:
-        left = [c for c in desk.said.get("exclude", []) if c != form["again"][0]]
-        desk.say(exclude=left)
-    else:
+    """Take over what the table of columns says, and then the one correction whose button was pressed."""
+    fix = json.loads(form["fix"][0]) if "fix" in form else None
+    codes = likely_codes(desk.pair) if fix is not None and fix[0] == "codes" else {}
+    known, before, empty = desk.pair.schema, desk.said, _empty(desk)
+    if "column" in form:
         _table(desk, form)
+    said = ""
+    if fix is not None:
+        said = _fix(desk, *fix, known, codes)
+    elif "again" in form:
+        desk.say(exclude=[c for c in desk.said.get("exclude", []) if c != form["again"][0]])
+        said = f"{form['again'][0]} is used again."
     with desk.telling():
         desk.pair.check()
-    return {"go": "columns", "said": "Changed."}
+        if emptied := sorted(_empty(desk) - empty):
+            column, table = emptied[0]
+            raise InputError(f"no value of column {column!r} in the {spoken(table)} table can be read like that")
+    return {"go": "roles" if "on" in form else "columns", "said": said or ("Changed." if desk.said != before else "")}
 
 
-def _fix(desk: Desk, what: str, column: Any, value: str) -> None:
+def _fix(desk: Desk, what: str, column: Any, value: str, known: Iterable[str], codes: Mapping[str, Any]) -> str:
+    """One correction; a sentence about it."""
     if what == "header":
         desk.say(header=True)
-    elif column not in desk.pair.schema:
+        return "The first line is read as names."
+    if column not in known:
         raise InputError("there is no such column any more")
-    elif what == "schema" and value in KINDS:
+    if what == "schema" and value in KINDS:
         desk.say(schema={**desk.said.get("schema", {}), column: value})
-    elif what == "exclude":
-        leave_out(desk, [column])
-    elif what == "codes":
-        codes = likely_codes(desk.pair).get(column, [])
-        own = [*desk.said.get("special_codes", {}).get(column, []), *(plain_number(code) for code in codes)]
-        desk.say(special_codes={**desk.said.get("special_codes", {}), column: own})
+        return f"{column} is treated as {value}."
+    if what == "codes":
+        given = desk.said.get("special_codes", {})
+        found = [*given.get(column, []), *(plain_number(code) for code in codes.get(column, []))]
+        desk.say(special_codes={**given, column: list(dict.fromkeys(found))})
+        return f"Codes for missing in {column}: {spoken_list(map(str, dict.fromkeys(found)))}."
+    leave_out(desk, [column])
+    return f"{column} is left out."
+
+
+def _empty(desk: Desk) -> set[tuple[str, str]]:
+    """Columns without any value, with the table."""
+    pair = desk.pair
+    return {(c, t) for t in pair.tables for c in pair.schema if pair.has(c, t) and pair.n_missing(c, t) == pair.n(t)}
 
 
 def _table(desk: Desk, form: Form) -> None:
