@@ -270,10 +270,36 @@ def test_the_bundled_example_is_one_click(bench: App) -> None:
     assert text.count('value="key" selected') == 3
     for page in ("policy", "run", "compare"):
         words(client.page(page))
-    given = {"base": "public", "fail": "0.02", "warn": "0.1", "tolerance": "7", "min_count": "4", "rapid": "0.4"}
+
+
+def test_a_policy_is_what_stands_on_the_page(bench: App) -> None:
+    client = Client(bench.address)
+    client.post("files/example")
+
+    def chosen(text: str) -> list[str]:
+        return re.findall(r'type="radio" name="\w+" value="(\w+)" checked', text)
+
+    def shown(text: str) -> dict[str, str]:
+        return dict(re.findall(r'name="([a-z_-]+)" value="([^"]*)"', text.partition("Other limits")[2]))
+
+    page = client.page("policy")
+    assert chosen(page) == ["nothing", "default"], "what is in force is marked, also when it is no policy"
+    # another policy, more measures and one number, said at once; a comma is how half of Europe writes it
+    given = {**shown(page), "policy": "public", "measures": "full", "seed": "4", "tolerance": "7,5"}
     text = client.post("policy/limits", **given)
-    assert "Public release, changed" in words(text) and "7 of 1,000" in words(text)
-    assert "from 3 to 1000" in words(client.post("policy/limits", **{**given, "min_count": "1"}))
+    assert "Public release, changed" in words(text) and "7.5 of 1,000" in words(text)
+    assert chosen(text) == ["own", "full"] and shown(text)["detects-copying"] == "0.05"
+    # a second change is one of the policy in force, and one typed below is taken by the button above too
+    said = words(client.post("policy/choose", policy="own", **{**shown(text), "rapid": "0.4", "detects-identity": ""}))
+    assert "Ready to run" in said and "Public release, changed" in said
+    text = client.page("policy")
+    found = shown(text)
+    assert (found["tolerance"], found["rapid"], found["detects-identity"], found["warn"]) == ("7.5", "0.4", "", "0.05")
+    text = client.post("policy/limits", policy="own", **{**found, "rapid": "", "min_count": "1", "fail": "0.02"})
+    assert "Outside, counts are not told below: a whole number from 3 to 1,000" in words(text)
+    assert shown(text)["fail"] == "0.02" and shown(text)["was-fail"] == "0.01", "what was typed is typed once"
+    assert "That did not work" not in words(client.post("policy/choose", policy="secure", **{**found}))
+    assert chosen(client.page("policy")) == ["secure", "full"]
 
 
 def test_verdict_figures_and_files_are_those_of_assess(
@@ -368,7 +394,7 @@ def test_a_policy_of_ones_own_goes_with_the_run_it_was_made_for(
     desk = Desk(tmp_path / "desk", lambda done, total, line: None)
     desk.folder.mkdir()
     desk.act("files/begin", {"form": {**data[1], "measures": ["disco", "exact_copies"], "options": {}}})
-    given = {"base": ["research"], "fail": ["0.02"], "warn": ["0.1"], "tolerance": ["7"], "min_count": ["4"]}
+    given = {"policy": ["research"], "fail": ["0.02"], "warn": ["0.1"], "tolerance": ["7"], "min_count": ["4"]}
     desk.act("policy/limits", {"form": given})
     desk.act("run/assess", {"form": {}})
     desk.act("policy/limits", {"form": {**given, "tolerance": ["900"]}})  # the run is still the one before

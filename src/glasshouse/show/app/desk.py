@@ -69,6 +69,7 @@ class Desk:
     tried: Made | None = None
     choice: int = 0  # the operation that was tried
     drawn: tuple[Assessment, Content] | None = None  # the parts of the report of a verdict
+    refused: dict[str, Form] = field(default_factory=dict)  # by page a form that could not be taken over
     shown_records: str | None = None  # the measure whose records were asked for, until they were shown
     _pair: tuple[str, Pair] | None = None
 
@@ -129,8 +130,9 @@ class Desk:
         try:
             done = known[act](self, given.get("form", {}))
         except BaseException:  # also a cancel: what was said stays as it was before
-            self.said = before
+            self.said, self.refused = before, {page: given.get("form", {})}
             raise
+        self.refused = {}
         write_atomically(self.folder / KEPT, json.dumps(self.said))
         return done
 
