@@ -365,6 +365,17 @@ def test_other_keys_other_releases_and_an_operation_side_by_side(
     assert table.count("\n") == 1001 and table.startswith("age_group,")
     assert "redraw_records" in done.file("steps-tried.toml")
     assert "Release" in done.file("map-external.html")
+    for policy, old in (("secure", True), ("research", False)):  # what is of settings before says so
+        done.post("policy/choose", policy=policy)
+        for page in ("verdict", "explore", "compare", "mitigate", "take"):
+            assert ("The settings have changed since." in words(done.page(page))) is old, page
+    done.post("compare/remove", name="independent")
+    assert "compare again" in words(done.page("compare"))
+    done.post("policy/choose", policy="secure")
+    done.post("run/assess")
+    assert words(done.page("take")).count("made with other settings than the run") == 5
+    done.post("policy/choose", policy="research")
+    done.post("run/assess")
     status, _, _ = done.ask("GET", f"{done.home}/take/..%2f..%2fsettings.json")
     assert status == 404 or "no such file" in done.ask("GET", f"{done.home}/take/settings.json")[2]
 

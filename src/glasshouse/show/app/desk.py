@@ -196,13 +196,21 @@ class Desk:
         found: Assessment = self.assessed.found
         return found
 
-    @property
-    def stale(self) -> bool:
-        """Whether the settings are others than those of the verdict."""
-        if self.assessed is None:
-            return False
-        then, now = ({k: v for k, v in said.items() if k != "releases"} for said in (self.assessed.said, self.said))
-        return then != now
+    def stale(self, page: str) -> bool:
+        """Whether what a page shows was made with other settings than those of now.
+
+        Parameters
+        ----------
+        page : str
+            Its name.
+
+        Returns
+        -------
+        bool
+        """
+        shown = {"compare": [self.compared], "mitigate": [self.tried, self.mitigated], "run": []}.get(page, [self.assessed])
+        whole = page == "compare"  # the others look at one release
+        return any(made is not None and not alike(made.said, self.said, releases=whole) for made in shown)
 
     # -- runs ----------------------------------------------------------------------------------------------------------
 
@@ -230,6 +238,24 @@ class Desk:
             yield pace.step
         finally:
             over.set()
+
+
+def alike(some: Content, others: Content, releases: bool = False) -> bool:
+    """Whether two runs were asked for the same; other releases to compare with count where they are shown.
+
+    Parameters
+    ----------
+    some, others : dict
+        Settings.
+    releases : bool, default False
+        Whether the releases to compare with count.
+
+    Returns
+    -------
+    bool
+    """
+    left_out = () if releases else ("releases",)
+    return all(some.get(name) == others.get(name) for name in {*some, *others}.difference(left_out))
 
 
 def _of(page: str) -> Any:

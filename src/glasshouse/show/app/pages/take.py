@@ -20,7 +20,7 @@ from glasshouse.core.settings import toml_text
 from glasshouse.core.writing import write_atomically
 from glasshouse.judgement.policy.policy import PRESETS, preset_text
 from glasshouse.judgement.run import safely
-from glasshouse.show.app.desk import POLICY, Desk, Form, Made
+from glasshouse.show.app.desk import POLICY, Desk, Form, Made, alike
 from glasshouse.show.cli.mitigating import table_bytes
 from glasshouse.show.report import pdf
 
@@ -43,7 +43,8 @@ def view(desk: Desk, query: Form) -> Content:
         "why": why,
         "policy": "policy" in made_of(desk).said,
         "map": desk.compared is not None,
-        "safer": [(name, title) for name, title, made in _ways(desk) if made is not None],
+        "other_map": _otherwise(desk, desk.compared),
+        "safer": [(name, title, _otherwise(desk, made)) for name, title, made in _ways(desk) if made is not None],
         "code": code(desk),
         "settings": settings_text(desk),
     }
@@ -58,6 +59,13 @@ def made_of(desk: Desk) -> Made:
 
 def _ways(desk: Desk) -> list[tuple[str, str, Made | None]]:
     return [("tried", "after the operation tried", desk.tried), ("found", "after the search", desk.mitigated)]
+
+
+def _otherwise(desk: Desk, made: Made | None) -> str:
+    """What is said of something that was made with other settings than the run it is taken away with."""
+    if made is None or alike(made.said, made_of(desk).said):
+        return ""
+    return "made with other settings than the run"
 
 
 def file(desk: Desk, name: str, query: Form) -> Content:
