@@ -254,6 +254,17 @@ def test_a_file_that_cannot_be_read_is_told_in_a_sentence(
     assert "Your files" in said and name in said
 
 
+def test_of_several_files_one_that_cannot_be_taken_keeps_none_from_it(
+    bench: App, data: tuple[Path, dict[str, Any]]
+) -> None:
+    client = Client(bench.address)
+    named = [f'"{data[0] / "original.csv"}"', "/nowhere/at/all.csv", str(data[0] / "holdout.csv")]
+    text = client.post("files/name", table=["original", "released", "holdout"], path=named, failed="big.csv")
+    said = words(text)
+    assert "big.csv could not be copied" in said and "file not found" in said
+    assert re.findall(r'<bdi>(\w+\.csv)</bdi>', text) == ["original.csv", "holdout.csv"]
+
+
 def test_what_is_no_table_is_refused_at_once(bench: App, tmp_path: Path) -> None:
     (tmp_path / "letter.docx").write_bytes(b"no table")
     client = Client(bench.address)
@@ -376,8 +387,9 @@ def test_other_keys_other_releases_and_an_operation_side_by_side(
     assert words(done.page("take")).count("made with other settings than the run") == 5
     done.post("policy/choose", policy="research")
     done.post("run/assess")
-    status, _, _ = done.ask("GET", f"{done.home}/take/..%2f..%2fsettings.json")
-    assert status == 404 or "no such file" in done.ask("GET", f"{done.home}/take/settings.json")[2]
+    for name in ("..%2f..%2fsettings.json", "settings.json"):
+        status, _, text = done.ask("GET", f"{done.home}/take/{name}")
+        assert status == 409 and "no such file" in text and f'href="{done.home}/files"' in text, "no page is a file"
 
 
 def test_the_search_is_that_of_mitigate(data: tuple[Path, dict[str, Any]], tmp_path: Path) -> None:

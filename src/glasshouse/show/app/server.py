@@ -192,7 +192,8 @@ class Handler(BaseHTTPRequestHandler):
             self._file(window, Path(found["file"]), found["called"])
         else:
             said = found.get("problem") or "The work was ended from outside, perhaps for want of memory."
-            self._page(alone("gone.html.j2", said=said, back="files"), HTTPStatus.OK)
+            page = alone("gone.html.j2", said=said, back=f"/w/{window.key}/files")
+            self._page(page, HTTPStatus.CONFLICT if name not in STEPS else HTTPStatus.OK)  # a file is never such a page
 
     def _working(self, window: Window) -> None:
         job = window.job

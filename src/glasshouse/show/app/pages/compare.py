@@ -7,13 +7,12 @@ from pathlib import Path
 from glasshouse.core.errors import InputError
 from glasshouse.core.plain import Content
 from glasshouse.core.words import MARKS
-from glasshouse.data.files import KINDS, SUFFIXES
+from glasshouse.data.files import SUFFIXES
 from glasshouse.judgement.policy.policy import Policy
 from glasshouse.judgement.rumap.candidates import axes, run_for_verdict
 from glasshouse.judgement.rumap.compare import compare
 from glasshouse.show.app.desk import Desk, Form, Made
-from glasshouse.show.app.pages.files import forget, one, spoken_size
-from glasshouse.show.app.pages.files import there as file_there
+from glasshouse.show.app.pages.files import forget, missed, one, spoken_size, table_file
 from glasshouse.show.report.drawing import map_of
 from glasshouse.show.report.view import VERDICT_WORDS, ThreatView, after_word, clip, views_of
 
@@ -66,15 +65,18 @@ def _releases(desk: Desk) -> dict[str, str]:
 
 
 def add(desk: Desk, form: Form) -> Content:
-    """Add a release to compare with, by its file; it is called as the file unless a name is given."""
-    path = file_there(one(form, "path"))
-    if not path.name.lower().endswith(SUFFIXES):
-        raise InputError(f"glasshouse reads {KINDS}")
-    name = one(form, "name") or path.name.split(".")[0]
-    if name in _releases(desk):
-        raise InputError(f"two releases are called {name!r}; give one of them another name")
-    desk.say(releases={**desk.said.get("releases", {}), name: str(path)})
-    return {"go": "compare"}
+    """Add releases to compare with, by their files; one is called as its file unless a name is given."""
+    problems = missed(form)
+    for given in form.get("path", []):
+        try:
+            path = table_file(given)
+            name = one(form, "name") or path.name.split(".")[0]
+            if name in _releases(desk):
+                raise InputError(f"two releases are called {name!r}; give one of them another name")
+            desk.say(releases={**desk.said.get("releases", {}), name: str(path)})
+        except InputError as problem:
+            problems.append(str(problem))
+    return {"go": "compare", "problem": ". ".join(problems) or None}
 
 
 def remove(desk: Desk, form: Form) -> Content:
