@@ -8,8 +8,11 @@ import re
 import signal
 import subprocess
 import sys
+import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from http.client import HTTPException
 from pathlib import Path
 from typing import Any
 
@@ -139,7 +142,7 @@ def test_windows_know_nothing_of_each_other(bench: App, data: tuple[Path, dict[s
     assert "original.csv" in words(one.post("files/name", table="original", path=path))
     assert "original.csv" not in words(other.page("files"))
     folder = Path(path).parent
-    assert folder.stat().st_mode & 0o077 == 0 and (folder.parents[1].stat().st_mode & 0o077) == 0
+    assert all(one.stat().st_mode & 0o077 == 0 for one in (folder, *folder.parents[:2]))
 
 
 def test_closing_a_window_ends_its_work_and_removes_its_files(
@@ -177,6 +180,60 @@ def test_a_process_whose_server_is_gone_ends_and_leaves_nothing(tmp_path: Path) 
     assert window._process.wait(20) == 0 and not window.folder.exists()
 
 
+KILLED = """import glasshouse as gh, time
+from glasshouse.show.app import windows
+windows.LEFT = 0.2
+bench = gh.app(gh.data.load("case_study").pair(), browser=False)
+print(bench.address, flush=True)
+time.sleep(100)
+"""
+
+
+@pytest.mark.skipif(os.name != "posix", reason="needs a server that is killed, and a browser that is a script")
+@pytest.mark.parametrize("prints", [True, False])
+def test_a_server_that_is_killed_leaves_nothing(tmp_path: Path, prints: bool) -> None:
+    """Neither the page that is being printed, which is the internal report, nor tables when no window is open."""
+    slow, stay = tmp_path / "browser", tmp_path / "temporary"
+    slow.write_text("#!/bin/sh\nwhile :; do sleep 0.2; done\n")
+    slow.chmod(0o700)
+    stay.mkdir()
+    given = {**os.environ, "TMPDIR": str(stay), "GLASSHOUSE_CHROMIUM": str(slow)}
+    running = subprocess.Popen([sys.executable, "-c", KILLED], env=given, stdout=subprocess.PIPE, text=True)
+    assert running.stdout is not None
+    client = Client(running.stdout.readline().strip())
+    if prints:
+        client.post("policy/choose", measures="fast")
+        client.post("run/assess")
+
+        def ask() -> None:
+            with suppress(OSError, HTTPException):
+                client.ask("GET", f"{client.home}/take/report-internal.pdf")
+
+        threading.Thread(target=ask, daemon=True).start()
+        wait_for(lambda: list(stay.glob("glasshouse-app-*/window-*/glasshouse-*/page.html")))
+        assert list(stay.glob("**/page.html")), "printed from somewhere else"
+    else:
+        number = re.findall(r'data-page="(\d+)"', client.page("columns"))[0]
+        client.ask("POST", f"{client.home}/left", number)
+        wait_for(lambda: not list(stay.glob("*/window-*")))
+        assert list(stay.glob("*/original.arrow"))
+    running.kill()
+    running.wait()
+
+    def left() -> list[str]:
+        goes_on = subprocess.run(["pgrep", "-f", str(slow)], capture_output=True, text=True).stdout.split()
+        return [*map(str, stay.iterdir()), *goes_on]
+
+    wait_for(lambda: not left())
+    assert left() == []
+
+
+def wait_for(what: Callable[[], object]) -> None:
+    deadline = time.monotonic() + 20
+    while not what() and time.monotonic() < deadline:
+        time.sleep(0.05)
+
+
 @pytest.mark.skipif(os.name != "posix", reason="there a cancelled run is ended with its process")
 def test_a_run_is_cancelled_and_the_window_goes_on(bench: App, data: tuple[Path, dict[str, Any]]) -> None:
     client = Client(bench.address)
@@ -184,7 +241,8 @@ def test_a_run_is_cancelled_and_the_window_goes_on(bench: App, data: tuple[Path,
     client.post("policy/choose", policy="research", measures="full")
     status, _, _ = client.ask("POST", f"{client.home}/run/assess", "", Content_Type="text/plain")
     assert status == 303
-    told = json.loads(client.ask("GET", f"{client.home}/state")[2])
+    told: dict[str, Any] = {}
+    wait_for(lambda: told.update(json.loads(client.ask("GET", f"{client.home}/state")[2])) or told.get("total"))
     assert told["working"] and "done" in told["line"] and told["total"] > 40
     started = time.monotonic()
     client.ask("POST", f"{client.home}/cancel", "")
@@ -475,7 +533,7 @@ def test_what_cannot_be_opened_is_said_kindly() -> None:
     bench.stop()
 
 
-NAMES = {"a.csv": "a.csv", "../../x.csv": "x.csv", "c:\\d\\y.csv": "y.csv", "..": "table", "": "table"}
+NAMES = {"a.csv": "a.csv", "漢" * 99 + ".csv": "漢" * 52 + ".csv", "../../x.csv": "x.csv", "c:\\d\\y.csv": "y.csv", "..": "table", "": "table"}
 
 
 @pytest.mark.parametrize("given", NAMES)

@@ -30,6 +30,7 @@ from glasshouse.show.app.windows import Busy, Window, Windows
 
 SOON = 0.7  # seconds that the answer to a form waits for the work, before it shows how far that is
 MOST_FORM = 4 << 20  # bytes of a form: a role for every one of thousands of columns
+MOST_NAME = 160  # bytes of the name of a file; its end says what it is
 BLOCK = 1 << 20
 GONE = "This window was closed, or its address is not known. Open the address again that was printed at the start."
 ASSETS = ("app.css", "app.js")
@@ -219,18 +220,17 @@ class Handler(BaseHTTPRequestHandler):
             self.close_connection = True
             self._send(HTTPStatus.LENGTH_REQUIRED, b"", "text/plain")
             return
-        folder = window.folder / "uploads" / guard.new_key()[:12]
-        folder.mkdir(parents=True, mode=0o700)
-        path = folder / plain_name(name)
+        path = window.folder / f"upload-{guard.new_key()[:12]}" / plain_name(name)
         left = length
         try:
+            path.parent.mkdir(mode=0o700)
             with open(path, "xb") as file:
                 while left and (block := self.rfile.read(min(BLOCK, left))):
                     file.write(block)
                     left -= len(block)
-        except OSError:  # no room, or nobody sends any more
+        except OSError:  # no room, or nobody sends any more, or the window was closed meanwhile
             pass
-        if left:
+        if left or not path.exists():
             path.unlink(missing_ok=True)
             self.close_connection = True
             self._send(HTTPStatus.INSUFFICIENT_STORAGE, b"", "text/plain")
@@ -285,7 +285,8 @@ class Handler(BaseHTTPRequestHandler):
 def plain_name(name: str) -> str:
     """The name of an uploaded file without a path, or characters that no file should have."""
     last = re.split(r"[/\\]", visible(name))[-1]
-    return re.sub(r"[\x00-\x1f\x7f<>:\"|?*]", "_", last).lstrip(".")[-120:] or "table"
+    plain = re.sub(r"[\x00-\x1f\x7f<>:\"|?*]", "_", last).lstrip(".")
+    return plain.encode("utf-8", "replace")[-MOST_NAME:].decode("utf-8", "ignore") or "table"
 
 
 def _length(given: str | None) -> int | None:
