@@ -16,6 +16,7 @@ from http.client import HTTPException
 from pathlib import Path
 from typing import Any
 
+import polars as pl
 import pytest
 
 import glasshouse as gh
@@ -405,6 +406,31 @@ def test_a_threshold_that_moves_is_the_measure_at_that_threshold(
     smaller = gh.disclosure.k_anonymity(pair, k=7)
     part = done.page("explore?measure=k_anonymity&at=7&column=sex&part=1")
     assert f"{smaller.details['n_violating_7']:,} (" in words(part)
+
+
+def test_every_measure_is_cut_by_every_column_and_counts_only_who_can_be_counted(
+    data: tuple[Path, dict[str, Any]], tmp_path: Path
+) -> None:
+    desk = Desk(tmp_path / "desk", lambda done, total, line: None)
+    desk.folder.mkdir()
+    frames = [pl.read_csv(data[1][t]) for t in ("original", "released")]
+    days = pl.date_range(pl.date(1970, 1, 1), pl.date(1972, 9, 26), eager=True)
+    for name, frame in zip(("o.parquet", "r.parquet"), frames, strict=True):
+        extra = frame.with_columns(when=days.head(len(frame)), pay=pl.int_range(len(frame)) * 1.5)
+        extra.write_parquet(tmp_path / name)
+    said = {"original": str(tmp_path / "o.parquet"), "released": str(tmp_path / "r.parquet"), "keys": ["sex", "region"]}
+    desk.act("files/begin", {"form": {**said, "target": "income", "measures": ["disco", "surprisal"]}})
+    desk.act("run/assess", {"form": {}})
+    found = desk.assessment.results
+
+    def part(measure: str, column: str) -> str:
+        return words(str(desk.page("explore", {"query": {"measure": [measure], "column": [column], "part": [""]}})["html"]))
+
+    assert part("disco", "pay").count(" of 250") == 4 and part("disco", "when").count(" of 250") == 4
+    assert "1970-01-01" in part("disco", "when"), "a date is told as a date"
+    mean = float(found["surprisal"].flags()[0].mean())
+    said_of = part("surprisal", "sex")
+    assert f"{mean:.4g} mean of surprisal_key over 1,000 records of the released table" in said_of and "%" not in said_of
 
 
 def test_records_are_shown_after_asking_and_once(done: Client) -> None:
