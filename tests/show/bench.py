@@ -86,6 +86,14 @@ class Client:
         connection.close()
         return answer.status, {k.lower(): v for k, v in answer.getheaders()}, text
 
+    def ask_bytes(self, path: str) -> bytes:
+        """A file that is no text."""
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=60)
+        connection.request("GET", path, None, {"Host": self.origin.removeprefix("http://")})
+        content = connection.getresponse().read()
+        connection.close()
+        return content
+
     def page(self, name: str) -> str:
         """A page, when the work that stands before it is done."""
         path = f"{self.home}/{name}"

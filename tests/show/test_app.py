@@ -310,6 +310,7 @@ def test_a_file_that_cannot_be_read_is_told_in_a_sentence(
     client.post("files/name", table="released", path=data[1]["released"])
     said = words(client.post("files/read"))
     assert "That did not work." in said and says in said and "Traceback" not in said
+    assert str(bench._server.windows.folder) not in said, "an upload is called as the person called it"
     assert "Your files" in said and name in said
 
 
@@ -513,6 +514,47 @@ def test_a_policy_of_ones_own_goes_with_the_run_it_was_made_for(
     theirs, ours = json.loads((tmp_path / "assessment-internal.json").read_text()), json.loads(found.to_json())
     assert "policy='policy.toml'" in theirs["run"].pop("call") and ours["run"].pop("call")
     assert theirs == ours
+
+
+def test_what_repeats_it_finds_every_table(bench: App, data: tuple[Path, dict[str, Any]], tmp_path: Path) -> None:
+    """Uploads of one name, frames that came from Python and the made-up example are no files beside the settings."""
+    for place in ("a", "b", "original", "released"):
+        (tmp_path / place).mkdir()
+    for place, given in (("a", data[1]["original"]), ("b", data[1]["released"])):
+        (tmp_path / place / "data.csv").write_bytes(Path(given).read_bytes())
+    client = Client(bench.address)
+    (tmp_path / "few.toml").write_text('measures = ["disco", "exact_copies", "total_variation"]\n')
+    client.post("files/settings", path=tmp_path / "few.toml")
+    for table, place in (("original", "a"), ("released", "b")):
+        client.post("files/name", table=table, path=client.upload(tmp_path / place / "data.csv"))
+        (tmp_path / table / "data.csv").write_bytes((tmp_path / place / "data.csv").read_bytes())
+    client.post("run/assess")
+    same_again(client, tmp_path)
+    assert "original/data.csv" in client.file("glasshouse.toml")
+    client.post("files/example")
+    client.post("policy/choose", measures="fast")
+    client.post("run/assess")
+    tables = re.findall(r'take/(\w+\.arrow)"', client.page("take"))
+    assert tables == ["holdout.arrow", "original.arrow", "released.arrow"]
+    for name in tables:
+        (tmp_path / name).write_bytes(client.ask_bytes(f"{client.home}/take/{name}"))
+    named = re.findall(r"'(\w+\.arrow)'", client.file("repeat.py"))
+    assert sorted(named) == tables and gh.Pair(tmp_path / named[0], tmp_path / named[1]).n("original") == 1000
+
+
+def same_again(client: Client, folder: Path) -> None:
+    """The code and the settings that are taken away, run in a folder, give what the page gave."""
+    said, before = client.file("assessment-external.json"), Path.cwd()
+    os.chdir(folder)
+    try:
+        space: dict[str, Any] = {}
+        exec(client.file("repeat.py").replace('verdict.to_html("report.html")', ""), space)
+        assert space["verdict"].to_json(audience="external") == said
+        Path("glasshouse.toml").write_text(client.file("glasshouse.toml"))
+        asked = Asked(settings.read(Path("glasshouse.toml")))
+        assert assessed(asked, asked.pair(asked.case("assess")), None).to_json(audience="external") == said
+    finally:
+        os.chdir(before)
 
 
 # -- from Python and the command line ----------------------------------------------------------------------------------

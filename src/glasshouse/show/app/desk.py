@@ -8,6 +8,7 @@ it.
 from __future__ import annotations
 
 import json
+import re
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -22,6 +23,7 @@ from glasshouse.core.words import visible
 from glasshouse.core.writing import write_atomically
 from glasshouse.judgement.policy.policy import Policy
 from glasshouse.show.app.layout import STEPS, page_of
+from glasshouse.show.app.windows import UPLOAD
 from glasshouse.show.cli.asked import Asked
 from glasshouse.show.pace import Pace
 
@@ -135,6 +137,21 @@ class Desk:
         self.refused = {}
         write_atomically(self.folder / KEPT, json.dumps(self.said))
         return done
+
+    def outside(self, said: str) -> str:
+        """A sentence in which files of the private folder are called by their names alone.
+
+        Parameters
+        ----------
+        said : str
+            The sentence.
+
+        Returns
+        -------
+        str
+        """
+        inside = rf"{re.escape(str(self.folder.resolve()))}[/\\](?:{UPLOAD}[^/\\]*[/\\])?"
+        return re.sub(inside, "", said)
 
     # -- settings ------------------------------------------------------------------------------------------------------
 

@@ -26,7 +26,7 @@ from glasshouse.core.plain import Content
 from glasshouse.core.words import visible
 from glasshouse.show.app import guard
 from glasshouse.show.app.layout import STEPS, alone
-from glasshouse.show.app.windows import Busy, Window, Windows
+from glasshouse.show.app.windows import UPLOAD, Busy, Window, Windows
 
 SOON = 0.7  # seconds that the answer to a form waits for the work, before it shows how far that is
 MOST_FORM = 4 << 20  # bytes of a form: a role for every one of thousands of columns
@@ -220,7 +220,7 @@ class Handler(BaseHTTPRequestHandler):
             self.close_connection = True
             self._send(HTTPStatus.LENGTH_REQUIRED, b"", "text/plain")
             return
-        path = window.folder / f"upload-{guard.new_key()[:12]}" / plain_name(name)
+        path = window.folder / f"{UPLOAD}{guard.new_key()[:12]}" / plain_name(name)
         left = length
         try:
             path.parent.mkdir(mode=0o700)

@@ -23,6 +23,7 @@ LEFT = 30.0  # seconds after a page was left in which a window may come back: a 
 SILENT = 900.0  # seconds without a sign of life; a browser wakes the script of a hidden page about once a minute
 STOPPING = 8.0  # seconds a run has to heed a cancel; compiled code that does not return by then is ended
 ENDING = 6.0  # seconds a window that is closed has to end what it started, such as the browser that prints
+UPLOAD = "upload-"  # how the folder of an uploaded file begins, inside that of the window
 MOST = 12  # windows at once: each holds tables
 # A process that does nothing but wait until the server is gone, however that came, and removes what it left behind.
 KEEPER = """import os, shutil, sys, time

@@ -107,7 +107,10 @@ def answered(desk: Desk, question: Content) -> Content:
         return {"stopped": True}
     except BaseException as broken:
         return {"problem": INTERNAL.format(kind=type(broken).__name__)}
-    return {"problem": problem} if found is None else found
+    found = {"problem": problem} if found is None else found
+    if found.get("problem"):  # an upload is called as the person called it
+        found["problem"] = desk.outside(found["problem"])
+    return found
 
 
 def _lines() -> TextIO:

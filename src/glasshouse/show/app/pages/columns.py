@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import re
 from collections.abc import Iterable, Mapping
 from typing import Any
@@ -175,9 +176,12 @@ def leave_out(desk: Desk, columns: list[str]) -> None:
 
 def _number(text: str, column: str) -> float:
     try:
-        return float(text)
+        value = float(text)
     except ValueError:
-        raise InputError(f"codes for missing of column {column!r} are numbers with commas between them") from None
+        value = float("nan")
+    if not math.isfinite(value):
+        raise InputError(f"codes for missing of column {column!r} are numbers with commas between them")
+    return value
 
 
 def plain_number(value: float) -> float | int:
