@@ -17,6 +17,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from glasshouse.catalogue import all_measures
 from glasshouse.core.errors import InputError
 from glasshouse.core.plain import Content
 from glasshouse.core.words import visible
@@ -225,7 +226,8 @@ class Desk:
         -------
         bool
         """
-        shown = {"compare": [self.compared], "mitigate": [self.tried, self.mitigated], "run": []}.get(page, [self.assessed])
+        own = {"compare": [self.compared], "mitigate": [self.tried, self.mitigated]}
+        shown = own.get(page, [self.assessed])
         whole = page == "compare"  # the others look at one release
         return any(made is not None and not alike(made.said, self.said, releases=whole) for made in shown)
 
@@ -248,13 +250,20 @@ class Desk:
 
         def speak() -> None:
             while not over.wait(EVERY):
-                self.told(pace.done, pace.total, visible(pace.line()))
+                self.told(pace.done, pace.total, visible(_titled(pace.line(), pace.name)))
 
         threading.Thread(target=speak, name="glasshouse tells", daemon=True).start()
         try:
             yield pace.step
         finally:
             over.set()
+
+
+def _titled(line: str, step: str) -> str:
+    """A line about a run in which a measure is called by its title."""
+    name = step.partition(" (")[0]
+    measure = all_measures().get(name)
+    return line if measure is None else line.replace(f"now {name}", f"now {measure.title}", 1)
 
 
 def alike(some: Content, others: Content, releases: bool = False) -> bool:

@@ -243,7 +243,8 @@ class Window:
     def over(self) -> bool:
         """Whether nobody looks at it any more."""
         now = time.monotonic()
-        return now - self.seen > SILENT or (self.left_at is not None and now - self.left_at > LEFT)
+        asleep = now - self.seen > SILENT and self.job is None  # a page that sleeps does not end a long run
+        return asleep or (self.left_at is not None and now - self.left_at > LEFT)
 
     def end(self) -> None:
         """Tell its process that nobody asks any more: it ends what it started, removes its folder and ends."""

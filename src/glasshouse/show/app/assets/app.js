@@ -8,6 +8,9 @@ const ALIVE = 15000, ASKED = 500, SPOKEN = 10000;
 addEventListener("pagehide", () => navigator.sendBeacon(`${here}/left`, document.body.dataset.page));
 addEventListener("pageshow", (event) => { if (event.persisted) location.reload(); });
 
+// of two pages of one window, the one that is looked at again says that the window goes on
+addEventListener("visibilitychange", () => { if (!document.hidden) state().catch(() => {}); });
+
 async function state() {
   const answer = await fetch(`${here}/state`);
   if (!answer.ok) throw new Error(answer.statusText);

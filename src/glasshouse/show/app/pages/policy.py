@@ -48,12 +48,13 @@ def view(desk: Desk, query: Form) -> Content:
         {"name": name, "words": SET_WORDS[name], "cost": str(estimate(desk.pair, name, chosen).__str__()).split(";")[0]}
         for name in SETS
     ]
+    in_force = "own" if own else "nothing" if chosen.source == "none given" else chosen.name
     numbers = _numbers(chosen if chosen.leak is not None else Policy.preset(FIRST))
     typed = desk.refused.get("policy", {})  # what could not be taken over is not typed again
     return {
         "presets": [_card(Policy.preset(name)) for name in PRESETS],
         "own": _card(chosen) if own else None,
-        "chosen": one(typed, "policy") or ("own" if own else "nothing" if chosen.source == "none given" else chosen.name),
+        "chosen": one(typed, "policy") or in_force,
         "numbers": [(name, LABELS[name], value, typed.get(name, [value])[0]) for name, value in numbers.items()],
         "sets": sets,
         "named": one(typed, "measures") or named,
