@@ -27,7 +27,7 @@ from glasshouse.show.app.start import App, opened
 from glasshouse.show.cli import settings
 from glasshouse.show.cli.asked import Asked
 from glasshouse.show.cli.assessing import assessed
-from tests.show.bench import Client, bundled, odd, words
+from tests.show.bench import FORM, Client, bundled, odd, words
 
 SEEN = "records most at risk"
 pytestmark = pytest.mark.xdist_group("workbench server")
@@ -245,9 +245,12 @@ def test_a_run_is_cancelled_and_the_window_goes_on(bench: App, data: tuple[Path,
     told: dict[str, Any] = {}
     wait_for(lambda: told.update(json.loads(client.ask("GET", f"{client.home}/state")[2])) or told.get("total"))
     assert told["working"] and "done" in told["line"] and told["total"] > 40
+    client.ask("POST", f"{client.home}/run/assess", "", Content_Type="text/plain")  # a double click says nothing
+    client.ask("POST", f"{client.home}/policy/choose", "policy=public", Content_Type=FORM)
     started = time.monotonic()
     client.ask("POST", f"{client.home}/cancel", "")
-    assert "Stopped." in words(client.page("run"))
+    said = words(client.page("run"))
+    assert "Stopped." in said and "What else was asked for meanwhile was not done" in said
     assert time.monotonic() - started < 12
     assert "near copy" not in client.page("verdict") and "Ready to run" in words(client.page("run"))
 

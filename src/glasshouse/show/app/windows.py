@@ -23,6 +23,7 @@ LEFT = 30.0  # seconds after a page was left in which a window may come back: a 
 SILENT = 900.0  # seconds without a sign of life; a browser wakes the script of a hidden page about once a minute
 STOPPING = 8.0  # seconds a run has to heed a cancel; compiled code that does not return by then is ended
 ENDING = 6.0  # seconds a window that is closed has to end what it started, such as the browser that prints
+MISSED = "What else was asked for meanwhile was not done: the window was at work."
 UPLOAD = "upload-"  # how the folder of an uploaded file begins, inside that of the window
 MOST = 12  # windows at once: each holds tables
 # A process that does nothing but wait until the server is gone, however that came, and removes what it left behind.
@@ -51,6 +52,7 @@ class Job:
     total: int = 0
     line: str = ""
     cancelled: bool = False
+    missed: bool = False  # whether something else was asked for meanwhile, which was not done
 
 
 class Window:
@@ -170,6 +172,7 @@ class Window:
         """
         with self._asking:
             if self.job is not None:
+                self.job.missed |= self.job.name != name  # the same twice is a double click
                 raise Busy("the window is at work")
             self.job, self.outcome = Job(name, page), None
         threading.Thread(target=self._work, args=(name, given, page), name="glasshouse works", daemon=True).start()
@@ -183,6 +186,8 @@ class Window:
                 found = {"said": "Stopped. Nothing of your settings is lost.", "go": page}
             elif found.get("ended"):
                 found = {"problem": "The work was ended from outside, perhaps for want of memory.", "go": page}
+            if job is not None and job.missed:
+                found = {**found, "said": f"{found.get('said') or ''} {MISSED}".strip()}
             self.outcome = {"go": page, **found}
             self._told.notify_all()
 
