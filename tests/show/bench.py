@@ -71,7 +71,7 @@ class Client:
         self.origin = f"http://127.0.0.1:{self.port}"
         status, _, text = self.ask("GET", address.removeprefix(self.origin))
         assert status == 200
-        self.home = re.search(r'url=(/w/[^/"]+)/files"', text)[1]  # type: ignore[index]
+        self.home = re.search(r'url=(/w/[^/"]+)/(?:files|working)"', text)[1]  # type: ignore[index]
 
     def ask(
         self, method: str, path: str, body: bytes | str | None = None, **headers: str | None

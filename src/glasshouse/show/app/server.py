@@ -143,7 +143,8 @@ class Handler(BaseHTTPRequestHandler):
         except InputError as problem:
             self._page(alone("gone.html.j2", said=str(problem)), HTTPStatus.SERVICE_UNAVAILABLE)
             return
-        self._page(alone("enter.html.j2", to=f"/w/{window.key}/files"))
+        begun = window.job is not None or window.outcome is not None  # with settings: then on from what they led to
+        self._page(alone("enter.html.j2", to=f"/w/{window.key}/{'working' if begun else 'files'}"))
 
     def _in_window(self, method: str, window: Window, where: list[str], query: dict[str, list[str]]) -> None:
         if method == "POST" and where == ["left"]:
