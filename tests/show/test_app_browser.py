@@ -219,10 +219,16 @@ def test_reload_back_cancel_and_two_windows_at_once(browser: Any, bench: App, fo
     assert other.url.endswith("/run")
     window = bench._server.windows.get(home(one).rsplit("/", 1)[1])
     assert window is not None and window.left_at is None
+    at_home = home(one)
     one.goto("about:blank")
     for _ in range(50):
         one.wait_for_timeout(100 if window.left_at is None else 0)
     assert window.left_at is not None, "a window that was left does not say so"
+    one.goto(f"{at_home}/roles")
+    bench._server.windows._open.pop(window.key)
+    window.close()
+    one.evaluate("document.dispatchEvent(new Event('visibilitychange', {bubbles: true}))")
+    one.wait_for_selector(".said >> text=nothing that is done here has an effect")
     context.close()
 
 

@@ -9,7 +9,7 @@ addEventListener("pagehide", () => navigator.sendBeacon(`${here}/left`, document
 addEventListener("pageshow", (event) => { if (event.persisted) location.reload(); });
 
 // of two pages of one window, the one that is looked at again says that the window goes on
-addEventListener("visibilitychange", () => { if (!document.hidden) state().catch(() => {}); });
+addEventListener("visibilitychange", () => { if (!document.hidden) state().catch(ended); });
 
 async function state() {
   const answer = await fetch(`${here}/state`);
@@ -18,7 +18,18 @@ async function state() {
 }
 
 const working = document.querySelector("[data-working]");
-if (working) follow(working); else setInterval(() => state().catch(() => {}), ALIVE);
+if (working) follow(working); else setInterval(() => state().catch(ended), ALIVE);
+
+// What stands on a page whose window is gone must not look as if it followed what is done there.
+function ended() {
+  const place = document.querySelector(".said");
+  if (!place || place.querySelector(".ended")) return;
+  const told = document.createElement("p");
+  told.className = "problem ended";
+  told.textContent = "The workbench was ended, or this window was closed: nothing that is done here has an effect any more.";
+  place.append(told);
+  place.classList.add("stays");
+}
 
 async function follow(page) {
   const bar = page.querySelector("progress"), line = page.querySelector("#line bdi"), spoken = page.querySelector("#spoken");
@@ -129,8 +140,8 @@ for (const form of document.querySelectorAll("form[data-redraw]")) {
         shown.innerHTML = await answer.text();
         shown.dataset.drawn = wanted.get("at") || "";
         document.querySelector("#spoken").textContent = shown.querySelector("output")?.textContent || "";
-      }
-    } finally { asking = false; }
+      } else ended();
+    } catch { ended(); } finally { asking = false; }
     if (again) { again = false; redraw(); }
   }
   form.addEventListener("input", (event) => {
