@@ -440,6 +440,22 @@ def test_every_measure_is_cut_by_every_column_and_counts_only_who_can_be_counted
     assert "%" not in said_of
 
 
+def test_a_weighted_figure_is_the_one_of_the_measure(data: tuple[Path, dict[str, Any]], tmp_path: Path) -> None:
+    desk = Desk(tmp_path / "desk", lambda done, total, line: None)
+    desk.folder.mkdir()
+    frames = [pl.read_csv(data[1][t]) for t in ("original", "released")]
+    for name, frame in zip(("o.parquet", "r.parquet"), frames, strict=True):
+        frame.with_columns(weight=1.0 + pl.int_range(len(frame)) % 5).write_parquet(tmp_path / name)
+    said = {"original": str(tmp_path / "o.parquet"), "released": str(tmp_path / "r.parquet"), "keys": ["sex", "region"]}
+    given = {"target": "income", "weights": "weight", "measures": ["rapid"], "options": {"rapid": {"trees": 10}}}
+    desk.act("files/begin", {"form": {**said, **given}})
+    desk.act("run/assess", {"form": {}})
+    value = float(desk.assessment.results["rapid"].value)
+    query = {"measure": ["rapid"], "column": ["sex"], "part": [""]}
+    part = words(str(desk.page("explore", {"query": query})["html"]))
+    assert f"{100 * value:.1f} % by weight" in part and f"the share among all ({100 * value:.1f} %)" in part
+
+
 def test_records_are_shown_after_asking_and_once(done: Client) -> None:
     before = words(done.page("explore?measure=rapid"))
     assert SEEN in before and "predicted" not in before

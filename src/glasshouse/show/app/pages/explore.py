@@ -139,17 +139,26 @@ def _count(result: Result) -> Content | None:
     total = int(known.sum())
     whose = f"{total:,} records of the {spoken(result._record_table)} table"
     if not _is_share(result):
-        mean = number(float(flags[known].mean())) if total else "–"
+        mean = number(_mean(result)) if total else "–"
         return {"said": mean, "of": f"mean of {result.flag} over {whose}", "interval": "", "chance": ""}
     ends = result.interval if isinstance(result, RapidResult) else None
+    flagged = float(flags[known].sum())
+    weights = result._group_weights(result._record_table, known)
     return {
-        "said": percent_of(round(float(flags[known].sum())), total),
-        "of": f"of {whose}",
+        "said": percent_of(round(flagged), total) if weights is None else f"{percent(_mean(result))} by weight",
+        "of": f"of {whose}" if weights is None else f"{round(flagged):,} of {whose}",
         "interval": "" if ends is None else f"interval {percent(ends[0])} to {percent(ends[1])}",
         "chance": f"luck alone: {percent(result.baseline)}"
         if isinstance(result, RapidResult) and result.baseline is not None
         else "",
     }
+
+
+def _mean(result: Result) -> float:
+    """The mean of the figures per record, by weight where records have weights."""
+    flags, known = result.flags()
+    weights = result._group_weights(result._record_table, known)
+    return float(np.average(flags[known], weights=weights)) if known.any() else 0.0
 
 
 def _is_share(result: Result) -> bool:
@@ -176,8 +185,7 @@ def _groups(pair: Pair, result: Result, column: str) -> Content | None:
     known = [r for r in rows if r["n"] and not r["small"] and r["value"] is not None]
     known.sort(key=lambda r: -r["value"])
     share = _is_share(result)
-    flags, there = result.flags()
-    overall = float(flags[there].mean()) if there.any() else 0.0
+    overall = _mean(result)
     return {
         "problem": None,
         "rows": [
