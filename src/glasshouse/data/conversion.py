@@ -164,15 +164,12 @@ def parsed_numbers(column: nw.Expr, values: pl.Series) -> nw.Expr:
 
 def parsed_dates(column: nw.Expr, values: pl.Series) -> nw.Expr:
     """Dates and times from text; ``values`` are the distinct texts, which say which shapes there are."""
+    shapes = _date_shapes(values) or {_DATES[0]: []}  # where nothing is a date, everything is missing, in every engine
     read = [
         nw.when(column.is_in(texts)).then(column).str.to_datetime(format=shape).cast(nw.Datetime("us"))
-        for shape, texts in _date_shapes(values).items()
+        for shape, texts in shapes.items()
     ]
-    return (
-        nw.coalesce(*read)
-        if read
-        else nw.when(column.is_null() & ~column.is_null()).then(nw.lit(0)).cast(nw.Datetime("us"))
-    )
+    return nw.coalesce(*read)
 
 
 def iso_text(values: pl.Series) -> pl.Series:
