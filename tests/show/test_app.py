@@ -326,7 +326,7 @@ def test_of_several_files_one_that_cannot_be_taken_keeps_none_from_it(
     text = client.post("files/name", table=["original", "released", "holdout"], path=named, failed="big.csv")
     said = words(text)
     assert "big.csv could not be copied" in said and "file not found" in said
-    assert re.findall(r'<bdi>(\w+\.csv)</bdi>', text) == ["original.csv", "holdout.csv"]
+    assert re.findall(r"<bdi>(\w+\.csv)</bdi>", text) == ["original.csv", "holdout.csv"]
 
 
 def test_what_is_no_table_is_refused_at_once(bench: App, tmp_path: Path) -> None:
@@ -373,7 +373,7 @@ def test_a_policy_is_what_stands_on_the_page(bench: App) -> None:
     text = client.post("policy/limits", policy="own", **{**found, "rapid": "", "min_count": "1", "fail": "0.02"})
     assert "Outside, counts are not told below: a whole number from 3 to 1,000" in words(text)
     assert shown(text)["fail"] == "0.02" and shown(text)["was-fail"] == "0.01", "what was typed is typed once"
-    assert "That did not work" not in words(client.post("policy/choose", policy="secure", **{**found}))
+    assert "That did not work" not in words(client.post("policy/choose", policy="secure", **found))
     assert chosen(client.page("policy")) == ["secure", "full"]
 
 

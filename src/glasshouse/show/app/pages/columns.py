@@ -102,7 +102,8 @@ def change(desk: Desk, form: Form) -> Content:
         _table(desk, form)
     said = ""
     if fix is not None:
-        said = _fix(desk, *fix, known, codes)
+        what, column, value = fix
+        said = _fix(desk, str(what), column, str(value), known, codes)
     elif "again" in form:
         desk.say(exclude=[c for c in desk.said.get("exclude", []) if c != form["again"][0]])
         said = f"{form['again'][0]} is used again."

@@ -167,7 +167,7 @@ def own_policy(content: Content, policy: Policy, form: Form, changed: Iterable[s
     """
     leak: dict[str, Any] = dict(content.get("leak", {}))
     known = {t: policy.leak.must_detect(t) for t in THREATS} if policy.leak is not None else {}
-    detects = {threat: share for threat, share in known.items() if share is not None}
+    detects: dict[str, float] = {threat: share for threat, share in known.items() if share is not None}
     population = dict(content.get("population", {}))
     made = dict(content)
     for name in changed:

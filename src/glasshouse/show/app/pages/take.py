@@ -30,8 +30,8 @@ if TYPE_CHECKING:
 
 Maker: TypeAlias = Callable[[], str | bytes]
 FIGURES = ("value", "baseline", "holdout", "low", "high", "difference", "excess")
-HEAD = """# Settings of glasshouse. Beside the tables it names, `glasshouse assess` gives the same verdict. It holds names
-# of files and columns; codes for missing, levels and breaks where they were named; and no other value.
+HEAD = """# Settings of glasshouse. Beside the tables it names, `glasshouse assess` gives the same verdict. It holds
+# names of files and columns; codes for missing, levels and breaks where they were named; and no other value.
 
 """
 TWICE = "# Files of the same name are looked for in folders that are called as the tables.\n\n"
