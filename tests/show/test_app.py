@@ -270,7 +270,7 @@ def test_wrong_types_are_found_and_corrected_with_one_click(bench: App, tmp_path
     text = client.post("columns/change", fix='["schema", "region", "categorical"]')
     assert "<option selected>categorical</option>" in text and "codes of categories" not in words(text)
     text = client.post("columns/change", fix='["codes", "income", ""]')
-    assert 'value="-9"' in text
+    assert 'value="-9"' in text and "10.0 %" in words(text), "codes count as missing"
     assert "card" in words(client.post("columns/change", fix='["exclude", "card", ""]'))
     assert "Suggested" in words(client.post("roles/suggest"))
     assert client.page("roles").count("\u202eturned") == 1, "shown with its signs made visible, sent as it is"

@@ -6,7 +6,9 @@ import json
 import math
 import re
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from glasshouse.core.errors import InputError
 from glasshouse.core.plain import Content, percent
@@ -16,6 +18,9 @@ from glasshouse.data.mistakes import likely_codes
 from glasshouse.data.schema import GIVEN
 from glasshouse.show.app.desk import Desk, Form
 from glasshouse.show.report.view import clip
+
+if TYPE_CHECKING:
+    from glasshouse.data.pair import Pair
 
 KINDS = ("numeric", "integer", "categorical", "ordinal", "boolean", "datetime", "text", "identifier")
 MOST = 2000  # columns that a page lists
@@ -47,7 +52,7 @@ def view(desk: Desk, query: Form) -> Content:
     names = [t for t in pair.tables if t in ("original", "released", "holdout")]
     rows = []
     for name, spec in list(pair.schema.items())[:MOST]:
-        missing = {t: pair.n_missing(name, t) / max(pair.n(t), 1) for t in names if pair.has(name, t)}
+        missing = {t: _missing(pair, name, t) / max(pair.n(t), 1) for t in names if pair.has(name, t)}
         rows.append(
             {
                 "name": name,
@@ -70,6 +75,13 @@ def view(desk: Desk, query: Form) -> Content:
         "left_out": list(desk.said.get("exclude", [])),
         "used": len(pair.columns),
     }
+
+
+def _missing(pair: Pair, column: str, table: str) -> int:
+    """Records without a value, those with a code for missing among them."""
+    codes = pair.special_codes.get(column, ())
+    by_code = int(np.isin(pair.values(column, table), codes).sum()) if codes else 0
+    return pair.n_missing(column, table) + by_code
 
 
 def _findings(desk: Desk) -> list[Content]:
