@@ -39,6 +39,26 @@ def people(seed: int = 0, n: int = N) -> pl.DataFrame:
     )
 
 
+@pytest.mark.parametrize("engine", ["polars", "pandas", "lazy", "duckdb"])
+def test_dates_of_other_shapes_are_read_when_said_and_never_guessed(
+    engine: str, request: pytest.FixtureRequest
+) -> None:
+    convert = converter(engine, request)
+    days = ["2020-12-31", "31.12.2020", "02.01.2020", None]
+    table = pl.DataFrame({"mixed": days, "first": ["31/12/2020", "02/01/2020", None, None],
+                          "second": ["12/31/2020", "01/02/2020", None, None],
+                          "unclear": ["01/02/2020", "03/04/2020", "05/06/2020", None]})  # fmt: skip
+    pair = gh.Pair(convert(table), convert(table))
+    found = {f.column: f.code for f in pair.check() if f.code in ("date_text", "unclear_dates")}
+    assert found == {"mixed": "date_text", "first": "date_text", "second": "date_text", "unclear": "unclear_dates"}
+    said = gh.Pair(convert(table), convert(table), schema=dict.fromkeys(table.columns, "datetime"))
+    assert said.values("mixed")[:3].tolist() == [18627.0, 18627.0, 18263.0]
+    assert said.values("first")[:2].tolist() == said.values("second")[:2].tolist() == [18627.0, 18263.0]
+    assert [said.n_missing(c) for c in table.columns] == [1, 2, 2, 4], "where nothing tells the day, nothing is read"
+    about = str(said.check().about("unclear"))
+    assert "original" in about and "release" in about, "what could not be read is said of every table"
+
+
 def codes(pair: gh.Pair) -> list[str]:
     return [f.code for f in pair.check()]
 
@@ -55,7 +75,7 @@ def test_iso_dates_as_text_are_dates_and_check_says_so(engine: str, request: pyt
     convert = converter(engine, request)
     pair = gh.Pair(convert(people()), convert(people(1)))
     assert pair.schema["when"].kind == "datetime"
-    assert "ISO dates: read as dates" in str(pair.check().about("when"))
+    assert "text with dates: read as dates" in str(pair.check().about("when"))
     first = people()["when"].str.to_date().to_physical().to_numpy()
     assert pair.values("when").tolist() == first.astype(float).tolist()
     kept = gh.Pair(convert(people()), convert(people(1)), schema={"when": "categorical"})

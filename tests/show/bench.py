@@ -71,7 +71,7 @@ class Client:
         self.origin = f"http://127.0.0.1:{self.port}"
         status, _, text = self.ask("GET", address.removeprefix(self.origin))
         assert status == 200
-        self.home = re.search(r'url=(/w/[^/"]+)/files"', text)[1]  # type: ignore[index]
+        self.home = re.search(r'url=(/w/[^/"]+)/(?:files|working)"', text)[1]  # type: ignore[index]
 
     def ask(
         self, method: str, path: str, body: bytes | str | None = None, **headers: str | None
@@ -85,6 +85,14 @@ class Client:
         text = answer.read().decode("utf-8", "replace")
         connection.close()
         return answer.status, {k.lower(): v for k, v in answer.getheaders()}, text
+
+    def ask_bytes(self, path: str) -> bytes:
+        """A file that is no text."""
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=60)
+        connection.request("GET", path, None, {"Host": self.origin.removeprefix("http://")})
+        content = connection.getresponse().read()
+        connection.close()
+        return content
 
     def page(self, name: str) -> str:
         """A page, when the work that stands before it is done."""

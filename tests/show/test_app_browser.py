@@ -113,6 +113,9 @@ def test_every_page_fits_is_named_and_can_be_read(walked: tuple[Any, Heard]) -> 
                     assert not page.evaluate(TOO_WIDE), f"{step} scrolls sideways at {width}"
                 assert page.evaluate(NAMELESS) == [], step
                 assert page.locator("h1").count() == 1, step
+                page.emulate_media(media="print")
+                assert step not in ("columns", "roles") or page.locator("main td >> visible=true").count() > 9, step
+                page.emulate_media(media="null")
             assert page.evaluate(CONTRAST) == [], f"{step}, {scheme}"
     page.emulate_media(color_scheme="light")
     assert heard.console == []
@@ -176,14 +179,19 @@ def test_reload_back_cancel_and_two_windows_at_once(browser: Any, bench: App, fo
     for page in (one, other):
         page.wait_for_selector("[data-slot]")
     assert home(one) != home(other)
-    # a drop and a choice: both tables, with wrong types
+    # both tables at once, with wrong types: neither waits for the other, and neither is lost
     for slot, name in (("original", "odd_original.csv"), ("released", "odd_released.csv")):
         one.set_input_files(f"[data-slot={slot}] input[type=file]", str(folder / name))
+    for slot in ("original", "released"):
         one.wait_for_selector(f"[data-slot={slot}] .file")
     one.click("text=Look at the columns")
     one.wait_for_url("**/columns")
+    one.set_viewport_size({"width": 1024, "height": 500})
+    one.locator("text=They are codes of categories").scroll_into_view_if_needed()
+    at = one.evaluate("scrollY")
     one.click("text=They are codes of categories")
-    one.wait_for_selector("text=Changed.")
+    one.wait_for_selector(".said.stays >> text=region is treated as categorical.")
+    assert one.evaluate("[scrollY, document.activeElement.className]") == [at, "said stays"], "thrown to the top"
     one.reload()
     assert one.locator("tr:has-text('region') select[name=kind]").input_value() == "categorical"
     one.click("text=These are the columns")
@@ -211,10 +219,16 @@ def test_reload_back_cancel_and_two_windows_at_once(browser: Any, bench: App, fo
     assert other.url.endswith("/run")
     window = bench._server.windows.get(home(one).rsplit("/", 1)[1])
     assert window is not None and window.left_at is None
+    at_home = home(one)
     one.goto("about:blank")
     for _ in range(50):
         one.wait_for_timeout(100 if window.left_at is None else 0)
     assert window.left_at is not None, "a window that was left does not say so"
+    one.goto(f"{at_home}/roles")
+    bench._server.windows._open.pop(window.key)
+    window.close()
+    one.evaluate("document.dispatchEvent(new Event('visibilitychange', {bubbles: true}))")
+    one.wait_for_selector(".said >> text=nothing that is done here has an effect")
     context.close()
 
 

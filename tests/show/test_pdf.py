@@ -221,6 +221,14 @@ def test_the_longest_texts_fit_on_the_sheet(only_fakes: Any, tmp_path: Path, sta
 
 
 @needs_chromium
+def test_a_temporary_folder_may_have_a_long_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / ("long" * 30)).mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / ("long" * 30)))
+    assert pdf.printed("<h1>One sheet</h1>").startswith(b"%PDF-")
+    assert list((tmp_path / ("long" * 30)).iterdir()) == []
+
+
+@needs_chromium
 def test_a_pdf_holds_no_trace_of_where_it_was_made(assessed: Any) -> None:
     made = assessed.to_pdf()
     assert b"file:" not in made and tempfile.gettempdir().encode() not in made and b"page.html" not in made

@@ -11,7 +11,7 @@ import narwhals as nw
 
 from glasshouse.core.errors import listed
 from glasshouse.core.words import counted, plural
-from glasshouse.data.conversion import GROUPED, collected, readable
+from glasshouse.data.conversion import GROUPED, collected, date_texts, readable
 from glasshouse.data.findings import LEVELS, Finding, Findings, spoken
 from glasshouse.data.frames import Lazy
 from glasshouse.data.headers import headerless_text
@@ -120,7 +120,7 @@ def _kinds(pair: Pair) -> Iterator[Finding]:
                 "note",
                 column,
                 "iso_dates",
-                f"column {column!r} is text with ISO dates: read as dates; schema={{{column!r}: 'categorical'}} "
+                f"column {column!r} is text with dates: read as dates; schema={{{column!r}: 'categorical'}} "
                 "keeps the labels",
             )
         elif spec.kind == "text":
@@ -164,13 +164,21 @@ def _text_looks_like(pair: Pair) -> Iterator[Finding]:
                 f"column {column!r} is text that looks like numbers with marks of thousands: {use}; write them "
                 "without such marks to have them read as numbers",
             )
-        elif any(labels.str.to_datetime(shape, strict=False).is_not_null().all() for shape in DATE_SHAPES):
+        elif labels.len() and labels.is_in(date_texts(labels)).all():
             yield Finding(
                 "warning",
                 column,
                 "date_text",
-                f"column {column!r} is text that looks like dates and is not guessed: treated as categories; parse "
-                f"it before, or schema={{{column!r}: 'datetime'}} for ISO dates",
+                f"column {column!r} is text that looks like dates and is not guessed: {use}; "
+                f"schema={{{column!r}: 'datetime'}} reads them as dates",
+            )
+        elif any(labels.str.to_datetime(shape, strict=False).is_not_null().all() for shape in DATE_SHAPES):
+            yield Finding(
+                "warning",
+                column,
+                "unclear_dates",
+                f"column {column!r} is text that looks like dates, and nothing tells which of them is the day: {use}; "
+                "write them as 2020-12-31 to have them read as dates",
             )
 
 

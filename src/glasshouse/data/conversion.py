@@ -16,6 +16,10 @@ EXACT = 2.0**53  # up to here every whole number is a float of its own
 _LARGEST = 2**63 - 1
 _DATES = tuple(f"%Y-%m-%d{rest}" for rest in ("", "T%H:%M:%S", " %H:%M:%S", "T%H:%M", " %H:%M"))
 _ISO = r"^\d{4}-\d{2}-\d{2}([T ]\d{2}:\d{2}(:\d{2})?)?$"  # strptime also takes 2020-1-2, which is no ISO date
+# dates that are read when a column is said to hold dates: with points the day always stands first; with strokes the
+# texts of a table must say which stands first, and where every one fits both ways none is read
+_POINTS, _STROKES = "%d.%m.%Y", ("%d/%m/%Y", "%m/%d/%Y")
+_TWO_DIGITS = r"^\d{2}[./]\d{2}[./]\d{4}$"
 _WITH_POINT = r"^\s*[-+]?\d*\.\d+\s*$"
 OTHER_DATES = r"^\d{1,2}[./]\d{1,2}[./]\d{4}\b"  # 31.12.2020, 12/31/2020: dates, and not said which way round
 _WITH_COMMA = r"^\s*[-+]?(\d+|\d{1,3}(\.\d{3})+),\d+\s*$"
@@ -102,6 +106,28 @@ def readable(values: pl.Series, what: str, commas: bool = False) -> pl.Series:
     return found & values.str.contains(_ISO)
 
 
+def date_texts(values: pl.Series) -> list[str]:
+    """Those among the distinct texts of a column that can be read as dates once it is said to hold them."""
+    return [text for texts in _date_shapes(values).values() for text in texts]
+
+
+def _date_shapes(values: pl.Series) -> dict[str, list[str]]:
+    """How the texts of a column that was said to hold dates are read: by shape those that have it."""
+    iso = values.filter(readable(values, "time"))
+    found = {shape: _fitting(iso, shape) for shape in _DATES}
+    other = values.filter(values.str.contains(_TWO_DIGITS))
+    found[_POINTS] = _fitting(other, _POINTS)
+    stroked = other.filter(other.str.contains("/", literal=True))
+    ways = [shape for shape in _STROKES if len(_fitting(stroked, shape)) == len(stroked)]
+    if len(ways) == 1:
+        found[ways[0]] = _fitting(stroked, ways[0])
+    return {shape: texts for shape, texts in found.items() if texts}
+
+
+def _fitting(values: pl.Series, shape: str) -> list[str]:
+    return values.filter(values.str.to_datetime(strict=False, format=shape).is_not_null()).to_list()
+
+
 def decimal_commas(values: pl.Series) -> bool:
     """Whether texts hold numbers with a decimal comma: none with a point but as a mark of thousands, and some comma
     without just three digits after it, as a mark of thousands has."""
@@ -137,17 +163,13 @@ def parsed_numbers(column: nw.Expr, values: pl.Series) -> nw.Expr:
 
 
 def parsed_dates(column: nw.Expr, values: pl.Series) -> nw.Expr:
-    """ISO dates and times from text; ``values`` are the distinct texts, which say which shapes there are."""
-    read: list[nw.Expr] = []
-    for shape in _DATES:
-        fits = values.filter(values.str.to_datetime(strict=False, format=shape).is_not_null()).to_list()
-        if fits:
-            read.append(nw.when(column.is_in(fits)).then(column).str.to_datetime(format=shape).cast(nw.Datetime("us")))
-    return (
-        nw.coalesce(*read)
-        if read
-        else nw.when(column.is_null() & ~column.is_null()).then(nw.lit(0)).cast(nw.Datetime("us"))
-    )
+    """Dates and times from text; ``values`` are the distinct texts, which say which shapes there are."""
+    shapes = _date_shapes(values) or {_DATES[0]: []}  # where nothing is a date, everything is missing, in every engine
+    read = [
+        nw.when(column.is_in(texts)).then(column).str.to_datetime(format=shape).cast(nw.Datetime("us"))
+        for shape, texts in shapes.items()
+    ]
+    return nw.coalesce(*read)
 
 
 def iso_dates(values: pl.Series) -> pl.Series | None:

@@ -21,6 +21,7 @@ from glasshouse.data.conversion import (
     beyond,
     collected,
     comparable,
+    date_texts,
     decimal_commas,
     known,
     parsed_dates,
@@ -64,6 +65,8 @@ class Tables:
         missing values per table and column, distinct values of the original.
     decimal_commas : set of str
         Columns whose texts were read as numbers with a decimal comma.
+    unread : set of str
+        Columns of which some texts could not be read as what they were said to be.
     """
 
     adopted: dict[str, Adopted]
@@ -78,6 +81,7 @@ class Tables:
     missing: dict[str, dict[str, int]] = field(default_factory=dict)
     distinct: dict[str, int] = field(default_factory=dict)
     decimal_commas: set[str] = field(default_factory=set)
+    unread: set[str] = field(default_factory=set)
     _here: Here = field(init=False)
     _codes: dict[str, Codes] = field(default_factory=dict)
 
@@ -263,14 +267,17 @@ class Tables:
         and is remarked."""
         values = labels_of(self.adopted[table].lazy, [name], spoken(table))[name]
         target = {"bool": "bool", "time": "time"}.get(storage, "number")
-        bad = values.filter(~readable(values, target, commas=True)).to_list()
+        fits = values.is_in(date_texts(values)) if target == "time" else readable(values, target, commas=True)
+        bad = values.filter(~fits).to_list()
         if target == "number" and decimal_commas(values):
             self.remarks[name] = "numbers with a decimal comma: read as numbers"
             self.decimal_commas.add(name)
         column = nw.col(name).cast(nw.String)
         if bad:
-            kind = {"number": "number", "bool": "boolean", "time": "ISO date"}[target]
-            self.remarks[name] = f"{len(bad)} distinct texts in {spoken(table)} are no {kind}: read as missing"
+            kind = {"number": "number", "bool": "boolean", "time": "date that can be told"}[target]
+            before = f"{self.remarks[name].partition(':')[0]}; " if name in self.unread else ""
+            self.unread.add(name)
+            self.remarks[name] = f"{before}{len(bad)} distinct texts in {spoken(table)} are no {kind}: read as missing"
             self.missing[table][name] += self._holding(table, name, bad)
             column = nw.when(~column.is_in(bad)).then(column)
         if storage == "bool":

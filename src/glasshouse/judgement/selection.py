@@ -106,7 +106,8 @@ class Cost:
             "pairs": "record pairs",
             "attackers": "records for models to learn and predict",
         }.get(self.kind, "steps")
-        return f"{self.measure}: about {self.work:.2g} {unit}" if self.runs else f"{self.measure}: does not apply"
+        work = float(f"{self.work:.2g}")  # two digits, written out: a reader may not know 2e+03
+        return f"{self.measure}: about {work:,.15g} {unit}" if self.runs else f"{self.measure}: does not apply"
 
 
 @dataclass(frozen=True)

@@ -134,7 +134,7 @@ def test_several_releases_give_the_worst_and_the_stacked_figure(only_fakes: obje
 def test_what_will_it_cost(only_fakes: object) -> None:
     fake("pairs_one", cost="pairs")
     told = estimate(gh.Pair(*tables()), "full")
-    assert "3.6e+03 record pairs" in str(told) and told.seconds > 0
+    assert "3,600 record pairs" in str(told) and told.seconds > 0
 
 
 def test_bad_arguments_are_sentences(only_fakes: object) -> None:

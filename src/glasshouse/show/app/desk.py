@@ -8,6 +8,7 @@ it.
 from __future__ import annotations
 
 import json
+import re
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -16,12 +17,14 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from glasshouse.catalogue import all_measures
 from glasshouse.core.errors import InputError
 from glasshouse.core.plain import Content
 from glasshouse.core.words import visible
 from glasshouse.core.writing import write_atomically
 from glasshouse.judgement.policy.policy import Policy
 from glasshouse.show.app.layout import STEPS, page_of
+from glasshouse.show.app.windows import UPLOAD
 from glasshouse.show.cli.asked import Asked
 from glasshouse.show.pace import Pace
 
@@ -69,6 +72,7 @@ class Desk:
     tried: Made | None = None
     choice: int = 0  # the operation that was tried
     drawn: tuple[Assessment, Content] | None = None  # the parts of the report of a verdict
+    refused: dict[str, Form] = field(default_factory=dict)  # by page a form that could not be taken over
     shown_records: str | None = None  # the measure whose records were asked for, until they were shown
     _pair: tuple[str, Pair] | None = None
 
@@ -129,10 +133,26 @@ class Desk:
         try:
             done = known[act](self, given.get("form", {}))
         except BaseException:  # also a cancel: what was said stays as it was before
-            self.said = before
+            self.said, self.refused = before, {page: given.get("form", {})}
             raise
+        self.refused = {}
         write_atomically(self.folder / KEPT, json.dumps(self.said))
         return done
+
+    def outside(self, said: str) -> str:
+        """A sentence in which files of the private folder are called by their names alone.
+
+        Parameters
+        ----------
+        said : str
+            The sentence.
+
+        Returns
+        -------
+        str
+        """
+        inside = rf"{re.escape(str(self.folder.resolve()))}[/\\](?:{UPLOAD}[^/\\]*[/\\])?"
+        return re.sub(inside, "", said)
 
     # -- settings ------------------------------------------------------------------------------------------------------
 
@@ -194,13 +214,22 @@ class Desk:
         found: Assessment = self.assessed.found
         return found
 
-    @property
-    def stale(self) -> bool:
-        """Whether the settings are others than those of the verdict."""
-        if self.assessed is None:
-            return False
-        then, now = ({k: v for k, v in said.items() if k != "releases"} for said in (self.assessed.said, self.said))
-        return then != now
+    def stale(self, page: str) -> bool:
+        """Whether what a page shows was made with other settings than those of now.
+
+        Parameters
+        ----------
+        page : str
+            Its name.
+
+        Returns
+        -------
+        bool
+        """
+        own = {"compare": [self.compared], "mitigate": [self.tried, self.mitigated]}
+        shown = own.get(page, [self.assessed])
+        whole = page == "compare"  # the others look at one release
+        return any(made is not None and not alike(made.said, self.said, releases=whole) for made in shown)
 
     # -- runs ----------------------------------------------------------------------------------------------------------
 
@@ -221,13 +250,38 @@ class Desk:
 
         def speak() -> None:
             while not over.wait(EVERY):
-                self.told(pace.done, pace.total, visible(pace.line()))
+                self.told(pace.done, pace.total, visible(_titled(pace.line(), pace.name)))
 
         threading.Thread(target=speak, name="glasshouse tells", daemon=True).start()
         try:
             yield pace.step
         finally:
             over.set()
+
+
+def _titled(line: str, step: str) -> str:
+    """A line about a run in which a measure is called by its title."""
+    name = step.partition(" (")[0]
+    measure = all_measures().get(name)
+    return line if measure is None else line.replace(f"now {name}", f"now {measure.title}", 1)
+
+
+def alike(some: Content, others: Content, releases: bool = False) -> bool:
+    """Whether two runs were asked for the same; other releases to compare with count where they are shown.
+
+    Parameters
+    ----------
+    some, others : dict
+        Settings.
+    releases : bool, default False
+        Whether the releases to compare with count.
+
+    Returns
+    -------
+    bool
+    """
+    left_out = () if releases else ("releases",)
+    return all(some.get(name) == others.get(name) for name in {*some, *others}.difference(left_out))
 
 
 def _of(page: str) -> Any:

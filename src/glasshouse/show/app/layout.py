@@ -46,7 +46,7 @@ class Step:
             "number": notice["number"],
             "problem": notice.get("problem"),
             "said": notice.get("said"),
-            "stale": desk.stale and self.needs == "verdict",
+            "stale": STALE.get(self.name) if desk.stale(self.name) else None,
         }
         text: str = pages().get_template(name).render({**shown, "frame": frame})
         return text
@@ -66,6 +66,15 @@ STEPS: Mapping[str, Step] = {
         Step("mitigate", "Mitigate", "tables"),
         Step("take", "Take away", "verdict"),
     )
+}
+
+
+# what a page says when the settings have changed since what it shows was made, and where to make it anew
+_AGAIN = ("What you see and take away is of the run.", "run")
+STALE: Mapping[str, tuple[str, str | None]] = {
+    **dict.fromkeys(("verdict", "explore", "take"), _AGAIN),
+    "compare": ("The map is of the settings and releases before: compare again.", None),
+    "mitigate": ("What was tried or found is of the settings before: try again.", None),
 }
 
 

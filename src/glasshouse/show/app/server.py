@@ -26,10 +26,11 @@ from glasshouse.core.plain import Content
 from glasshouse.core.words import visible
 from glasshouse.show.app import guard
 from glasshouse.show.app.layout import STEPS, alone
-from glasshouse.show.app.windows import Busy, Window, Windows
+from glasshouse.show.app.windows import UPLOAD, Busy, Window, Windows
 
 SOON = 0.7  # seconds that the answer to a form waits for the work, before it shows how far that is
 MOST_FORM = 4 << 20  # bytes of a form: a role for every one of thousands of columns
+MOST_NAME = 160  # bytes of the name of a file; its end says what it is
 BLOCK = 1 << 20
 GONE = "This window was closed, or its address is not known. Open the address again that was printed at the start."
 ASSETS = ("app.css", "app.js")
@@ -142,7 +143,8 @@ class Handler(BaseHTTPRequestHandler):
         except InputError as problem:
             self._page(alone("gone.html.j2", said=str(problem)), HTTPStatus.SERVICE_UNAVAILABLE)
             return
-        self._page(alone("enter.html.j2", to=f"/w/{window.key}/files"))
+        begun = window.job is not None or window.outcome is not None  # with settings: then on from what they led to
+        self._page(alone("enter.html.j2", to=f"/w/{window.key}/{'working' if begun else 'files'}"))
 
     def _in_window(self, method: str, window: Window, where: list[str], query: dict[str, list[str]]) -> None:
         if method == "POST" and where == ["left"]:
@@ -192,7 +194,8 @@ class Handler(BaseHTTPRequestHandler):
             self._file(window, Path(found["file"]), found["called"])
         else:
             said = found.get("problem") or "The work was ended from outside, perhaps for want of memory."
-            self._page(alone("gone.html.j2", said=said, back="files"), HTTPStatus.OK)
+            page = alone("gone.html.j2", said=said, back=f"/w/{window.key}/files")
+            self._page(page, HTTPStatus.CONFLICT if name not in STEPS else HTTPStatus.OK)  # a file is never such a page
 
     def _working(self, window: Window) -> None:
         job = window.job
@@ -218,18 +221,17 @@ class Handler(BaseHTTPRequestHandler):
             self.close_connection = True
             self._send(HTTPStatus.LENGTH_REQUIRED, b"", "text/plain")
             return
-        folder = window.folder / "uploads" / guard.new_key()[:12]
-        folder.mkdir(parents=True, mode=0o700)
-        path = folder / plain_name(name)
+        path = window.folder / f"{UPLOAD}{guard.new_key()[:12]}" / plain_name(name)
         left = length
         try:
+            path.parent.mkdir(mode=0o700)
             with open(path, "xb") as file:
                 while left and (block := self.rfile.read(min(BLOCK, left))):
                     file.write(block)
                     left -= len(block)
-        except OSError:  # no room, or nobody sends any more
+        except OSError:  # no room, or nobody sends any more, or the window was closed meanwhile
             pass
-        if left:
+        if left or not path.exists():
             path.unlink(missing_ok=True)
             self.close_connection = True
             self._send(HTTPStatus.INSUFFICIENT_STORAGE, b"", "text/plain")
@@ -284,7 +286,8 @@ class Handler(BaseHTTPRequestHandler):
 def plain_name(name: str) -> str:
     """The name of an uploaded file without a path, or characters that no file should have."""
     last = re.split(r"[/\\]", visible(name))[-1]
-    return re.sub(r"[\x00-\x1f\x7f<>:\"|?*]", "_", last).lstrip(".")[-120:] or "table"
+    plain = re.sub(r"[\x00-\x1f\x7f<>:\"|?*]", "_", last).lstrip(".")
+    return plain.encode("utf-8", "replace")[-MOST_NAME:].decode("utf-8", "ignore") or "table"
 
 
 def _length(given: str | None) -> int | None:

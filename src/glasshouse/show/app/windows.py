@@ -22,7 +22,19 @@ from glasshouse.show.app.guard import new_key
 LEFT = 30.0  # seconds after a page was left in which a window may come back: a reload, the next page, "back"
 SILENT = 900.0  # seconds without a sign of life; a browser wakes the script of a hidden page about once a minute
 STOPPING = 8.0  # seconds a run has to heed a cancel; compiled code that does not return by then is ended
+ENDING = 6.0  # seconds a window that is closed has to end what it started, such as the browser that prints
+MISSED = "What else was asked for meanwhile was not done: the window was at work."
+UPLOAD = "upload-"  # how the folder of an uploaded file begins, inside that of the window
 MOST = 12  # windows at once: each holds tables
+# A process that does nothing but wait until the server is gone, however that came, and removes what it left behind.
+KEEPER = """import os, shutil, sys, time
+sys.stdin.buffer.read()
+for pause in (0, 2, 8):
+    time.sleep(pause)
+    shutil.rmtree(sys.argv[1], ignore_errors=True)
+    if not os.path.exists(sys.argv[1]):
+        break
+"""
 
 
 class Busy(InputError):
@@ -40,6 +52,7 @@ class Job:
     total: int = 0
     line: str = ""
     cancelled: bool = False
+    missed: bool = False  # whether something else was asked for meanwhile, which was not done
 
 
 class Window:
@@ -77,6 +90,8 @@ class Window:
             stderr=subprocess.DEVNULL,  # a warning of some library may quote a value
             text=True,
             encoding="utf-8",
+            # what libraries and the browser that prints put aside lies there too, and goes with it
+            env={**os.environ, **dict.fromkeys(("TMPDIR", "TMP", "TEMP"), str(self.folder))},
             start_new_session=True,
         )
         threading.Thread(target=self._listen, args=(self._process,), name="glasshouse hears", daemon=True).start()
@@ -157,6 +172,7 @@ class Window:
         """
         with self._asking:
             if self.job is not None:
+                self.job.missed |= self.job.name != name  # the same twice is a double click
                 raise Busy("the window is at work")
             self.job, self.outcome = Job(name, page), None
         threading.Thread(target=self._work, args=(name, given, page), name="glasshouse works", daemon=True).start()
@@ -170,6 +186,8 @@ class Window:
                 found = {"said": "Stopped. Nothing of your settings is lost.", "go": page}
             elif found.get("ended"):
                 found = {"problem": "The work was ended from outside, perhaps for want of memory.", "go": page}
+            if job is not None and job.missed:
+                found = {**found, "said": f"{found.get('said') or ''} {MISSED}".strip()}
             self.outcome = {"go": page, **found}
             self._told.notify_all()
 
@@ -230,13 +248,24 @@ class Window:
     def over(self) -> bool:
         """Whether nobody looks at it any more."""
         now = time.monotonic()
-        return now - self.seen > SILENT or (self.left_at is not None and now - self.left_at > LEFT)
+        asleep = now - self.seen > SILENT and self.job is None  # a page that sleeps does not end a long run
+        return asleep or (self.left_at is not None and now - self.left_at > LEFT)
+
+    def end(self) -> None:
+        """Tell its process that nobody asks any more: it ends what it started, removes its folder and ends."""
+        self.closed = True
+        with suppress(OSError, ValueError):
+            assert self._process.stdin is not None
+            self._process.stdin.close()
 
     def close(self) -> None:
         """End its process and remove its folder."""
-        self.closed = True
-        self._process.kill()
-        self._process.wait()
+        self.end()
+        try:
+            self._process.wait(ENDING)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.wait()
         shutil.rmtree(self.folder, ignore_errors=True)
 
 
@@ -258,6 +287,13 @@ class Windows:
 
     def __init__(self, first: Content | None = None, folder: Path | None = None) -> None:
         self.folder = folder or private_folder()
+        self._keeper = subprocess.Popen(
+            [sys.executable, "-I", "-S", "-c", KEEPER, str(self.folder)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            start_new_session=True,
+        )
         self.first = first or {}
         self._open: dict[str, Window] = {}
         self._lock = threading.Lock()
@@ -315,5 +351,8 @@ class Windows:
             every = [*self._open.values(), *([self._spare] if self._spare else [])]
             self._open, self._spare = {}, None
         for window in every:
+            window.end()
+        for window in every:
             window.close()
         shutil.rmtree(self.folder, ignore_errors=True)
+        self._keeper.communicate()

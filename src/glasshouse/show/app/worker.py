@@ -23,6 +23,7 @@ from glasshouse.core.plain import Content
 if TYPE_CHECKING:
     from glasshouse.show.app.desk import Desk
 
+STOPPING = 4.0  # seconds that the work at hand has to end, when nobody asks any more
 INTERNAL = "glasshouse itself stopped with {kind}; nothing of your settings is lost"
 
 
@@ -31,12 +32,12 @@ def main() -> None:
     folder = Path(sys.argv[1])
     asked, answer = _lines(), _answering()
     heard: queue.SimpleQueue[Content] = queue.SimpleQueue()
-    threading.Thread(target=_listen, args=(asked, heard, folder), name="glasshouse listens", daemon=True).start()
+    cancel = Cancel()
+    threading.Thread(target=_listen, args=(asked, heard, folder, cancel), name="glasshouse hears", daemon=True).start()
 
     def told(done: int, total: int, line: str) -> None:
         answer({"done": done, "total": total, "line": line})
 
-    cancel = Cancel()
     signal.signal(signal.SIGINT, cancel)
     desk: list[Desk] = []
     answer({"ready": True})
@@ -44,6 +45,7 @@ def main() -> None:
         question = heard.get()
         try:
             cancel.heeded = True
+            cancel.idle.clear()
             if not desk:
                 from glasshouse.show.app.desk import Desk
 
@@ -53,6 +55,7 @@ def main() -> None:
             found = {"stopped": True}
         finally:
             cancel.heeded = False
+            cancel.idle.set()
         answer({"answer": found, "id": question["id"]})
 
 
@@ -63,9 +66,14 @@ class Cancel:
     ----------
     heeded : bool
         Whether there is work that an interrupt stops.
+    idle : Event
+        Set while there is no work at all.
     """
 
-    heeded = False
+    def __init__(self) -> None:
+        self.heeded = False
+        self.idle = threading.Event()
+        self.idle.set()
 
     def __call__(self, number: int, frame: object) -> None:
         if self.heeded:
@@ -99,7 +107,10 @@ def answered(desk: Desk, question: Content) -> Content:
         return {"stopped": True}
     except BaseException as broken:
         return {"problem": INTERNAL.format(kind=type(broken).__name__)}
-    return {"problem": problem} if found is None else found
+    found = {"problem": problem} if found is None else found
+    if found.get("problem"):  # an upload is called as the person called it
+        found["problem"] = desk.outside(found["problem"])
+    return found
 
 
 def _lines() -> TextIO:
@@ -125,13 +136,17 @@ def _answering() -> Callable[[Content], None]:
     return answer
 
 
-def _listen(asked: TextIO, heard: queue.SimpleQueue[Any], folder: Path) -> None:
-    """Pass questions on. When the one who asks is gone, end at once, and leave no table behind."""
+def _listen(asked: TextIO, heard: queue.SimpleQueue[Any], folder: Path, cancel: Cancel) -> None:
+    """Pass questions on. When the one who asks is gone, stop the work, so that it ends what it started (a browser
+    that prints), leave no table behind, and end."""
     try:
         for line in asked:
             heard.put(json.loads(line))
     finally:
-        shutil.rmtree(folder.parent, ignore_errors=True)  # of all windows: there is no server any more
+        if os.name == "posix" and not cancel.idle.is_set():
+            os.kill(os.getpid(), signal.SIGINT)
+            cancel.idle.wait(STOPPING)
+        shutil.rmtree(folder, ignore_errors=True)
         os._exit(0)
 
 

@@ -129,7 +129,7 @@ def _axis(shown: Content, side: str) -> str:
         return "utility (0 = relations destroyed, 1 = honest sample)"
     leaks = any(one["figure"] == "leak" for one in shown["measures"].values())
     zero = "as for strangers" if leaks else "independent columns" if shown["verdicts"] else "none"
-    return f"risk (0 = {zero}, 1 = copy of the original)"
+    return f"risk (0 = {zero}, 1 = a copy)"
 
 
 def _names(points: list[Point], span: alt.Scale) -> list[alt.Chart]:

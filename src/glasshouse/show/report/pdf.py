@@ -153,7 +153,8 @@ def _sandboxes() -> list[list[str]]:
 def _run(program: str, folder: Path, arguments: list[str], seconds: float) -> None:
     """Run the browser with a home of its own; whatever happens, nothing of it stays alive."""
     places = ("HOME", "XDG_CONFIG_HOME", "XDG_CACHE_HOME", "XDG_DATA_HOME", "XDG_RUNTIME_DIR", "TMPDIR", "TMP", "TEMP")
-    surroundings = {**os.environ, **dict.fromkeys(places, str(folder))}
+    # it makes a socket in the temporary folder, and the name of a socket may not be longer than about a hundred bytes
+    surroundings = {**os.environ, **dict.fromkeys(places, str(folder)), "TMPDIR": "."}
     command = [program, *SILENT, f"--user-data-dir={folder / 'profile'}", *arguments]
     running = None
     try:

@@ -3,17 +3,24 @@
 from __future__ import annotations
 
 import json
+import math
 import re
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from glasshouse.core.errors import InputError
 from glasshouse.core.plain import Content, percent
+from glasshouse.core.words import spoken as spoken_list
 from glasshouse.data.findings import spoken
 from glasshouse.data.mistakes import likely_codes
 from glasshouse.data.schema import GIVEN
 from glasshouse.show.app.desk import Desk, Form
 from glasshouse.show.report.view import clip
+
+if TYPE_CHECKING:
+    from glasshouse.data.pair import Pair
 
 KINDS = ("numeric", "integer", "categorical", "ordinal", "boolean", "datetime", "text", "identifier")
 MOST = 2000  # columns that a page lists
@@ -45,7 +52,7 @@ def view(desk: Desk, query: Form) -> Content:
     names = [t for t in pair.tables if t in ("original", "released", "holdout")]
     rows = []
     for name, spec in list(pair.schema.items())[:MOST]:
-        missing = {t: pair.n_missing(name, t) / max(pair.n(t), 1) for t in names if pair.has(name, t)}
+        missing = {t: _missing(pair, name, t) / max(pair.n(t), 1) for t in names if pair.has(name, t)}
         rows.append(
             {
                 "name": name,
@@ -70,6 +77,13 @@ def view(desk: Desk, query: Form) -> Content:
     }
 
 
+def _missing(pair: Pair, column: str, table: str) -> int:
+    """Records without a value, those with a code for missing among them."""
+    codes = pair.special_codes.get(column, ())
+    by_code = int(np.isin(pair.values(column, table), codes).sum()) if codes else 0
+    return pair.n_missing(column, table) + by_code
+
+
 def _findings(desk: Desk) -> list[Content]:
     pair, shown, counts = desk.pair, [], dict[str, int]()
     for found in pair.check():
@@ -92,33 +106,50 @@ def _findings(desk: Desk) -> list[Content]:
 
 
 def change(desk: Desk, form: Form) -> Content:
-    """Take over what the table of columns says, or the one correction whose button was pressed."""
-    if "fix" in form:
-        what, column, value = json.loads(form["fix"][0])
-        _fix(desk, str(what), column, str(value))
-    elif "again" in form:
-        left = [c for c in desk.said.get("exclude", []) if c != form["again"][0]]
-        desk.say(exclude=left)
-    else:
+    """Take over what the table of columns says, and then the one correction whose button was pressed."""
+    fix = json.loads(form["fix"][0]) if "fix" in form else None
+    codes = likely_codes(desk.pair) if fix is not None and fix[0] == "codes" else {}
+    known, before, empty = desk.pair.schema, desk.said, _empty(desk)
+    if "column" in form:
         _table(desk, form)
+    said = ""
+    if fix is not None:
+        what, column, value = fix
+        said = _fix(desk, str(what), column, str(value), known, codes)
+    elif "again" in form:
+        desk.say(exclude=[c for c in desk.said.get("exclude", []) if c != form["again"][0]])
+        said = f"{form['again'][0]} is used again."
     with desk.telling():
         desk.pair.check()
-    return {"go": "columns", "said": "Changed."}
+        if emptied := sorted(_empty(desk) - empty):
+            column, table = emptied[0]
+            raise InputError(f"no value of column {column!r} in the {spoken(table)} table can be read like that")
+    return {"go": "roles" if "on" in form else "columns", "said": said or ("Changed." if desk.said != before else "")}
 
 
-def _fix(desk: Desk, what: str, column: Any, value: str) -> None:
+def _fix(desk: Desk, what: str, column: Any, value: str, known: Iterable[str], codes: Mapping[str, Any]) -> str:
+    """One correction; a sentence about it."""
     if what == "header":
         desk.say(header=True)
-    elif column not in desk.pair.schema:
+        return "The first line is read as names."
+    if column not in known:
         raise InputError("there is no such column any more")
-    elif what == "schema" and value in KINDS:
+    if what == "schema" and value in KINDS:
         desk.say(schema={**desk.said.get("schema", {}), column: value})
-    elif what == "exclude":
-        leave_out(desk, [column])
-    elif what == "codes":
-        codes = likely_codes(desk.pair).get(column, [])
-        own = [*desk.said.get("special_codes", {}).get(column, []), *(plain_number(code) for code in codes)]
-        desk.say(special_codes={**desk.said.get("special_codes", {}), column: own})
+        return f"{column} is treated as {value}."
+    if what == "codes":
+        given = desk.said.get("special_codes", {})
+        found = [*given.get(column, []), *(plain_number(code) for code in codes.get(column, []))]
+        desk.say(special_codes={**given, column: list(dict.fromkeys(found))})
+        return f"Codes for missing in {column}: {spoken_list(map(str, dict.fromkeys(found)))}."
+    leave_out(desk, [column])
+    return f"{column} is left out."
+
+
+def _empty(desk: Desk) -> set[tuple[str, str]]:
+    """Columns without any value, with the table."""
+    pair = desk.pair
+    return {(c, t) for t in pair.tables for c in pair.schema if pair.has(c, t) and pair.n_missing(c, t) == pair.n(t)}
 
 
 def _table(desk: Desk, form: Form) -> None:
@@ -158,9 +189,12 @@ def leave_out(desk: Desk, columns: list[str]) -> None:
 
 def _number(text: str, column: str) -> float:
     try:
-        return float(text)
+        value = float(text)
     except ValueError:
-        raise InputError(f"codes for missing of column {column!r} are numbers with commas between them") from None
+        value = float("nan")
+    if not math.isfinite(value):
+        raise InputError(f"codes for missing of column {column!r} are numbers with commas between them")
+    return value
 
 
 def plain_number(value: float) -> float | int:

@@ -7,13 +7,12 @@ from pathlib import Path
 from glasshouse.core.errors import InputError
 from glasshouse.core.plain import Content
 from glasshouse.core.words import MARKS
-from glasshouse.data.files import KINDS, SUFFIXES
+from glasshouse.data.files import SUFFIXES
 from glasshouse.judgement.policy.policy import Policy
 from glasshouse.judgement.rumap.candidates import axes, run_for_verdict
 from glasshouse.judgement.rumap.compare import compare
 from glasshouse.show.app.desk import Desk, Form, Made
-from glasshouse.show.app.pages.files import forget, one, spoken_size
-from glasshouse.show.app.pages.files import there as file_there
+from glasshouse.show.app.pages.files import forget, missed, one, spoken_size, table_file
 from glasshouse.show.report.drawing import map_of
 from glasshouse.show.report.view import VERDICT_WORDS, ThreatView, after_word, clip, views_of
 
@@ -66,18 +65,20 @@ def _releases(desk: Desk) -> dict[str, str]:
 
 
 def add(desk: Desk, form: Form) -> Content:
-    """Add a release to compare with, by its file; it has a number unless a name is given, for names of releases are
+    """Add releases to compare with, by their files; one has a number unless a name is given, for names of releases are
     told outside, and a file may be called after a person."""
-    path = file_there(one(form, "path"))
-    if not path.name.lower().endswith(SUFFIXES):
-        raise InputError(f"glasshouse reads {KINDS}")
-    others = _releases(desk)
-    free = next(name for number in range(2, len(others) + 3) if (name := f"{OWN} {number}") not in others)
-    name = one(form, "name") or free
-    if name in others:
-        raise InputError(f"two releases are called {name!r}; give one of them another name")
-    desk.say(releases={**desk.said.get("releases", {}), name: str(path)})
-    return {"go": "compare"}
+    problems = missed(form)
+    for given in form.get("path", []):
+        try:
+            path, others = table_file(given), _releases(desk)
+            free = next(name for number in range(2, len(others) + 3) if (name := f"{OWN} {number}") not in others)
+            name = one(form, "name") or free
+            if name in others:
+                raise InputError(f"two releases are called {name!r}; give one of them another name")
+            desk.say(releases={**desk.said.get("releases", {}), name: str(path)})
+        except InputError as problem:
+            problems.append(str(problem))
+    return {"go": "compare", "problem": ". ".join(problems) or None}
 
 
 def remove(desk: Desk, form: Form) -> Content:

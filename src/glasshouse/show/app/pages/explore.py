@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+import math
+import re
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 import narwhals as nw
+import numpy as np
 
 from glasshouse.core.errors import InputError
 from glasshouse.core.plain import Content, number, percent
+from glasshouse.core.records import grouped
 from glasshouse.core.result import Result
+from glasshouse.data.findings import spoken
 from glasshouse.disclosure.rapid.answers import ClassAnswers
+from glasshouse.disclosure.rapid.records import quarters
 from glasshouse.disclosure.rapid.result import RapidResult
 from glasshouse.judgement.policy.policy import Policy
 from glasshouse.judgement.run import attempt, safely
@@ -32,7 +38,9 @@ MOST_GROUPS = 30
 MOST_LEVELS = 2000
 MOST_RECORDS = 25
 K = (2, 20)  # ends of the slider for the size of a group
+FEWEST = 10  # records of a group that is shown
 FIRST = ("rapid", "disco")
+_DAYS = re.compile(r"-?\d+(?:\.\d+)?(?:e[+-]?\d+)?")
 
 
 def view(desk: Desk, query: Form) -> Content:
@@ -122,22 +130,41 @@ def _number(text: str, otherwise: float) -> float:
 
 
 def _count(result: Result) -> Content | None:
-    """How many records are flagged, of how many."""
+    """How many records are flagged, of how many; of a figure that is no yes or no its mean."""
     if result.status != "ok":
         return {"said": result.reason, "of": "", "interval": "", "chance": ""}
     if not has_records(result):
         return None
     flags, known = result.flags()
-    total, flagged = int(known.sum()), float(flags[known].sum())
+    total = int(known.sum())
+    whose = f"{total:,} records of the {spoken(result._record_table)} table"
+    if not _is_share(result):
+        mean = number(_mean(result)) if total else "–"
+        return {"said": mean, "of": f"mean of {result.flag} over {whose}", "interval": "", "chance": ""}
     ends = result.interval if isinstance(result, RapidResult) else None
+    flagged = float(flags[known].sum())
+    weights = result._group_weights(result._record_table, known)
     return {
-        "said": percent_of(round(flagged), total),
-        "of": f"of {total:,} records",
+        "said": percent_of(round(flagged), total) if weights is None else f"{percent(_mean(result))} by weight",
+        "of": f"of {whose}" if weights is None else f"{round(flagged):,} of {whose}",
         "interval": "" if ends is None else f"interval {percent(ends[0])} to {percent(ends[1])}",
         "chance": f"luck alone: {percent(result.baseline)}"
         if isinstance(result, RapidResult) and result.baseline is not None
         else "",
     }
+
+
+def _mean(result: Result) -> float:
+    """The mean of the figures per record, by weight where records have weights."""
+    flags, known = result.flags()
+    weights = result._group_weights(result._record_table, known)
+    return float(np.average(flags[known], weights=weights)) if known.any() else 0.0
+
+
+def _is_share(result: Result) -> bool:
+    """Whether the figures per record say who is at risk, rather than how much of something each record has."""
+    flags, known = result.flags()
+    return result._counts_people() or bool(np.isin(flags[known], (0.0, 1.0)).all())
 
 
 def picture(result: Result) -> Any:
@@ -151,23 +178,14 @@ def picture(result: Result) -> Any:
 
 def _groups(pair: Pair, result: Result, column: str) -> Content | None:
     """The figure inside each level of a column, the highest first."""
-    levels = pair.n_distinct(column)
-    made: Any
-    problem: str | None
-    if levels > MOST_LEVELS and not isinstance(result, RapidResult):  # which cuts numbers into quarters
-        made, problem = None, f"{column} has {levels:,} values, so its groups are single people; choose another column"
-    else:
-        made, problem = safely(lambda: result.by(column))
+    made, problem = safely(lambda: _by(pair, result, column))
     if made is None:
         return {"problem": problem, "rows": [], "more": 0, "small": 0, "overall": None, "share": True}
-    table = nw.from_native(made).lazy().collect("polars").to_dict(as_series=False)
-    level = next(iter(table))
-    rows = [dict(zip(("level", *list(table)[1:]), row, strict=True)) for row in zip(*table.values(), strict=True)]
+    level, rows = made
     known = [r for r in rows if r["n"] and not r["small"] and r["value"] is not None]
     known.sort(key=lambda r: -r["value"])
-    share = all(0 <= r["value"] <= 1 for r in known)
-    flags, there = result.flags()
-    overall = float(flags[there].mean()) if there.any() else 0.0
+    share = _is_share(result)
+    overall = _mean(result)
     return {
         "problem": None,
         "rows": [
@@ -182,6 +200,34 @@ def _groups(pair: Pair, result: Result, column: str) -> Content | None:
         "share": share,
         "name": level,
     }
+
+
+def _by(pair: Pair, result: Result, column: str) -> tuple[str, list[Content]]:
+    """The levels of a column with their figures, as ``result.by`` gives them; numbers and dates of many values are cut
+    into quarters, of whatever measure."""
+    flags, known = result.flags()
+    table = result._record_table
+    cut = quarters(pair, column, table, known)
+    if cut is None:
+        levels = pair.n_distinct(column)
+        if levels > MOST_LEVELS:
+            raise InputError(f"{column} has {levels:,} values, so its groups are single people; choose another column")
+        found = nw.from_native(result.by(column)).lazy().collect("polars").to_dict(as_series=False)
+        name = next(iter(found))
+        rows = [dict(zip(("level", *list(found)[1:]), row, strict=True)) for row in zip(*found.values(), strict=True)]
+        return name, rows
+    labels, codes = cut
+    if pair.schema[column].kind == "datetime":
+        labels = [None if one is None else _DAYS.sub(_day, str(one)) for one in labels]
+    weights = result._group_weights(table, known)
+    figures = grouped(flags[known], codes, len(labels), 0.95, FEWEST, weights, result._counts_people())
+    rows = [dict(zip(("level", *figures), row, strict=True)) for row in zip(labels, *figures.values(), strict=True)]
+    return column, rows
+
+
+def _day(days: re.Match[str]) -> str:
+    """A date from its days since 1970."""
+    return str(np.datetime64(math.floor(float(days[0])), "D"))
 
 
 def _records(result: Result) -> Content:

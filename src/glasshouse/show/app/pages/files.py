@@ -70,15 +70,29 @@ def one(form: Form, name: str) -> str:
 
 
 def name_table(desk: Desk, form: Form) -> Content:
-    """Take a file, uploaded or named, as one of the tables."""
-    table = one(form, "table")
-    if table not in TABLES:
-        raise InputError("say which table the file is")
-    path = there(one(form, "path"))
+    """Take files, uploaded or named, each as one of the tables; one that cannot be taken keeps no other from it."""
+    problems = missed(form)
+    for table, path in zip(form.get("table", []), form.get("path", []), strict=True):
+        try:
+            if table not in TABLES:
+                raise InputError("say which table the file is")
+            desk.say(**{table: str(table_file(path))})
+        except InputError as problem:
+            problems.append(str(problem))
+    return {"go": "files", "problem": ". ".join(problems) or None}
+
+
+def missed(form: Form) -> list[str]:
+    """What is said of uploads that did not come through."""
+    return [f"{visible(name)} could not be copied: perhaps there is no room left" for name in form.get("failed", [])]
+
+
+def table_file(given: str) -> Path:
+    """The file of a path, when it is one that is read."""
+    path = there(given)
     if not path.name.lower().endswith(SUFFIXES):
         raise InputError(f"glasshouse reads {KINDS}{closest(path.suffix.lower(), SUFFIXES) if path.suffix else ''}")
-    desk.say(**{table: str(path)})
-    return {"go": "files"}
+    return path
 
 
 def remove(desk: Desk, form: Form) -> Content:
@@ -171,6 +185,7 @@ def _look(desk: Desk) -> None:
 
 def there(given: str) -> Path:
     """The file of a path."""
+    given = given.strip().strip("\"'")  # a path that was copied often comes in quotes
     if not given:
         raise InputError("name a file")
     path = Path(given).expanduser()

@@ -44,12 +44,20 @@ def _with(arguments: Mapping[str, Any]) -> str:
 
 
 def _words(name: str, value: Any) -> str:
+    said = _said(value)
+    if value is True:
+        return name.replace("_", " ")
+    alone = isinstance(value, (str, Mapping)) or name in ("columns", "keys")
+    return said if alone else f"{name.replace('_', ' ')} {said}"
+
+
+def _said(value: Any) -> str:
+    """What an argument holds: a number, a name, several of them, or one for each column."""
     if isinstance(value, Mapping):
-        return spoken([f"{column} {number(one)}" for column, one in value.items()])
-    if name in ("columns", "keys") and isinstance(value, list):
-        return spoken(value)
-    said = spoken(value) if isinstance(value, list) else number(value) if isinstance(value, float) else str(value)
-    return said if isinstance(value, str) else name if value is True else f"{name.replace('_', ' ')} {said}"
+        return spoken([f"{column} {_said(one)}" for column, one in value.items()])
+    if isinstance(value, (list, tuple)):
+        return spoken([_said(one) for one in value])
+    return number(value) if isinstance(value, (int, float)) and not isinstance(value, bool) else str(value)
 
 
 def _way(made: Made | None) -> Content | None:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from hashlib import sha256
+from pathlib import Path
 from typing import Any
 
 from glasshouse.catalogue import all_measures
@@ -18,7 +20,18 @@ from glasshouse.show.app.pages.files import one
 from glasshouse.show.report.view import THREAT_TITLES
 
 FIRST = "research"
-LEVELS = ("fail", "warn", "tolerance")
+# the fields of the form
+LABELS = {
+    "fail": "A leak counts as shown when chance gives as much in fewer than this share of cases",
+    "warn": "It is warned about below",
+    "tolerance": "Members of 1,000 that may be exposed beyond strangers",
+    **{
+        f"detects-{threat}": f"{THREAT_TITLES[threat]}: a leak about this share of the people must have been visible"
+        for threat in THREATS
+    },
+    "rapid": "What anybody can infer (RAPID beyond luck) fails above; empty: it decides nothing",
+    "min_count": "Outside, counts are not told below",
+}
 SET_WORDS = {
     "fast": "the quick tests only",
     "default": "what a verdict needs",
@@ -31,26 +44,27 @@ def view(desk: Desk, query: Form) -> Content:
     chosen = Policy.of(desk.said.get("policy"))
     named = desk.said.get("measures", "default")
     own = chosen.source not in ("built in", "none given")
-    presets = [Policy.preset(name) for name in PRESETS]
     sets = [
         {"name": name, "words": SET_WORDS[name], "cost": str(estimate(desk.pair, name, chosen).__str__()).split(";")[0]}
         for name in SETS
     ]
+    in_force = "own" if own else "nothing" if chosen.source == "none given" else chosen.name
+    numbers = _numbers(chosen if chosen.leak is not None else Policy.preset(FIRST))
+    typed = desk.refused.get("policy", {})  # what could not be taken over is not typed again
     return {
-        "presets": [_card(policy, chosen.name == policy.name) for policy in presets],
-        "own": _card(chosen, True) if own else None,
-        "none": "policy" not in desk.said,
-        "numbers": _numbers(chosen if chosen.leak is not None else Policy.preset(FIRST)),
-        "based_on": chosen.name if chosen.name in PRESETS else FIRST,
+        "presets": [_card(Policy.preset(name)) for name in PRESETS],
+        "own": _card(chosen) if own else None,
+        "chosen": one(typed, "policy") or in_force,
+        "numbers": [(name, LABELS[name], value, typed.get(name, [value])[0]) for name, value in numbers.items()],
         "sets": sets,
-        "named": named,
+        "named": one(typed, "measures") or named,
         "custom": None if named in SETS else [named] if isinstance(named, str) else list(named),
-        "seed": desk.said.get("seed", 0),
-        "threats": THREAT_TITLES,
+        "seed": typed.get("seed", [desk.said.get("seed", 0)])[0],
+        "open": own or bool(typed),
     }
 
 
-def _card(policy: Policy, chosen: bool) -> Content:
+def _card(policy: Policy) -> Content:
     leak = policy.leak
     limits = []
     if leak is not None:
@@ -70,93 +84,118 @@ def _card(policy: Policy, chosen: bool) -> Content:
         "title": policy.title or policy.name,
         "why": policy.why,
         "limits": limits,
-        "chosen": chosen,
         "require": [THREAT_TITLES[t].lower() for t in policy.require or ()],
     }
 
 
-def _numbers(policy: Policy) -> Content:
+def _numbers(policy: Policy) -> dict[str, str]:
+    """The numbers of a policy as the fields show them."""
     leak = policy.leak
     assert leak is not None
-    return {
-        "fail": leak.fail,
-        "warn": leak.warn,
-        "tolerance": leak.tolerance,
-        "detects": {t: leak.must_detect(t) for t in THREATS},
-        "min_count": policy.min_count,
-        "rapid": next((rule.fail for rule in policy.population if rule.measure == "rapid"), None),
-    }
+    detects = {f"detects-{threat}": leak.must_detect(threat) for threat in THREATS}
+    rapid = next((r.fail for r in policy.population if (r.measure, r.statistic) == ("rapid", "excess")), None)
+    found = {"fail": leak.fail, "warn": leak.warn, "tolerance": leak.tolerance, **detects, "rapid": rapid,
+             "min_count": policy.min_count}  # fmt: skip
+    return {name: "" if value is None else f"{value:g}" for name, value in found.items()}
 
 
 # -- acts --------------------------------------------------------------------------------------------------------------
 
 
 def choose(desk: Desk, form: Form) -> Content:
-    """Take a policy and a set of measures."""
-    policy, measures = one(form, "policy"), one(form, "measures")
-    if policy in PRESETS:
-        desk.say(policy=policy)
-    elif policy == "none":
-        desk.say(policy=None)
+    """Take a policy, with other limits where some were typed, and a set of measures."""
+    measures = one(form, "measures")
     if measures in SETS:
         desk.say(measures=measures)
     if "seed" in form:
-        desk.say(seed=int(_number(form, "seed", 0, 2**31 - 1, whole=True)))
+        desk.say(seed=int(_number(form, "seed", "Seed", 0, 2**31 - 1, whole=True)))
+    given = one(form, "policy")
+    changed = [name for name in LABELS if name in form and one(form, name) != one(form, f"was-{name}")]
+    if changed:
+        desk.say(policy=_of_ones_own(desk, given, form, changed))
+    elif given in PRESETS:
+        desk.say(policy=given)
+    elif given == "nothing":
+        desk.say(policy=None)
     _ = select(desk.said.get("measures", "default"), Policy.of(desk.said.get("policy")))
     return {"go": "run"}
 
 
 def limits(desk: Desk, form: Form) -> Content:
-    """Make a policy of one's own: a preset with other numbers."""
-    base = one(form, "base")
-    content = own_policy(base if base in PRESETS else FIRST, form)
-    text = toml_text(content)
+    """As :func:`choose`; the page then shows the limits that are in force."""
+    before = desk.said.get("policy")
+    choose(desk, form)
+    own = desk.said.get("policy") not in (before, None, *PRESETS)
+    return {"go": "policy", "said": "Your own limits are in force." if own else "Changed."}
+
+
+def _of_ones_own(desk: Desk, given: str, form: Form, changed: list[str]) -> str:
+    """A policy with other numbers, written down; where it lies."""
+    path = desk.said.get("policy")
+    if given in PRESETS or path in (None, *PRESETS):
+        base = given if given in PRESETS else FIRST if path is None else path
+        content: Content = parse(preset_text(base), "toml", f"preset {base}")
+        policy = Policy.preset(base)
+    else:
+        kind = Path(path).suffix.removeprefix(".").lower() or "toml"
+        content, policy = parse(Path(path).read_text(encoding="utf-8"), kind, Path(path).name), Policy.load(path)
+    text = toml_text(own_policy(content, policy, form, changed))
     Policy.parse(text, "of the page").validated(all_measures())
     # a run keeps the policy it was made with, so another one is another file
-    path = desk.folder / f"policy-{sha256(text.encode()).hexdigest()[:12]}.toml"
-    write_atomically(path, text)
-    desk.say(policy=str(path))
-    return {"go": "policy", "said": "Your own limits are in force."}
+    own = desk.folder / f"policy-{sha256(text.encode()).hexdigest()[:12]}.toml"
+    write_atomically(own, text)
+    return str(own)
 
 
-def own_policy(base: str, form: Form) -> Content:
-    """The content of a policy file: a preset, and the numbers of a form in the place of its own.
+def own_policy(content: Content, policy: Policy, form: Form, changed: Iterable[str]) -> Content:
+    """The content of a policy file with the numbers of a form in the place of its own.
 
     Parameters
     ----------
-    base : str
-        The preset.
+    content : dict
+        Of the policy that is changed.
+    policy : Policy
+        The same, read.
     form : mapping
         The fields.
+    changed : iterable of str
+        The fields whose numbers are taken; all others stay as they are in the policy.
 
     Returns
     -------
     dict
     """
-    content: Content = parse(preset_text(base), "toml", f"preset {base}")
-    leak: dict[str, Any] = {
-        **content["leak"],
-        "fail": _number(form, "fail", 0.0001, 0.5),
-        "warn": _number(form, "warn", 0.0001, 0.5),
-        "tolerance": _number(form, "tolerance", 0, 1000),
-    }
-    detects = {t: _number(form, f"detects-{t}", 0.0001, 1) for t in THREATS if one(form, f"detects-{t}")}
-    content |= {"leak": {**leak, "detects": detects or None}}
-    content["min_count"] = int(_number(form, "min_count", 3, 1000, whole=True))
-    if one(form, "rapid"):
-        fail = _number(form, "rapid", 0.0001, 1)
-        content["population"] = {"rapid": {"statistic": "excess", "warn": fail / 2, "fail": fail}}
-    return content
+    leak: dict[str, Any] = dict(content.get("leak", {}))
+    known = {t: policy.leak.must_detect(t) for t in THREATS} if policy.leak is not None else {}
+    detects: dict[str, float] = {threat: share for threat, share in known.items() if share is not None}
+    population = dict(content.get("population", {}))
+    made = dict(content)
+    for name in changed:
+        what, _, threat = name.partition("-")
+        if what == "detects" and not one(form, name):
+            detects.pop(threat, None)
+        elif what == "detects":
+            detects[threat] = _number(form, name, LABELS[name], 0.0001, 1)
+        elif name == "rapid" and not one(form, name):
+            population.pop("rapid", None)
+        elif name == "rapid":
+            fail = _number(form, name, LABELS[name], 0.0001, 1)
+            population["rapid"] = {"statistic": "excess", "warn": fail / 2, "fail": fail}
+        elif name == "min_count":
+            made["min_count"] = int(_number(form, name, LABELS[name], 3, 1000, whole=True))
+        else:
+            leak[name] = _number(form, name, LABELS[name], *((0, 1000) if name == "tolerance" else (0.0001, 0.5)))
+    made |= {"leak": {**leak, "detects": detects or None}, "population": population}
+    return {name: value for name, value in made.items() if value != {}}
 
 
-def _number(form: Form, name: str, low: float, high: float, whole: bool = False) -> float:
+def _number(form: Form, name: str, label: str, low: float, high: float, whole: bool = False) -> float:
     try:
-        value = float(one(form, name))
+        value = float(one(form, name).replace(",", "."))  # half of Europe writes a comma
     except ValueError:
         value = float("nan")
     if not low <= value <= high or (whole and value != int(value)):
-        kind = "a whole number" if whole else "a number"
-        raise InputError(f"{name.replace('-', ', ')} is {kind} from {low:g} to {high:g}")
+        raise InputError(f"{label}: {'a whole number' if whole else 'a number'} from {low:,} to {high:,}")
     return value
 
 

@@ -20,7 +20,8 @@ from glasshouse.core.settings import toml_text
 from glasshouse.core.writing import write_atomically
 from glasshouse.judgement.policy.policy import PRESETS, preset_text
 from glasshouse.judgement.run import safely
-from glasshouse.show.app.desk import POLICY, Desk, Form, Made
+from glasshouse.show.app.desk import POLICY, TABLES, Desk, Form, Made, alike
+from glasshouse.show.app.windows import UPLOAD
 from glasshouse.show.cli.mitigating import table_bytes
 from glasshouse.show.report import pdf
 
@@ -33,6 +34,7 @@ HEAD = """# Settings of glasshouse. Beside the tables it names, `glasshouse asse
 # names of files and columns, and of values those that were named: codes for missing, levels, breaks, options.
 
 """
+TWICE = "# Files of the same name are looked for in folders that are called as the tables.\n\n"
 
 
 def view(desk: Desk, query: Form) -> Content:
@@ -43,7 +45,9 @@ def view(desk: Desk, query: Form) -> Content:
         "why": why,
         "policy": "policy" in made_of(desk).said,
         "map": desk.compared is not None,
-        "safer": [(name, title) for name, title, made in _ways(desk) if made is not None],
+        "other_map": _otherwise(desk, desk.compared),
+        "safer": [(name, title, _otherwise(desk, made)) for name, title, made in _ways(desk) if made is not None],
+        "tables": sorted(kept_tables(desk)),
         "code": code(desk),
         "settings": settings_text(desk),
     }
@@ -58,6 +62,13 @@ def made_of(desk: Desk) -> Made:
 
 def _ways(desk: Desk) -> list[tuple[str, str, Made | None]]:
     return [("tried", "after the operation tried", desk.tried), ("found", "after the search", desk.mitigated)]
+
+
+def _otherwise(desk: Desk, made: Made | None) -> str:
+    """What is said of something that was made with other settings than the run it is taken away with."""
+    if made is None or alike(made.said, made_of(desk).said):
+        return ""
+    return "made with other settings than the run"
 
 
 def file(desk: Desk, name: str, query: Form) -> Content:
@@ -90,7 +101,8 @@ def file(desk: Desk, name: str, query: Form) -> Content:
 def _makers(desk: Desk) -> dict[str, Maker]:
     """By the name of a file what makes its content; nothing is made before it is wanted."""
     found = desk.assessment
-    made: dict[str, Maker] = {
+    made: dict[str, Maker] = {name: path.read_bytes for name, path in kept_tables(desk).items()}
+    made |= {
         "glasshouse.toml": partial(settings_text, desk),
         "repeat.py": partial(code, desk),
     }
@@ -157,27 +169,64 @@ def figures(content: Content) -> str:
 # -- what repeats it ---------------------------------------------------------------------------------------------------
 
 
+def kept_tables(desk: Desk) -> dict[str, Path]:
+    """Tables of the run that nobody has as a file: the made-up example, and frames that came from Python.
+
+    Parameters
+    ----------
+    desk : Desk
+        With a verdict.
+
+    Returns
+    -------
+    dict
+        By the name that settings and code give them, where they lie.
+    """
+    own = [Path(made_of(desk).said[table]) for table in TABLES if table in made_of(desk).said]
+    kept = [path for path in own if _is_ours(desk, path) and not path.parent.name.startswith(UPLOAD) and path.exists()]
+    return {path.name: path for path in kept}
+
+
+def _is_ours(desk: Desk, path: Path) -> bool:
+    """Whether a file lies in a folder that goes with the window, or with the server."""
+    return path.is_relative_to(desk.folder) or path.parent == desk.folder.parent
+
+
+def _places(desk: Desk) -> dict[str, str]:
+    """How the files of the window are called beside the settings file: by their names; those of one name lie in folders
+    that are called as the tables."""
+    said = made_of(desk).said
+    named = {said[table]: table for table in TABLES if table in said}
+    named |= {path: f"releases/{name}" for name, path in said.get("releases", {}).items()}
+    ours = {path: folder for path, folder in named.items() if _is_ours(desk, Path(path))}
+    names = [Path(path).name for path in ours]
+    return {
+        path: name if names.count(name) == 1 else f"{folder}/{name}"
+        for (path, folder), name in zip(ours.items(), names, strict=True)
+    }
+
+
 def portable(desk: Desk) -> Content:
     """The settings of the run with files as they are found beside the settings file: an upload by its name, what was
     named by its path as it was."""
-    said = dict(made_of(desk).said)
-
-    def placed(path: str) -> str:
-        return Path(path).name if Path(path).is_relative_to(desk.folder) else path
-
-    for table in ("original", "released", "holdout"):
+    said, places = dict(made_of(desk).said), _places(desk)
+    for table in TABLES:
         if table in said:
-            said[table] = placed(said[table])
+            said[table] = places.get(said[table], said[table])
     if "releases" in said:
-        said["releases"] = {name: placed(path) for name, path in said["releases"].items()}
+        said["releases"] = {name: places.get(path, path) for name, path in said["releases"].items()}
     if said.get("policy") not in (None, *PRESETS):
         said["policy"] = POLICY
     return said
 
 
+def _about_folders(desk: Desk) -> str:
+    return TWICE if any("/" in place for place in _places(desk).values()) else ""
+
+
 def settings_text(desk: Desk) -> str:
     """The settings file of the run."""
-    return HEAD + toml_text({**portable(desk), "output": ["report.html"]})
+    return HEAD + _about_folders(desk) + toml_text({**portable(desk), "output": ["report.html"]})
 
 
 def policy_text(policy: str) -> str:
@@ -195,6 +244,7 @@ def code(desk: Desk) -> str:
     asked = ["pair", *(f"{k}={v!r}" for k, v in run.items() if v is not None)]
     return "\n".join(
         [
+            *_about_folders(desk).splitlines(),
             "import glasshouse as gh",
             "",
             *_call("pair = gh.Pair", [*tables, *pair]),
