@@ -45,3 +45,22 @@ def test_the_seed_alone_takes_no_smoothing_off() -> None:
     made = [Cart(smoothing="density").fit(one).sample(random_state=0) for one in (table, table, other)]
     assert made[0].equals(made[1])
     assert (made[0]["a"] == made[2]["a"]).mean() < 0.6, "a third of three levels agrees by chance"
+
+
+@pytest.mark.parametrize("form", ["date", "text", "minutes", "zone"])
+def test_dates_are_moved_off_those_of_real_people_and_stay_as_fine_as_they_were(form: str) -> None:
+    rng = np.random.default_rng(4)
+    minutes = pl.Series("at", rng.integers(-(10**7), 10**7, 400) * 60_000_000).cast(pl.Datetime("us"))
+    at = {
+        "date": minutes.cast(pl.Date),
+        "text": minutes.cast(pl.Date).cast(pl.String),
+        "minutes": minutes,
+        "zone": minutes.dt.replace_time_zone("UTC"),
+    }[form]
+    table = pl.DataFrame({"at": at, "age": rng.integers(18, 90, 400)})
+    kept, moved = (Cart(smoothing=how).fit(table).sample(random_state=1) for how in (None, "density"))
+    assert moved.schema == table.schema and kept["at"].is_in(at.implode()).all()
+    assert moved["at"].is_in(at.implode()).mean() < 0.2
+    if form in ("minutes", "zone"):
+        assert (moved["at"].dt.second() == 0).all() and (moved["at"].dt.microsecond() == 0).all()
+    assert moved["at"].min() >= at.min()

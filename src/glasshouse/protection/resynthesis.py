@@ -16,7 +16,6 @@ from glasshouse.core.errors import InputError, closest, listed
 from glasshouse.core.streams import RandomState, generator
 from glasshouse.core.words import counted, spoken
 from glasshouse.data.arrays import Bools
-from glasshouse.data.conversion import iso_text
 from glasshouse.data.frames import Frame
 from glasshouse.data.pair import Pair
 from glasshouse.protection.held import Held, held
@@ -115,18 +114,13 @@ def resynthesise(
     stay = _staying(before, real, keep)
     columns = _in_original(before, real, stay)
     source = real.frame.select(columns)
-    dates = {} if smoothing is None else {c: d for c in columns if (d := real.dates(c)) is not None}
-    scales = {c: _scale(read) for c, read in dates.items()}
-    numbers = source.with_columns(_numbered(dates[c], scale) for c, scale in scales.items())
     coded = special_codes or {}
     codes = {c: coded[c] for c in (before.columns(list(coded), "special_codes") if coded else []) if c in columns}
     model = Cart(
         minbucket=minbucket, smoothing=smoothing, visit_sequence=columns, special_codes=codes, n_jobs=n_jobs
-    ).fit(numbers)
+    ).fit(source)
     own = generator(random_state, "resynthesise", before.content, real.content)
-    drawn = pl.DataFrame(model.sample(before.n, random_state=own))
-    made = drawn.with_columns(_dated(drawn[c], scale, dates[c].dtype) for c, scale in scales.items())
-    made = made.with_columns(iso_text(made[c]) for c in dates if source.schema[c] == pl.String)
+    made = pl.DataFrame(model.sample(before.n, random_state=own))
     left = ~np.asarray(replicated_uniques(made, source).replicated) if remove_uniques else None
     notes = [OF_ORIGINAL, *([STAYED.format(columns=spoken(stay))] if stay else []), LOOKED, *model.notes]
     return _anew(before, made, left, notes)
@@ -305,24 +299,6 @@ def _staying(before: Held, real: Held, keep: Sequence[str]) -> list[str]:
     if len(stay) == len(before.frame.columns):
         raise InputError("every column stays as it is or looks like an identifier, so there is nothing to make anew")
     return stay
-
-
-def _scale(dates: pl.Series) -> int:
-    """Microseconds of the unit in which dates are counted: days, where no time of day is in them."""
-    return 1 if (_micro(dates) % DAY != 0).any() else DAY
-
-
-def _micro(dates: pl.Series) -> pl.Series:
-    return dates.cast(pl.Datetime("us", getattr(dates.dtype, "time_zone", None))).cast(pl.Int64)
-
-
-def _numbered(dates: pl.Series, scale: int) -> pl.Series:
-    return _micro(dates) // scale
-
-
-def _dated(numbers: pl.Series, scale: int, dtype: pl.DataType) -> pl.Series:
-    whole = numbers.round(0).cast(pl.Int64) if numbers.dtype.is_float() else numbers.cast(pl.Int64)
-    return (whole * scale).cast(pl.Datetime("us", getattr(dtype, "time_zone", None))).cast(dtype)
 
 
 def _in_original(before: Held, real: Held, stay: Sequence[str] = ()) -> list[str]:

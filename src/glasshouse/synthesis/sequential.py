@@ -60,8 +60,8 @@ class Sequential(Synthesiser):
         ``{"income": [-8]}``: values of a numeric column that are reasons for missing. Default: those that a file of
         SPSS, Stata or SAS declares, else none.
     smoothing : str or mapping, optional
-        One of "density", "rmean", "spline", or ``{column: ...}``: numbers are moved off the values of real people.
-        Default: numbers stay those of the original, except those that "norm" makes.
+        One of "density", "rmean", "spline", or ``{column: ...}``: numbers and dates are moved off the values of
+        real people. Default: they stay those of the original, except numbers that "norm" makes.
     proper : bool, default False
         Learn from a bootstrap sample of the original, drawn anew for every release.
     rules : mapping, optional
@@ -346,17 +346,19 @@ class Sequential(Synthesiser):
         if variable.name in made.numbers:
             return made.numbers[variable.name]
         how = self.smoothing.get(plan.name) if isinstance(self.smoothing, dict) else self.smoothing
-        if not how or not variable.number or plan.storage == "time":
+        if not how or not variable.number:
             return None
-        from glasshouse.synthesis.smoothing import smooth
+        from glasshouse.synthesis.smoothing import clock, smooth
 
         values = made.values(variable.name)
         rows = made.codes[f"{plan.name}|kind"] == 0 if plan.split else np.ones(len(values), np.bool_)
         observed = np.asarray(variable.levels, np.float64)[
             variable.codes[variable.rows] if variable.rows is not None else variable.codes
         ]
+        # dates are counted in days, hours or what else they are told in, and stay as fine as that
+        unit, decimals = (clock(observed), 0) if plan.storage == "time" else (1.0, plan.decimals)
         if rows.any():
-            values[rows] = smooth(values[rows], observed, how, plan.decimals, rng)
+            values[rows] = smooth(values[rows] * unit, observed * unit, how, decimals, rng) / unit
         return values
 
     def _plans_index(self, column: str) -> int:

@@ -10,6 +10,7 @@ from glasshouse.data.arrays import Floats, Ints
 COMMON = 0.70  # a value held by more than this share is left alone
 _KNOTS = 400
 ORDINARY = (1e-30, 1e30)  # ranges whose powers are numbers
+CLOCK = (1, 24, 24 * 60, 86_400)  # days, hours, minutes, seconds of a day; else microseconds
 FINEST = 1e-9  # of a bin, below which a spread has no shape
 
 
@@ -59,6 +60,22 @@ def smooth(values: Floats, observed: Floats, how: str, decimals: int, rng: np.ra
         raise InputError(f"smoothing {how!r} is unknown; choose 'density', 'rmean' or 'spline'")
     whole = np.abs(moved) >= 2.0**52  # has no decimals to be rounded to
     return np.where(whole, moved, np.round(np.where(whole, 0.0, moved), decimals))
+
+
+def clock(days: Floats) -> float:
+    """How many of the unit in which dates are told make a day: 1 where no time of day is in them.
+
+    Parameters
+    ----------
+    days : array of float
+        Dates as days, with a time of day as a fraction.
+
+    Returns
+    -------
+    float
+    """
+    within = 86_400e6 * (days - np.floor(days))  # to the microsecond, in which dates are kept
+    return next((float(unit) for unit in CLOCK if not (np.round(within) % (86_400e6 / unit)).any()), 86_400e6)
 
 
 def spline_by_rank(values: Floats) -> Floats:
