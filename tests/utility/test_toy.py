@@ -92,6 +92,8 @@ def test_disjoint_intervals_keep_their_distance():
     found = overlaps(0.0, 1.0, 3.0, 4.0)
     assert (float(found["union"]), float(found["karr"]), float(found["signed"])) == (0.0, 0.0, -2.0)
     assert float(overlaps(1.0, 1.0, 1.0, 1.0)["karr"]) == 1.0
+    far = overlaps(7e7, 8e7, 7e-301, 8e-301)  # so far apart for their lengths that no number tells it
+    assert far["karr"] == 0 and np.isfinite(far["signed"]) and far["signed"] < -1e100
 
 
 def test_auc_counts_ties_half():

@@ -11,6 +11,7 @@ from glasshouse.core.measure import measure
 from glasshouse.core.plain import number
 from glasshouse.core.result import Result
 from glasshouse.core.streams import RandomState
+from glasshouse.data.arrays import LARGEST
 from glasshouse.data.pair import Pair
 from glasshouse.utility.figures import ColumnFigures, Columns, chosen, require_numeric, with_columns
 from glasshouse.utility.marginals import distances
@@ -43,9 +44,9 @@ def overlaps(low_x: Ends, high_x: Ends, low_y: Ends, high_y: Ends) -> dict[str, 
     same = (low_x == low_y) & (high_x == high_y)
 
     def share(part: np.ndarray, whole: np.ndarray) -> np.ndarray:
-        return np.where(
-            same, 1.0, np.divide(part, whole, out=np.zeros(np.broadcast(part, whole).shape), where=whole > 0)
-        )
+        with np.errstate(over="ignore"):  # a gap of so many times a tiny length that no number tells it
+            found = np.divide(part, whole, out=np.zeros(np.broadcast(part, whole).shape), where=whole > 0)
+        return np.where(same, 1.0, np.maximum(found, -LARGEST))
 
     return {
         "union": share(shared, hull),
