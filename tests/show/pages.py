@@ -19,11 +19,14 @@ class Page(HTMLParser):
         self.addresses: list[str] = []
         self.tags: set[str] = set()
         self.texts: list[str] = []
+        self.headings: list[int] = []  # their levels, as a screen reader tells them
         self.feed(text)
         self.close()
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         self.tags.add(tag)
+        if re.fullmatch("h[1-6]", tag):
+            self.headings.append(int(dict(attrs).get("aria-level") or tag[1]))
         for name, value in attrs:
             if name == "id":
                 self.ids.append(value or "")

@@ -3,6 +3,7 @@ from __future__ import annotations
 import json
 import re
 import xml.etree.ElementTree as ET
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,7 @@ import glasshouse as gh
 from glasshouse.core.errors import InputError
 from glasshouse.core.limits import Limit
 from tests.fakes import fake, four_threats, tables
-from tests.show.pages import check_page
+from tests.show.pages import Page, check_page
 
 
 @pytest.fixture(scope="module")
@@ -53,6 +54,12 @@ def test_order_follows_the_readers_questions(assessed: Any) -> None:
         text.index(f'id="{name}"') for name in ("verdict", "threats", "people", "utility", "copying", "data", "methods")
     ]
     assert places == sorted(places)
+
+
+def test_no_level_of_headings_is_jumped(assessed: Any) -> None:
+    levels = Page(assessed.to_html()).headings
+    assert levels[0] == 1 and levels.count(1) == 1
+    assert all(later <= before + 1 for before, later in pairwise(levels))
 
 
 def test_marks_are_shapes_and_words_never_colour_alone(assessed: Any) -> None:
