@@ -17,6 +17,7 @@ from glasshouse.judgement.mitigation.halves import DEALT, NOBODY, TOO_FEW, halve
 from glasshouse.judgement.mitigation.mitigated import CHOSEN, VERIFIED, said
 from glasshouse.judgement.mitigation.proposals import ASKED_FOR, LADDERS, ROWS, allowed_of, proposals
 from glasshouse.judgement.mitigation.search import Failed, Search
+from glasshouse.judgement.mitigation.states import State
 from glasshouse.judgement.mitigation.tables import own_table
 from glasshouse.judgement.mitigation.trying import to_try, tried
 from glasshouse.protection.operation import operations
@@ -236,6 +237,25 @@ def test_labels_of_numbers_are_refused_with_the_way_out(pair: gh.Pair) -> None:
     step = Step("bin_numbers", {"columns": ["age"], "bins": 4})
     with pytest.raises(gh.InputError, match=r'makes labels of the numbers of age, .* say into="means"'):
         search._run(step, pair.local("released"))
+
+
+def test_a_table_is_measured_once_whatever_led_to_it(pair: gh.Pair, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where nothing lies near a real record without being equal to it, copies and near copies are the same records."""
+    bench = Bench(pair, POLICY, {}, 0, 1, "fast")
+    tables, columns = (pair.local("original"), pair.local("released")), columns_of(pair, ())
+    steps = {
+        "redraw_records": [
+            {"copies": "exact"},
+            {"copies": "near", "threshold": 0.01},
+            {"copies": "exact", "keep": ["age"]},
+        ]
+    }
+    search = Search(bench, *tables, columns, allowed_of(steps), (), 1, 0, lambda tried, title: None)
+    weighed = list[State]()
+    monkeypatch.setattr(search, "weigh", lambda state, asked: weighed.append(state))
+    found = list(search.children(State(tables[1], Candidate(pair)), Failed(("copying",), ()), [], 0))
+    assert [s.taken[0].step.arguments.get("keep") for s in found] == [None, ["age"]]
+    assert len(weighed) == 2 and search.tried == 3
 
 
 def test_every_operation_is_tried_or_waits_to_be_named() -> None:

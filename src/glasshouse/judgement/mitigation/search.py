@@ -21,6 +21,7 @@ from glasshouse.core.errors import InputError
 from glasshouse.core.interrupts import check
 from glasshouse.core.streams import integer_seed
 from glasshouse.core.words import spoken
+from glasshouse.data.fingerprints import content_of
 from glasshouse.data.frames import Frame
 from glasshouse.data.pair import Pair
 from glasshouse.judgement.mitigation.evidence import Bench, Candidate
@@ -92,7 +93,7 @@ class Search:
     tried: int = 0
     stopped: dict[str, str] = field(default_factory=dict)
     idle: set[str] = field(default_factory=set)
-    seen: set[tuple[tuple[str, str], ...]] = field(default_factory=set)
+    seen: set[tuple[tuple[str, str], ...] | str] = field(default_factory=set)
     _weighed: dict[tuple[tuple[str, str], ...], State] = field(default_factory=dict)
     _lost: frozenset[str] = frozenset()
 
@@ -162,7 +163,7 @@ class Search:
             child = self.apply(first, proposal, 0)
             if child is None:
                 continue
-            self.seen.add(_key(child))
+            self.new(child)
             self.weigh(child, asked)
             if child.shortfall < first.shortfall:
                 made = self.bench.judge(child.candidate)
@@ -182,11 +183,20 @@ class Search:
             if late or one.name in self.idle or self.tried >= MOST:
                 continue
             child = self.apply(state, proposal, depth)
-            if child is None or _key(child) in self.seen:
+            if child is None or not self.new(child):
                 continue
-            self.seen.add(_key(child))
             self.weigh(child, asked)
             yield child
+
+    def new(self, child: State) -> bool:
+        """Whether neither its steps nor a table like its own, which other steps may lead to, have been looked at."""
+        marks: set[tuple[tuple[str, str], ...] | str] = {
+            _key(child),
+            content_of(child.candidate.pair.local("released")),
+        }
+        known = bool(marks & self.seen)
+        self.seen |= marks
+        return not known
 
     # -- one candidate -------------------------------------------------------------------------------------------------
 
