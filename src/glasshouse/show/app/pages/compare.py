@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 
 from glasshouse.core.errors import InputError
@@ -29,6 +30,7 @@ def view(desk: Desk, query: Form) -> Content:
             for name, path in releases.items()
         ],
         "accept": ",".join(SUFFIXES),
+        "free": _free(releases),
         "ru": None,
         "why": [],
     }
@@ -61,6 +63,11 @@ def _releases(desk: Desk) -> dict[str, str]:
     return {OWN: desk.said["released"], **desk.said.get("releases", {})}
 
 
+def _free(taken: Mapping[str, str]) -> str:
+    """The first name of a release that none has."""
+    return next(name for number in range(2, len(taken) + 3) if (name := f"{OWN} {number}") not in taken)
+
+
 # -- acts --------------------------------------------------------------------------------------------------------------
 
 
@@ -71,8 +78,7 @@ def add(desk: Desk, form: Form) -> Content:
     for given in form.get("path", []):
         try:
             path, others = table_file(given), _releases(desk)
-            free = next(name for number in range(2, len(others) + 3) if (name := f"{OWN} {number}") not in others)
-            name = one(form, "name") or free
+            name = one(form, "name") or _free(others)
             if name in others:
                 raise InputError(f"two releases are called {name!r}; give one of them another name")
             desk.say(releases={**desk.said.get("releases", {}), name: str(path)})
