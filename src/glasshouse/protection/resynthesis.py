@@ -28,7 +28,6 @@ OF_ORIGINAL = (
     "its columns and its number of records; what somebody had done to it by hand is gone."
 )
 STAYED = "Kept from the table as it was: {columns}. That says nothing about the new records; drop what nobody needs."
-DAY = 86_400_000_000  # microseconds
 
 
 @operation(
@@ -89,7 +88,7 @@ def resynthesise(
     -----
     A model of names would hand out the names of real people, so identifiers stay those of the table as it was, and
     belong to none of the new records. Dates, also those that are ISO text, are smoothed as numbers of days (of
-    microseconds where they hold times).
+    hours, minutes, seconds or less where they are told so).
 
     ``gh.synthesis.Cart(minbucket=..., smoothing=...)`` on the columns of the release. Larger leaves average over more
     people: a value is drawn from at least ``minbucket`` of them. Smoothed numbers are nobody's own. There is no formal

@@ -176,12 +176,13 @@ class Bench:
             found = figure(candidate.results[name], self._kinds[name])
             place = None if found is None else anchors[name].place(found.value)
             at.append(np.nan if place is None else place)
-        if not named:
-            return float("nan")
+        if not named:  # nothing tells releases apart: they are all as useful
+            return 0.0
         families = {n: m.family for n, m in named.items()}
         weights = measure_weights(list(named), families, "family", {})
         end = "high" if side == "risk" else "low"
-        return float(composite_of(np.array([at], float), list(named), families, "family", weights, end)[0])
+        found = float(composite_of(np.array([at], float), list(named), families, "family", weights, end)[0])
+        return found if np.isfinite(found) else float(side == "risk")  # whom no measure gives a figure is at the worst
 
     @cached_property
     def noise(self) -> float:
