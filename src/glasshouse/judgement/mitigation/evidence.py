@@ -181,8 +181,8 @@ class Bench:
         families = {n: m.family for n, m in named.items()}
         weights = measure_weights(list(named), families, "family", {})
         end = "high" if side == "risk" else "low"
-        found = float(composite_of(np.array([at], float), list(named), families, "family", weights, end)[0])
-        return found if np.isfinite(found) else float(side == "risk")  # whom no measure gives a figure is at the worst
+        made = float(composite_of(np.array([at], float), list(named), families, "family", weights, end)[0])
+        return made if np.isfinite(made) else float(side == "risk")  # whom no measure gives a figure is at the worst
 
     @cached_property
     def noise(self) -> float:
