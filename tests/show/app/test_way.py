@@ -1,18 +1,10 @@
-"""The workbench without a browser: who is answered, what a window keeps, and that its verdict is that of assess."""
+"""From the files to what is taken away: what is shown and taken is what assess says."""
 
 from __future__ import annotations
 
 import json
 import os
 import re
-import signal
-import subprocess
-import sys
-import threading
-import time
-from collections.abc import Callable, Iterator
-from contextlib import suppress
-from http.client import HTTPException
 from pathlib import Path
 from typing import Any
 
@@ -20,242 +12,17 @@ import polars as pl
 import pytest
 
 import glasshouse as gh
-from glasshouse.show.app import guard, windows
 from glasshouse.show.app.desk import Desk
-from glasshouse.show.app.server import plain_name
-from glasshouse.show.app.start import App, opened
+from glasshouse.show.app.start import App
 from glasshouse.show.cli import settings
 from glasshouse.show.cli.asked import Asked
 from glasshouse.show.cli.assessing import assessed
-from tests.show.bench import FORM, Client, bundled, odd, words
+from tests.show.bench import Client, odd, words
 
-SEEN = "records most at risk"
 pytestmark = pytest.mark.xdist_group("workbench server")
 
 
-@pytest.fixture(scope="module")
-def data(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, Any]]:
-    folder = tmp_path_factory.mktemp("data")
-    return folder, bundled(folder)
-
-
-@pytest.fixture(scope="module")
-def bench(data: tuple[Path, dict[str, Any]]) -> Iterator[App]:
-    made = opened({}, browser=False)
-    yield made
-    folder = made._server.windows.folder
-    made.stop()
-    assert not folder.exists(), "uploads are still there"
-
-
-@pytest.fixture(scope="module")
-def done(bench: App, data: tuple[Path, dict[str, Any]]) -> Client:
-    """A window in which everything was run once."""
-    client = Client(bench.address)
-    client.post("files/settings", path=data[0] / "glasshouse.toml")
-    client.post("run/assess")
-    return client
-
-
-@pytest.fixture(autouse=True)
-def closed_again(request: pytest.FixtureRequest, bench: App) -> Iterator[None]:
-    """Windows that a test opened are closed with it; the one of ``done`` stays."""
-    before = set(bench._server.windows._open)
-    yield
-    kept = {*before, *([done_key(request.getfixturevalue("done"))] if "done" in request.fixturenames else [])}
-    for key, window in bench._server.windows._open.items():
-        window.left_at = window.left_at if key in kept else -1e9
-
-
-def done_key(client: Client) -> str:
-    return client.home.rsplit("/", 1)[1]
-
-
-# -- who is answered ---------------------------------------------------------------------------------------------------
-
-HOST = "127.0.0.1:8000"
-
-
-@pytest.mark.parametrize(
-    ("method", "headers", "answered"),
-    [
-        ("GET", {"host": HOST}, True),
-        ("GET", {"host": "localhost:8000", "sec-fetch-site": "none"}, True),
-        ("POST", {"host": HOST, "origin": f"http://{HOST}", "sec-fetch-site": "same-origin"}, True),
-        ("POST", {"host": HOST}, False),  # no page of ours sends a form without saying so
-        ("POST", {"host": HOST, "origin": "null"}, False),
-        ("POST", {"host": HOST, "origin": "http://127.0.0.1:9999"}, False),
-        ("GET", {"host": HOST, "origin": "https://evil.example"}, False),
-        ("GET", {"host": "evil.example"}, False),  # a name that was made to point here
-        ("GET", {"host": "evil.example:8000"}, False),
-        ("GET", {"host": "127.0.0.1"}, False),
-        ("GET", {}, False),
-        ("GET", {"host": HOST, "sec-fetch-site": "cross-site", "sec-fetch-mode": "no-cors"}, False),
-        ("GET", {"host": HOST, "sec-fetch-site": "cross-site", "sec-fetch-mode": "navigate"}, False),
-        ("GET", {"host": HOST, "sec-fetch-site": "same-site"}, False),  # another port of this machine
-    ],
-)
-def test_only_a_page_of_ours_is_answered(method: str, headers: dict[str, str], answered: bool) -> None:
-    assert (guard.refusal(method, headers, 8000) is None) is answered
-
-
-def test_the_entrance_may_be_led_to_from_elsewhere() -> None:
-    led = {"host": HOST, "sec-fetch-site": "cross-site", "sec-fetch-mode": "navigate"}
-    assert guard.refusal("GET", led, 8000, entrance=True) is None
-    assert guard.refusal("GET", {**led, "sec-fetch-mode": "no-cors"}, 8000, entrance=True) is not None
-
-
-def test_nothing_is_answered_without_the_key(bench: App) -> None:
-    client = Client(bench.address)
-    for path in ("/", "/open/", "/open/guess", "/w/guess/files", "/assets/../server.py", "/w//files", "/take"):
-        status, headers, text = client.ask("GET", path)
-        assert status == 404 and "slot" not in text, path
-        assert "set-cookie" not in headers
-    for headers_ in ({"Host": "evil.example"}, {"Origin": "https://evil.example"}, {"Sec_Fetch_Site": "cross-site"}):
-        assert client.ask("GET", f"{client.home}/files", **headers_)[0] == 403
-    assert client.ask("POST", f"{client.home}/files/example", "", Origin=None)[0] == 403
-    assert client.ask("PUT", f"{client.home}/upload/a.csv", b"a", Origin="null")[0] == 403
-    assert "Made-up" not in client.page("columns")
-
-
-def test_every_answer_forbids_what_it_does_not_need(bench: App) -> None:
-    client = Client(bench.address)
-    for path in (f"{client.home}/files", "/assets/app.js", "/nowhere", f"{client.home}/state"):
-        headers = client.ask("GET", path)[1]
-        assert "default-src 'none'" in headers["content-security-policy"] and headers["cache-control"] == "no-store"
-        assert "set-cookie" not in headers and "access-control-allow-origin" not in headers
-
-
-def test_an_address_for_a_browser_opens_one_window_only(bench: App) -> None:
-    once = bench._server.once()
-    Client(once)
-    client = Client(bench.address)
-    assert client.ask("GET", once.removeprefix(client.origin))[0] == 404
-
-
-# -- windows -----------------------------------------------------------------------------------------------------------
-
-
-def test_windows_know_nothing_of_each_other(bench: App, data: tuple[Path, dict[str, Any]]) -> None:
-    one, other = Client(bench.address), Client(bench.address)
-    assert one.home != other.home
-    path = one.upload(data[0] / "original.csv")
-    assert "original.csv" in words(one.post("files/name", table="original", path=path))
-    assert "original.csv" not in words(other.page("files"))
-    folder = Path(path).parent
-    assert all(one.stat().st_mode & 0o077 == 0 for one in (folder, *folder.parents[:2]))
-
-
-def test_closing_a_window_ends_its_work_and_removes_its_files(
-    bench: App, data: tuple[Path, dict[str, Any]], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(windows, "LEFT", 0.3)
-    client = Client(bench.address)
-    path = Path(client.upload(data[0] / "original.csv"))
-    window = bench._server.windows.get(client.home.rsplit("/", 1)[1])
-    assert window is not None
-    process = window._process
-    client.page("files")
-    client.page("files")
-    assert client.ask("POST", f"{client.home}/left", "1")[0] == 204
-    assert window.left_at is None, "the page before the last one was left: that is no closing"
-    assert client.ask("POST", f"{client.home}/left", "2")[0] == 204
-    assert client.ask("GET", f"{client.home}/state")[0] == 200  # the next page: it was no closing
-    time.sleep(1.5)
-    assert process.poll() is None
-    client.ask("POST", f"{client.home}/left", "2")
-    deadline = time.monotonic() + 10
-    while process.poll() is None and time.monotonic() < deadline:
-        time.sleep(0.1)
-    assert process.poll() is not None
-    time.sleep(0.5)
-    assert not path.exists() and client.ask("GET", f"{client.home}/files")[0] == 404
-
-
-def test_a_process_whose_server_is_gone_ends_and_leaves_nothing(tmp_path: Path) -> None:
-    window = windows.Window(tmp_path)
-    (window.folder / "table.csv").write_text("a\n1\n")
-    assert window._process.stdin is not None
-    window._process.stdin.close()
-    window.closed = True
-    assert window._process.wait(20) == 0 and not window.folder.exists()
-
-
-KILLED = """import glasshouse as gh, time
-from glasshouse.show.app import windows
-windows.LEFT = 0.2
-bench = gh.app(gh.data.load("case_study").pair(), browser=False)
-print(bench.address, flush=True)
-time.sleep(100)
-"""
-
-
-@pytest.mark.skipif(os.name != "posix", reason="needs a server that is killed, and a browser that is a script")
-@pytest.mark.parametrize("prints", [True, False])
-def test_a_server_that_is_killed_leaves_nothing(tmp_path: Path, prints: bool) -> None:
-    """Neither the page that is being printed, which is the internal report, nor tables when no window is open."""
-    slow, stay = tmp_path / "browser", tmp_path / "temporary"
-    slow.write_text("#!/bin/sh\nwhile :; do sleep 0.2; done\n")
-    slow.chmod(0o700)
-    stay.mkdir()
-    given = {**os.environ, "TMPDIR": str(stay), "GLASSHOUSE_CHROMIUM": str(slow)}
-    running = subprocess.Popen([sys.executable, "-c", KILLED], env=given, stdout=subprocess.PIPE, text=True)
-    assert running.stdout is not None
-    client = Client(running.stdout.readline().strip())
-    if prints:
-        client.post("policy/choose", measures="fast")
-        client.post("run/assess")
-
-        def ask() -> None:
-            with suppress(OSError, HTTPException):
-                client.ask("GET", f"{client.home}/take/report-internal.pdf")
-
-        threading.Thread(target=ask, daemon=True).start()
-        wait_for(lambda: list(stay.glob("glasshouse-app-*/window-*/glasshouse-*/page.html")))
-        assert list(stay.glob("**/page.html")), "printed from somewhere else"
-    else:
-        number = re.findall(r'data-page="(\d+)"', client.page("columns"))[0]
-        client.ask("POST", f"{client.home}/left", number)
-        wait_for(lambda: not list(stay.glob("*/window-*")))
-        assert list(stay.glob("*/original.arrow"))
-    running.kill()
-    running.wait()
-
-    def left() -> list[str]:
-        goes_on = subprocess.run(["pgrep", "-f", str(slow)], capture_output=True, text=True).stdout.split()
-        return [*map(str, stay.iterdir()), *goes_on]
-
-    wait_for(lambda: not left())
-    assert left() == []
-
-
-def wait_for(what: Callable[[], object]) -> None:
-    deadline = time.monotonic() + 20
-    while not what() and time.monotonic() < deadline:
-        time.sleep(0.05)
-
-
-@pytest.mark.skipif(os.name != "posix", reason="there a cancelled run is ended with its process")
-def test_a_run_is_cancelled_and_the_window_goes_on(bench: App, data: tuple[Path, dict[str, Any]]) -> None:
-    client = Client(bench.address)
-    client.post("files/settings", path=data[0] / "glasshouse.toml")
-    client.post("policy/choose", policy="research", measures="full")
-    status, _, _ = client.ask("POST", f"{client.home}/run/assess", "", Content_Type="text/plain")
-    assert status == 303
-    told: dict[str, Any] = {}
-    wait_for(lambda: told.update(json.loads(client.ask("GET", f"{client.home}/state")[2])) or told.get("total"))
-    assert told["working"] and "done" in told["line"] and told["total"] > 40
-    client.ask("POST", f"{client.home}/run/assess", "", Content_Type="text/plain")  # a double click says nothing
-    client.ask("POST", f"{client.home}/policy/choose", "policy=public", Content_Type=FORM)
-    started = time.monotonic()
-    client.ask("POST", f"{client.home}/cancel", "")
-    said = words(client.page("run"))
-    assert "Stopped." in said and "What else was asked for meanwhile was not done" in said
-    assert time.monotonic() - started < 12
-    assert "near copy" not in client.page("verdict") and "Ready to run" in words(client.page("run"))
-
-
-# -- the way -----------------------------------------------------------------------------------------------------------
+SEEN = "records most at risk"
 
 
 def test_wrong_types_are_found_and_corrected_with_one_click(bench: App, tmp_path: Path) -> None:
@@ -580,56 +347,3 @@ def same_again(client: Client, folder: Path) -> None:
         assert assessed(asked, asked.pair(asked.case("assess")), None).to_json(audience="external") == said
     finally:
         os.chdir(before)
-
-
-# -- from Python and the command line ----------------------------------------------------------------------------------
-
-
-def test_a_pair_is_taken_along_as_it_is() -> None:
-    pair = gh.data.load("health").pair(exclude=["income"])
-    bench = gh.app(pair, browser=False)
-    try:
-        client = Client(bench.address)
-        said = words(client.page("working"))  # what the entrance leads to: no page of files that are there
-        assert "1,000 records in the original" in said and "5 columns are used" in said
-        assert 'value="target" selected' in client.page("roles")
-        folder = bench._server.windows.folder
-        assert (folder / "original.arrow").stat().st_mode & 0o077 == 0
-        assert bench.address in repr(bench) and bench.address in bench._repr_html_()
-    finally:
-        bench.stop()
-    assert not folder.exists() and "stopped" in repr(bench)
-
-
-@pytest.mark.skipif(os.name != "posix", reason="Ctrl-C is sent as a signal")
-def test_the_command_opens_it_and_ctrl_c_leaves_nothing(data: tuple[Path, dict[str, Any]], tmp_path: Path) -> None:
-    command = [sys.executable, "-m", "glasshouse", "app", data[1]["original"], data[1]["released"], "--no-browser"]
-    given = {**os.environ, "TMPDIR": str(tmp_path)}
-    running = subprocess.Popen(command, env=given, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-    assert running.stdout is not None
-    client = Client(running.stdout.readline().strip())
-    assert "1,000 records in the original" in words(client.page("columns"))
-    assert list(tmp_path.iterdir())
-    running.send_signal(signal.SIGINT)
-    _, said = running.communicate(timeout=30)
-    assert running.returncode == 130 and "what was uploaded is removed" in said and "Traceback" not in said
-    assert list(tmp_path.iterdir()) == []
-
-
-def test_what_cannot_be_opened_is_said_kindly() -> None:
-    pair = gh.data.load("case_study").pair()
-    with pytest.raises(gh.InputError, match="one target"):
-        gh.app(pair.replace(target=["income", "region"], keys=["sex"]), browser=False)
-    bench = gh.app(browser=False)
-    with pytest.raises(gh.InputError, match="cannot be used"):
-        gh.app(port=int(bench.address.split(":")[2].split("/")[0]), browser=False)
-    bench.stop()
-
-
-NAMES = {"a.csv": "a.csv", "漢" * 99 + ".csv": "漢" * 52 + ".csv",
-         "../../x.csv": "x.csv", "c:\\d\\y.csv": "y.csv", "..": "table", "": "table"}  # fmt: skip
-
-
-@pytest.mark.parametrize("given", NAMES)
-def test_an_upload_has_a_plain_name(given: str) -> None:
-    assert plain_name(given) == NAMES[given]
