@@ -8,6 +8,7 @@ another order).
 
 from __future__ import annotations
 
+import contextlib
 import json
 import math
 from collections.abc import Callable
@@ -320,6 +321,15 @@ def test_no_record_value_in_the_external_form(name: str) -> None:
     text = json.dumps(run(name, "fresh").to_dict("external"))
     for label in ("gout", "flu"):
         assert label not in text
+
+
+@pytest.mark.parametrize("name", [n for n in MEASURES if "confidence" in all_measures()[n].options])
+@pytest.mark.parametrize("level", [0.0, 1.0, 1.5])
+def test_a_level_that_is_none_gives_no_figure(name: str, level: float) -> None:
+    measure = all_measures()[name]
+    with contextlib.suppress(gh.InputError):
+        given = pair("fresh").replace(row_paired=True) if "row_paired" in measure.needs else pair("fresh")
+        assert measure(given, **options(measure) | {"confidence": level}).status != "ok"
 
 
 @pytest.mark.parametrize("name", PAIRED)

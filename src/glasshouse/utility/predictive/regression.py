@@ -10,6 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from glasshouse.core.errors import InputError, NotApplicable
+from glasshouse.core.intervals import normal_quantile
 from glasshouse.core.measure import measure
 from glasshouse.core.plain import number
 from glasshouse.core.result import Result
@@ -147,6 +148,7 @@ def regression_fidelity(
     >>> round(found.value, 2), list(found.details["terms"])
     (0.8, ['Intercept', 'sex[T.M]'])
     """
+    normal_quantile(confidence)  # refuses a level that is none
     if family not in ("auto", "gaussian", "binomial"):
         raise InputError(f"family {family!r} is not known; use 'auto', 'gaussian' or 'binomial'")
     if draws < 0:
@@ -254,11 +256,12 @@ def _fit(frame: ModelFrame, target: np.ndarray, kind: str) -> TermFit:
     if intercept:
         back[0, 1:] = -centre[kept] / scale[kept]
     covariance = back @ covariance @ back.T
-    found = Fitted(
-        back @ fit.coefficients, np.sqrt(np.maximum(np.diag(covariance), 0.0)), fit.fitted, fit.df, fit.notes
-    )
+    values, errors = back @ fit.coefficients, np.sqrt(np.maximum(np.diag(covariance), 0.0))
     estimable = np.concatenate([[True], kept]) if intercept else kept
-    return TermFit(found, estimable, covariance)
+    known = np.isfinite(values) & np.isfinite(errors)  # squares of some numbers are beyond all numbers
+    estimable[estimable] = known
+    found = Fitted(values[known], errors[known], fit.fitted, fit.df, fit.notes)
+    return TermFit(found, estimable, covariance[np.ix_(known, known)])
 
 
 def _covariance(
