@@ -1,6 +1,6 @@
 """What gh.mitigate does to clean releases, and whether its verdict can be believed on planted leaks.
 
-    python -m studies.mitigation run mitigation.jsonl --null 20 --leaks 20
+    python -m studies.mitigation run mitigation.jsonl --null 120 --leaks 20
     python -m studies.mitigation report mitigation.jsonl
 
 Clean releases (original, release and holdout are draws of one population that share nobody) must stay as they are.
@@ -141,7 +141,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("command", choices=("run", "report"))
     parser.add_argument("path", type=Path)
-    parser.add_argument("--null", type=int, default=20)
+    parser.add_argument("--null", type=int, default=120)
     parser.add_argument("--leaks", type=int, default=20)
     given = parser.parse_args()
     if given.command == "run":
