@@ -6,9 +6,11 @@ import pytest
 
 import glasshouse as gh
 from glasshouse.catalogue import all_measures
+from glasshouse.engines import asked
+from glasshouse.judgement import selection
 from glasshouse.judgement.policy.policy import DECLARED
 from glasshouse.judgement.rumap.candidates import axes, run_for_verdict
-from glasshouse.judgement.selection import meant, select
+from glasshouse.judgement.selection import estimate, meant, select
 
 
 def names(*words: str, row_paired: bool = False) -> set[str]:
@@ -58,3 +60,18 @@ def test_a_measure_itself_is_that_measure_and_the_call_repeats_it() -> None:
     assert again.to_json() == found.to_json()
     alone = run_for_verdict(axes(["attribution"], ["hellinger"], None), ["attribution"], None, DECLARED)
     assert not {m.name for m in alone} & {"tcap", "cap"}
+
+
+def test_an_estimate_knows_that_some_are_asked_about(monkeypatch: pytest.MonkeyPatch) -> None:
+    pair = gh.data.load("health").pair()
+
+    def seconds() -> dict[str, float]:
+        return {cost.measure: cost.seconds for cost in estimate(pair, ["dcr", "rare_agreement", "uniques"]).costs}
+
+    whole = seconds()
+    for name in ("MOST", "SAMPLE"):
+        monkeypatch.setattr(asked, name, 100)
+    monkeypatch.setattr(selection, "MOST_PAIRS", 1000)
+    some = seconds()
+    assert some["dcr"] < whole["dcr"] and some["rare_agreement"] < whole["rare_agreement"]
+    assert some["uniques"] == whole["uniques"]

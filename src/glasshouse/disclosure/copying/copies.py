@@ -211,7 +211,7 @@ def _of_many(
     cite=CITE,
     attacker="every column of some people, one of them wrong",
     caveats=SIMILARITY,
-    cost="neighbours",
+    cost="rows",
     tier="fast",
     group="exact copies",
     alone="fail",
