@@ -19,10 +19,7 @@ def is_file(path: str | Path) -> bool:
     -------
     bool
     """
-    try:
-        return Path(path).is_file()
-    except OSError:
-        return False
+    return exists(path) and Path(path).is_file()
 
 
 def exists(path: str | Path) -> bool:
