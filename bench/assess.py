@@ -1,4 +1,4 @@
-"""CPU seconds of ``gh.assess`` with the default measures, measure by measure, and peak memory.
+"""CPU and clock seconds of ``gh.assess`` with the default measures, measure by measure, and peak memory.
 
     python bench/assess.py adult [threads]              UCI Adult with its holdout, from ../shared/data/adult
     python bench/assess.py 200000 [threads]             people() of engines.py: so many, a holdout of half as many
@@ -76,6 +76,10 @@ def small(tables: list[Any], roles: dict[str, Any], threads: int | None) -> None
     gh.assess(few[0], few[1], holdout=few[2], n_jobs=threads, progress=False, **roles)
 
 
+def peak() -> float:
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+
+
 def main() -> None:
     import glasshouse as gh
 
@@ -89,29 +93,27 @@ def main() -> None:
         tables, roles = drawn(int(what))
     small(tables, roles, threads)
     gc.collect()
-    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-    wall, started = time.perf_counter(), time.process_time()
-    marks: list[tuple[str, float, float]] = []
+    before = peak()
+    marks: list[tuple[str, float, float, float]] = []
 
-    def progress(done: int, total: int, name: str) -> None:
+    def mark(name: str) -> None:
         if marks and os.environ.get("FOLLOW"):
             print(f"{time.process_time() - marks[-1][1]:8.2f}  {marks[-1][0]}", file=sys.stderr, flush=True)
-        marks.append((name, time.process_time(), resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024))
+        marks.append((name, time.process_time(), time.perf_counter(), peak()))
 
-    found = gh.assess(tables[0], tables[1], holdout=tables[2], n_jobs=threads, progress=progress, **roles)
-    ended = time.process_time()
-    rows = [("before the first", marks[0][1] - started, marks[0][2])]
-    rows += [(name, later[1] - at, later[2]) for (name, at, _), later in pairwise(marks)]
-    rows.append(("after the last", ended - marks[-1][1], resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024))
+    mark("before the first")
+    found = gh.assess(
+        tables[0], tables[1], holdout=tables[2], n_jobs=threads, progress=lambda done, total, name: mark(name), **roles
+    )
+    mark("the end")
+    rows = [(name, later[1] - cpu, later[2] - clock, later[3]) for (name, cpu, clock, _), later in pairwise(marks)]
     heights = " + ".join(f"{table.height:,}" for table in tables)
     print(f"{what}: {heights} records, {tables[0].width} columns; threads: {threads or 'all'}")
-    print(f"{'CPU s':>8} {'peak MB':>8}  measure")
-    for name, cpu, peak in sorted(rows, key=lambda row: -row[1]):
-        print(f"{cpu:8.2f} {peak:8,.0f}  {name}")
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-    clock = time.perf_counter() - wall
-    print(f"{ended - started:8.1f} {peak:8,.0f}  all of {len(found.results)} measures")
-    print(f"{clock:.1f} s of wall clock; {before:,.0f} MB before")
+    print(f"{'CPU s':>8} {'clock s':>8} {'peak MB':>8}  measure")
+    whole = (f"all of {len(found.results)} measures", marks[-1][1] - marks[0][1], marks[-1][2] - marks[0][2], peak())
+    for name, cpu, clock, most in [*sorted(rows, key=lambda row: -row[1]), whole]:
+        print(f"{cpu:8.2f} {clock:8.2f} {most:8,.0f}  {name}")
+    print(f"{before:,.0f} MB before")
     if "JSON" in os.environ:
         Path(os.environ["JSON"]).write_text(found.to_json(), encoding="utf-8")
 
