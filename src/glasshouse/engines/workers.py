@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
+from contextvars import copy_context
 from typing import TypeVar
 
 from glasshouse.core.errors import InputError
@@ -45,18 +46,19 @@ def share_out(task: Callable[[int, int], None], n: int, block: int = 1) -> None:
     left = deque(range(0, n, step))
 
     def work() -> None:
-        while True:
-            try:
-                start = left.popleft()
-            except IndexError:  # another thread took the last one
-                return
-            task(start, min(start + step, n))
+        with threads(1) if workers > 1 else nullcontext():  # what a part shares out itself has this thread alone
+            while True:
+                try:
+                    start = left.popleft()
+                except IndexError:  # another thread took the last one
+                    return
+                task(start, min(start + step, n))
 
     if workers == 1:
         work()
         return
     with ThreadPoolExecutor(workers - 1) as pool:
-        others = [pool.submit(work) for _ in range(workers - 1)]
+        others = [pool.submit(copy_context().run, work) for _ in range(workers - 1)]
         try:
             work()
         finally:

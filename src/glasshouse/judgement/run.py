@@ -11,6 +11,7 @@ import time
 import traceback
 import warnings
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeAlias, TypeVar
@@ -32,6 +33,7 @@ from glasshouse.engines import devices
 from glasshouse.engines.asked import People, number_asked
 from glasshouse.engines.cells.grouping import AUTO
 from glasshouse.engines.cells.sides import KeyGroups, groupings
+from glasshouse.engines.workers import threads
 from glasshouse.judgement import wide
 from glasshouse.judgement.policy.policy import Policy
 
@@ -99,7 +101,7 @@ def run(
         if progress is not None:
             progress(done, len(measures), measure.name)
         started = time.perf_counter()
-        with devices.home(pair.engine()):
+        with devices.home(pair.engine()), nullcontext() if n_jobs is None else threads(n_jobs):
             results[measure.name] = _once(measure, pair, given[measure.name], shared)
         check()
         timing[measure.name] = time.perf_counter() - started

@@ -17,9 +17,9 @@ release's with chances in proportion to the weights.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import TypeAlias, TypeVar
 
 import numpy as np
 
@@ -27,10 +27,12 @@ from glasshouse.core.errors import InputError
 from glasshouse.core.streams import RandomState, generator
 from glasshouse.core.threads import one_blas_thread
 from glasshouse.data.pair import Pair
+from glasshouse.engines.workers import in_threads
 from glasshouse.utility.nulls import Band, band
 
 Rows: TypeAlias = np.ndarray | None  # rows of the pool, the original's first; None: the original as it stands
 POOL = ("original", "released")
+Found = TypeVar("Found")
 
 
 @dataclass(frozen=True)
@@ -165,16 +167,42 @@ def pool(pair: Pair, keep: np.ndarray | None = None) -> Pool:
     return Pool(order, unit, own, int(own.sum()), int((~own).sum()), chances)
 
 
-def deals(
-    pair: Pair, replicates: int, random_state: RandomState, keep: np.ndarray | None = None
-) -> Iterator[tuple[int, Deal]]:
-    """So many numbered deals; the same for every measure with the same seed and usable rows. What is done with them is
-    done in one thread: many small problems, for which threads only wait.
+def in_deals(
+    pair: Pair,
+    work: Callable[[Deal], Found],
+    numbers: range,
+    random_state: RandomState,
+    keep: np.ndarray | None = None,
+) -> list[Found]:
+    """What is found in numbered deals; the deals are the same for every measure with the same seed and usable rows.
+
+    Parameters
+    ----------
+    pair
+        The tables.
+    work
+        What is done with a deal. Deals are shared out among threads, each of which has one of BLAS.
+    numbers
+        Which deals.
+    random_state
+        Their seed. A Generator changes with every draw, so its deals come one after the other.
+    keep
+        Which rows of the pool are usable; default: all.
+
+    Returns
+    -------
+    list
+        In the order of the deals.
     """
     made = pool(pair, keep)
+
+    def found(r: int) -> Found:
+        return work(made.deal(generator(random_state, "null", r)))
+
+    if not isinstance(random_state, np.random.Generator):
+        return in_threads(found, numbers)
     with one_blas_thread():
-        for r in range(replicates):
-            yield r, made.deal(generator(random_state, "null", r))
+        return [found(r) for r in numbers]
 
 
 def labels(pair: Pair, replicates: int, random_state: RandomState, keep: np.ndarray | None = None) -> np.ndarray:
@@ -215,11 +243,12 @@ def resampled(
     if replicates < 1:
         return None
     place = None if keep is None else np.cumsum(keep) - 1
-    fresh, correct = [], []
-    for _, dealt in deals(pair, replicates, random_state, keep):
+
+    def both(dealt: Deal) -> tuple[float | None, float | None]:
         x, y, again = (rows if place is None else place[rows] for rows in (dealt.x, dealt.y, dealt.again))
-        fresh.append(statistic(x, y))
-        correct.append(statistic(None, again))
+        return statistic(x, y), statistic(None, again)
+
+    fresh, correct = zip(*in_deals(pair, both, range(replicates), random_state, keep), strict=True)
     return band(fresh, correct, f"{replicates} {pool(pair, keep).how}")
 
 

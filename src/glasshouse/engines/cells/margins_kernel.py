@@ -47,6 +47,29 @@ def tally(codes: Ints, which: Ints, strides: Ints, cells: int, weights: Floats, 
 
 
 @njit(nogil=True)
+def tally_columns(codes: Ints, rows: Ints, weights: Floats, weighted: bool, out: Floats) -> None:
+    """Adds some records to the counts of several columns side by side.
+
+    Parameters
+    ----------
+    codes : array of int
+        [records, columns]: where in ``out`` a record counts, column by column.
+    rows : array of int
+        Which records; one that is named twice counts twice.
+    weights : array of float
+        One per record; read only when ``weighted``.
+    weighted : bool
+        Whether records count their weight instead of once.
+    out : array of float
+        The counts.
+    """
+    for row in rows:
+        mass = weights[row] if weighted else 1.0
+        for j in range(codes.shape[1]):
+            out[codes[row, j]] += mass
+
+
+@njit(nogil=True)
 def pair_moments(scores: Floats, weights: Floats) -> Floats:
     """Weighted moments of every pair of columns over the records that have both values.
 

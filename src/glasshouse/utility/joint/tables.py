@@ -16,7 +16,7 @@ from glasshouse.core.result import Result
 from glasshouse.core.streams import RandomState, generator
 from glasshouse.data.pair import Pair
 from glasshouse.engines.cells.margins import Coded, coded, complete_rows, count_both
-from glasshouse.utility.deals import POOL, deals, pool, pooled
+from glasshouse.utility.deals import POOL, Deal, in_deals, pool, pooled
 from glasshouse.utility.figures import Columns, chosen, small
 from glasshouse.utility.joint.table_statistics import every_ratio, every_table
 from glasshouse.utility.nulls import Band, affordable, band, judged
@@ -216,13 +216,13 @@ def _table_null(
         found = found[np.isfinite(found)]
         return (float(found.max()), float(np.median(found))) if found.size else (np.nan, np.nan)
 
-    fresh, correct = [], []
-    for _, dealt in deals(pair, replicates, random_state, keep):
+    def drawn(dealt: Deal) -> tuple[tuple[float, float], tuple[float, float]]:
         sides = [both.take(place[rows]) for rows in (dealt.x, dealt.y, dealt.again)]
         if not weigh_y:
             sides[1:] = [side.unweighted() for side in sides[1:]]
-        fresh.append(largest(sides[0], sides[1]))
-        correct.append(largest(x, sides[2]))
+        return largest(sides[0], sides[1]), largest(x, sides[2])
+
+    fresh, correct = zip(*in_deals(pair, drawn, range(replicates), random_state, keep), strict=True)
     how = f"{replicates} {pool(pair, keep).how}"
     top, median = (band([f[i] for f in fresh], [c[i] for c in correct], how) for i in range(2))
     return top, median

@@ -15,10 +15,47 @@ from glasshouse.core.streams import RandomState
 from glasshouse.data.pair import Pair
 from glasshouse.engines.cells.grouping import quantile_groups
 from glasshouse.engines.models.design import as_numbers
-from glasshouse.utility.deals import POOL, deals, pool, pooled, pooled_weights
+from glasshouse.utility.deals import POOL, Deal, in_deals, pool, pooled, pooled_weights
 from glasshouse.utility.nulls import Band, band
 
 CHUNK = 4_000_000  # counts alive at a time in a resampling run
+KEPT = 16_000_000  # counts of a resampling run that several measures look at
+
+
+@dataclass(frozen=True)
+class SideBySide:
+    """Columns of the pool whose levels are counted in one go.
+
+    ``codes`` are [records, columns], the levels of one column after those of the one before, and one place behind all
+    of them for missing values; ``ends`` say where each column's levels end.
+    """
+
+    codes: np.ndarray
+    ends: np.ndarray
+    weights: np.ndarray | None
+
+    @classmethod
+    def of(cls, columns: Sequence[Counted], weights: np.ndarray | None) -> SideBySide:
+        """The columns, and the weights of the pool."""
+        ends = np.cumsum([len(column.x) for column in columns])
+        codes = np.empty((len(columns[0].codes), len(columns)), np.int32)
+        for j, column in enumerate(columns):
+            codes[:, j] = np.where(column.codes < 0, ends[-1], column.codes + ends[j] - len(column.x))
+        return cls(codes, ends, weights)
+
+    @property
+    def cells(self) -> int:
+        """Levels of all columns."""
+        return int(self.ends[-1])
+
+    def count(self, rows: np.ndarray, weigh: bool = False) -> np.ndarray:
+        """Counts of all levels in some rows, sums of weights where they count."""
+        from glasshouse.engines.cells.margins_kernel import tally_columns
+
+        weighted = weigh and self.weights is not None
+        out = np.zeros(self.cells + 1)
+        tally_columns(self.codes, rows, np.empty(0) if self.weights is None else self.weights, weighted, out)
+        return out[:-1]
 
 
 @dataclass(frozen=True)
@@ -160,10 +197,10 @@ def _resamples(
 ) -> Iterable[Resample]:
     """Counts over all columns side by side for (X*, Y*, Y* of correct synthesis), a chunk of replicates at a time.
 
-    Measures of the same columns look at the same deals, so what fits into one chunk is kept with the pair.
+    Measures of the same columns look at the same deals, so as many counts as may be kept stay with the pair.
     """
     cells = 3 * replicates * sum(len(c.x) for c in columns)
-    if cells > CHUNK or not isinstance(random_state, int):
+    if cells > KEPT or not isinstance(random_state, int):
         return _dealt_counts(pair, columns, replicates, random_state)
     key = ("dealt counts", tuple((c.name, len(c.x), c.levels is None) for c in columns), replicates, random_state)
     return pair.memo(key, lambda: list(_dealt_counts(pair, columns, replicates, random_state)))
@@ -172,34 +209,19 @@ def _resamples(
 def _dealt_counts(
     pair: Pair, columns: Sequence[Counted], replicates: int, random_state: RandomState
 ) -> Iterator[Resample]:
-    weights = pooled_weights(pair)
-    weighted = (
-        weights is not None,
-        pair.weight_values("released") is not None,
-        pair.weight_values("released") is not None,
-    )
-    sizes = [len(c.x) for c in columns]
-    total = sum(sizes)
-    offsets = np.cumsum([0, *sizes[:-1]])
-    # one trailing slot swallows missing values
-    coded = np.stack(
-        [np.where(c.codes < 0, total, c.codes + o) for c, o in zip(columns, offsets, strict=True)], axis=1
-    ).astype(np.int32)
-
-    def count(rows: np.ndarray, weigh: bool) -> np.ndarray:
-        taken = coded[rows].ravel()
-        mass = np.repeat(weights[rows], len(columns)) if weigh and weights is not None else None
-        return np.bincount(taken, weights=mass, minlength=total + 1)[:total].astype(float)
-
-    step = max(1, CHUNK // (3 * max(total, 1)))
-    first, drawn = 0, list[list[np.ndarray]]()
+    weigh_x, weigh_y = (pair.weight_values(table) is not None for table in POOL)
+    side = SideBySide.of(columns, pooled_weights(pair))
     base = pool(pair)
-    everybody = count(base.rows, False) if weights is None and base.chances is None else None
-    for r, dealt in deals(pair, replicates, random_state):
-        x, again = count(dealt.x, weighted[0]), count(dealt.again, weighted[2])
+    everybody = side.count(base.rows) if side.weights is None and base.chances is None else None
+
+    def counts(dealt: Deal) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        x = side.count(dealt.x, weigh_x)
         # who is not dealt to one side is on the other
-        drawn.append([x, count(dealt.y, weighted[1]) if everybody is None else everybody - x, again])
-        if len(drawn) == step or r == replicates - 1:
-            x, y, again = (np.stack([d[side] for d in drawn]) for side in range(3))
-            yield first, x, y, again
-            first, drawn = r + 1, []
+        y = side.count(dealt.y, weigh_y) if everybody is None else everybody - x
+        return x, y, side.count(dealt.again, weigh_y)
+
+    step = max(1, CHUNK // (3 * max(side.cells, 1)))
+    for first in range(0, replicates, step):
+        drawn = in_deals(pair, counts, range(first, min(first + step, replicates)), random_state)
+        x, y, again = (np.stack(made) for made in zip(*drawn, strict=True))
+        yield first, x, y, again

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from typing import TypeAlias
 from zlib import crc32
 
@@ -15,9 +16,9 @@ from glasshouse.core.plain import number
 from glasshouse.core.result import Result
 from glasshouse.core.streams import RandomState, generator
 from glasshouse.data.pair import Pair
-from glasshouse.utility.deals import POOL, Rows, pooled, pooled_weights, resampled
+from glasshouse.utility.deals import Rows, pooled_weights, resampled
 from glasshouse.utility.figures import ColumnFigures, Columns, chosen, require_numeric, with_columns
-from glasshouse.utility.marginals.counts import effective_size
+from glasshouse.utility.marginals.counts import SideBySide, counted, effective_size
 from glasshouse.utility.marginals.means import overlaps
 from glasshouse.utility.nulls import Band, judged
 
@@ -25,7 +26,33 @@ Estimate: TypeAlias = Callable[[np.ndarray], float]
 Sample: TypeAlias = "tuple[np.ndarray, np.ndarray | None]"  # values in order, and their weights
 # which values in order stand below and above a quantile in each bootstrap sample, and the share of the latter
 Ranks: TypeAlias = "list[tuple[np.ndarray, np.ndarray, float]]"
-IntervalOf: TypeAlias = Callable[[np.ndarray], np.ndarray]  # the two ends from values in order
+IntervalOf: TypeAlias = "Callable[[Repeated], np.ndarray]"  # the two ends
+
+
+@dataclass(frozen=True)
+class Repeated:
+    """Values in order, each as often as it occurs, or in proportion to its weight, without writing them out.
+
+    ``steps`` are the cumulative counts, or sums of weights, of the ``levels``; ``size`` is how many values there are.
+    """
+
+    levels: np.ndarray
+    steps: np.ndarray
+    size: int
+
+    def __len__(self) -> int:
+        return self.size
+
+    def at(self, ranks: np.ndarray) -> np.ndarray:
+        """The values that stand at some places, from 0."""
+        at = np.searchsorted(self.steps, (ranks + 0.5) / self.size * self.steps[-1], side="right")
+        found: np.ndarray = self.levels[np.minimum(at, len(self.levels) - 1)]
+        return found
+
+    def written(self) -> np.ndarray:
+        """All of them."""
+        return self.at(np.arange(self.size))
+
 
 ESTIMATORS: dict[str, Estimate] = {
     "median": lambda v: float(np.median(v)),
@@ -172,16 +199,10 @@ def ci_overlap(
     return with_columns(result, table)
 
 
-def _known(pair: Pair, name: str, which: str) -> np.ndarray:
-    """The values of a column, NaN for missing ones and special codes."""
-    present = pair.values(name, which)
-    return np.where(np.isfinite(present) & ~pair.special_mask(name, which), present, np.nan)
-
-
 def _sample(pair: Pair, name: str, which: str) -> Sample:
     """The values of a column in order, without missing ones and special codes, and their weights."""
-    present = _known(pair, name, which)
-    usable = np.isfinite(present)
+    present = pair.values(name, which)
+    usable = np.isfinite(present) & ~pair.special_mask(name, which)
     weights = pair.weight_values(which)
     order = np.argsort(present[usable], kind="stable")
     return present[usable][order], None if weights is None else weights[usable][order]
@@ -218,7 +239,7 @@ def _bootstrap(
     base = _weighted_copy(values, weights)
     if estimator in QUANTILES:
         probabilities, factors = QUANTILES[estimator]
-        return _at_ranks(base, _bootstrap_ranks(len(base), probabilities, n_boot, rng), factors)
+        return _at_ranks(base.__getitem__, _bootstrap_ranks(len(base), probabilities, n_boot, rng), factors)
     statistic = _estimator(estimator)
     return np.array([statistic(base[rng.integers(0, len(base), len(base))]) for _ in range(n_boot)])
 
@@ -236,23 +257,23 @@ def _interval_maker(
     as the original's interval (``own``, around 0, of ``size`` values) around the estimate.
     """
     if estimator not in QUANTILES:
-        return lambda values: statistic(values) + own * np.sqrt(size / len(values))
+        return lambda values: statistic(values.written()) + own * np.sqrt(size / len(values))
     probabilities, factors = QUANTILES[estimator]
     known: dict[int, Ranks] = {}
 
-    def interval(values: np.ndarray) -> np.ndarray:
+    def interval(values: Repeated) -> np.ndarray:
         n = len(values)
         if n not in known:
             known[n] = _bootstrap_ranks(n, probabilities, n_boot, generator(random_state, "ci_overlap null", n))
-        return _quantiles(np.sort(_at_ranks(values, known[n], factors)), levels)
+        return _quantiles(np.sort(_at_ranks(values.at, known[n], factors)), levels)
 
     return interval
 
 
-def _at_ranks(values: np.ndarray, ranks: Ranks, factors: Sequence[float]) -> np.ndarray:
+def _at_ranks(at: Callable[[np.ndarray], np.ndarray], ranks: Ranks, factors: Sequence[float]) -> np.ndarray:
     """Weighted sums of values in order at the ranks that quantiles have in every bootstrap sample."""
     parts = [
-        factor * ((1 - share) * values[below] + share * values[above])
+        factor * ((1 - share) * at(below) + share * at(above))
         for (below, above, share), factor in zip(ranks, factors, strict=True)
     ]
     return np.asarray(sum(parts))
@@ -292,21 +313,25 @@ def _overlap_null(
     pair: Pair, compared: list[tuple[str, IntervalOf]], replicates: int, random_state: RandomState
 ) -> Band | None:
     """Band of the mean overlap over columns."""
-    values = [pooled([_known(pair, name, which) for which in POOL]) for name, _ in compared]
-    orders = [np.argsort(v, kind="stable")[: int(np.isfinite(v).sum())] for v in values]  # missing ones stand last
-    ranked = [v[order] for v, order in zip(values, orders, strict=True)]
-    weights = pooled_weights(pair)
-    size = len(values[0])
+    columns = [counted(pair, name) for name, _ in compared]
+    side = SideBySide.of(columns, pooled_weights(pair))
+    squares = None if side.weights is None else replace(side, weights=side.weights**2)
 
     def ends(rows: np.ndarray, weigh: bool) -> np.ndarray:
         """Ends of the interval [2, columns] in some rows, NaN for a column with fewer than two values there."""
-        times = np.bincount(rows, minlength=size)
+        weigh = weigh and squares is not None
+        times, mass = side.count(rows), side.count(rows, weigh)
+        square = squares.count(rows, weigh) if squares is not None else mass
         made = np.full((2, len(compared)), np.nan)
-        for j, (_, interval) in enumerate(compared):
-            own = np.repeat(ranked[j], times[orders[j]])
-            if len(own) >= 2:
-                mass = weights[np.repeat(orders[j], times[orders[j]])] if weigh and weights is not None else None
-                made[:, j] = interval(_weighted_copy(own, mass))
+        for j, (column, (_, interval)) in enumerate(zip(columns, compared, strict=True)):
+            cut = slice(side.ends[j] - len(column.x), side.ends[j])
+            known = np.isfinite(column.numbers)
+            size, total = round(times[cut][known].sum()), float(mass[cut][known].sum())
+            if size < 2:
+                continue
+            if weigh:
+                size = max(2, round(total**2 / float(square[cut][known].sum())))
+            made[:, j] = interval(Repeated(column.numbers[known], np.cumsum(mass[cut][known]), size))
         return made
 
     original = ends(np.arange(pair.n("original")), True)

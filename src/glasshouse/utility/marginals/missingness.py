@@ -9,10 +9,10 @@ from glasshouse.core.plain import percent
 from glasshouse.core.result import Result
 from glasshouse.core.streams import RandomState
 from glasshouse.data.pair import Pair
-from glasshouse.utility.deals import POOL, Rows, pooled, resampled
+from glasshouse.utility.deals import POOL, Rows, pooled_weights, resampled
 from glasshouse.utility.figures import ColumnFigures, Columns, chosen, with_columns
 from glasshouse.utility.marginals import distances
-from glasshouse.utility.marginals.counts import effective_size
+from glasshouse.utility.marginals.counts import SideBySide, effective_size
 from glasshouse.utility.nulls import judged
 
 WORST_PATTERNS = 10
@@ -90,11 +90,11 @@ def missingness(pair: Pair, *, columns: Columns = None, replicates: int = 200, r
     value = float(distances.total_variation(counts["original"], counts["released"]))
     n, m = (effective_size(weights[w]) for w in ("original", "released"))
     shares = counts["original"] / counts["original"].sum()
-    mass = pooled([weights[w] for w in POOL])
+    side = SideBySide(at[:, None].astype(np.int32), np.array([len(patterns)]), pooled_weights(pair))
 
     def between(rows_x: Rows, rows_y: Rows) -> float:
         sides = [
-            counts["original"] if rows is None else np.bincount(at[rows], mass[rows] if weigh else None, len(patterns))
+            counts["original"] if rows is None else side.count(rows, weigh)
             for rows, weigh in ((rows_x, True), (rows_y, pair.weight_values("released") is not None))
         ]
         return float(distances.total_variation(*sides))

@@ -10,6 +10,7 @@ from glasshouse.core.plain import number
 from glasshouse.core.result import Result
 from glasshouse.core.streams import RandomState
 from glasshouse.data.pair import Pair
+from glasshouse.engines.workers import threads
 from glasshouse.utility.deals import Rows, resampled
 from glasshouse.utility.figures import Columns, ignored_weights
 from glasshouse.utility.nulls import judged
@@ -115,7 +116,8 @@ def feature_importance(
     def agreement(rows_x: Rows, rows_y: Rows) -> float | None:
         return _rank_correlation(*(x if rows is None else importance("pool", rows) for rows in (rows_x, rows_y)))
 
-    null = resampled(pair, agreement, replicates=replicates, random_state=random_state, keep=made.keep)
+    with threads(n_jobs):
+        null = resampled(pair, agreement, replicates=replicates, random_state=random_state, keep=made.keep)
     rows = [
         {"column": c, "original": float(a), "released": float(b)} for c, a, b in zip(made.predictors, x, y, strict=True)
     ]

@@ -12,7 +12,8 @@ from glasshouse.core.plain import number
 from glasshouse.core.result import Result
 from glasshouse.core.streams import RandomState, generator
 from glasshouse.data.pair import Pair
-from glasshouse.utility.deals import deals, pool
+from glasshouse.engines.workers import threads
+from glasshouse.utility.deals import Deal, in_deals, pool
 from glasshouse.utility.figures import Columns, ignored_weights, small
 from glasshouse.utility.nulls import FEWEST, Band, band, judged
 from glasshouse.utility.predictive.models import Learner, Task, name_of, predictions, score, task
@@ -275,8 +276,8 @@ def _performance_null(
     if replicates < FEWEST:
         return None
     place = np.cumsum(made.keep) - 1
-    found = []
-    for _, dealt in deals(pair, replicates, random_state, made.keep):
+
+    def gap(dealt: Deal) -> float | None:
         pairs = [
             [
                 cross_validated(made, "pool", model, folds, random_state, n_jobs, place[rows])
@@ -285,6 +286,9 @@ def _performance_null(
             for model in models
         ]
         known = [compare(a, b) for a, b in pairs if a is not None and b is not None]
-        if known:
-            found.append(float(np.mean(known)))
+        return float(np.mean(known)) if known else None
+
+    with threads(n_jobs):
+        gaps = in_deals(pair, gap, range(replicates), random_state, made.keep)
+    found = [v for v in gaps if v is not None]
     return band(found, [float(shrink(v)) for v in found], f"{replicates} {pool(pair, made.keep).how}")

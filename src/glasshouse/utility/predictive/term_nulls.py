@@ -14,7 +14,7 @@ from glasshouse.core.streams import RandomState
 from glasshouse.data.pair import Pair
 from glasshouse.engines.models.linear.rank import independent_in_cross
 from glasshouse.engines.models.linear.regression import logistic
-from glasshouse.utility.deals import deals, pool
+from glasshouse.utility.deals import Deal, in_deals, pool
 from glasshouse.utility.marginals.means import overlaps
 from glasshouse.utility.nulls import Band, band, shared_out
 from glasshouse.utility.predictive.formula import ModelFrame
@@ -87,8 +87,8 @@ def overlap_null(
     targets = _targets(both.response, kind, both.classes)
     weights = [None if side.weights is None else both.weights for side in (x, y)]
     same = Same.of([*both.design.T], both.response) if all(w is None for w in weights) else None
-    found = []
-    for _, dealt in deals(pair, shared_out(draws, len(targets)), random_state, keep):
+
+    def mean_overlap(dealt: Deal) -> float | None:
         tables = [(place[side], None) if same is None else same.counted(place[side]) for side in (dealt.x, dealt.y)]
         overlap = []
         for target in targets:
@@ -98,7 +98,9 @@ def overlap_null(
             )
             overlap.append(_overlap(one, other))
         known = np.concatenate(overlap)
-        found.append(float(known.mean()) if known.size else None)
+        return float(known.mean()) if known.size else None
+
+    found = in_deals(pair, mean_overlap, range(shared_out(draws, len(targets))), random_state, keep)
     # mean over all terms of all fits, so fits with more terms weigh more, as in the headline
     by_law = correct.mean(axis=1) if correct.size else ()
     return band(found, by_law, f"{len(found)} {pool(pair, keep).how}")

@@ -12,7 +12,7 @@ from glasshouse.core.plain import number
 from glasshouse.core.result import Result
 from glasshouse.core.streams import RandomState, generator
 from glasshouse.data.pair import Pair
-from glasshouse.utility.deals import canonical_rows, deals, pool
+from glasshouse.utility.deals import Deal, canonical_rows, in_deals, pool
 from glasshouse.utility.figures import Columns, ignored_weights
 from glasshouse.utility.nulls import Band, band, judged, shared_out
 from glasshouse.utility.predictive.models import Learner, Task, fit_linear, name_of, predictions, ratio, score, task
@@ -218,8 +218,9 @@ def _tstr_null(
             predicted = found[:, 0] if made.n_classes is None else found
         return score(made, predicted, truth)
 
-    found = []
-    for _, dealt in deals(pair, shared_out(draws, made.fits), random_state, keep):
+    def between(dealt: Deal) -> float | None:
         one, other = (scored(place[rows]) for rows in (dealt.x, dealt.y))
-        found.append(ratio(made, other, one))
+        return ratio(made, other, one)
+
+    found = in_deals(pair, between, range(shared_out(draws, made.fits)), random_state, keep)
     return band(found, (), f"{len(found)} {pool(pair, keep).how}")

@@ -123,9 +123,13 @@ class Workers:
 
 
 def resolve_jobs(n_jobs: int | None) -> int:
-    """None or -1: every core this process may use."""
+    """None: what compiled loops have around it, -1: every core this process may use."""
+    if n_jobs is None:
+        import numba
+
+        return int(numba.get_num_threads())
     available = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    if n_jobs is None or n_jobs == -1:
+    if n_jobs == -1:
         return available
     if n_jobs < 1:
         raise InputError(f"n_jobs must be a positive number, -1 or None, not {n_jobs}")
