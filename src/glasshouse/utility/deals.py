@@ -19,7 +19,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TypeAlias, TypeVar
+from hashlib import blake2b
+from typing import NamedTuple, TypeAlias, TypeVar
 
 import numpy as np
 
@@ -32,11 +33,45 @@ from glasshouse.utility.nulls import Band, band
 
 Rows: TypeAlias = np.ndarray | None  # rows of the pool, the original's first; None: the original as it stands
 POOL = ("original", "released")
+KEPT = 256 * 2**20  # bytes of deals that stay with a pair: its measures look at the same ones
 Found = TypeVar("Found")
 
 
-@dataclass(frozen=True)
-class Deal:
+class Drawn(NamedTuple):
+    """How often each row was drawn, as small as that can be said: a bit where nobody is there twice.
+
+    Parameters
+    ----------
+    times
+        Packed bits, or counts.
+    size
+        Number of rows.
+    once
+        Whether ``times`` are bits.
+    """
+
+    times: np.ndarray
+    size: int
+    once: bool
+
+    @classmethod
+    def of(cls, rows: np.ndarray) -> Drawn:
+        """From the rows themselves, in any order."""
+        times = np.bincount(rows)
+        size = len(times)
+        most = int(times.max(initial=0))
+        if most <= 1:
+            return cls(np.packbits(times.astype(bool)), size, True)
+        return cls(times.astype(np.min_scalar_type(most)), size, False)
+
+    def rows(self) -> np.ndarray:
+        """The rows in the order of the file, so that whoever reads them walks through memory once."""
+        if self.once:
+            return np.flatnonzero(np.unpackbits(self.times, count=self.size).view(bool))
+        return np.repeat(np.arange(self.size), self.times)
+
+
+class Deal(NamedTuple):
     """Rows of the pool in place of the original and of the release, and rows of the original in place of the release
     (``again``).
     """
@@ -80,13 +115,18 @@ class Pool:
         return f"random deals of original and released records{whole}"
 
     def deal(self, rng: np.random.Generator) -> Deal:
-        """One deal."""
+        """One deal, its rows as they were drawn."""
         mine, of = self.rows[self.own], self.unit[self.own]
         if self.chances is not None:
             drawn = [_by_chance(mine, self.chances, self.m, rng) for _ in range(2)]
             return Deal(_whole(mine, of, self.n, rng), drawn[0], drawn[1])
         x, y = self._dealt(rng)
         return Deal(x, y, _whole(mine, of, self.m, rng))
+
+    def by_content(self, rows: np.ndarray) -> np.ndarray:
+        """The rows in an order that the file has no say in, for those who add up decimals to the last digit."""
+        times = np.bincount(rows, minlength=int(self.rows.max(initial=-1)) + 1)
+        return np.repeat(self.rows, times[self.rows])
 
     def labels(self, replicates: int, random_state: RandomState) -> np.ndarray:
         """Labels 0 (original) and 1 (release) of the rows, lowest row first, in so many deals: [rows, replicates]."""
@@ -194,15 +234,44 @@ def in_deals(
     list
         In the order of the deals.
     """
-    made = pool(pair, keep)
+    made = _deals(pair, random_state, keep)
 
     def found(r: int) -> Found:
-        return work(made.deal(generator(random_state, "null", r)))
+        return work(made.number(r))
 
     if not isinstance(random_state, np.random.Generator):
         return in_threads(found, numbers)
     with one_blas_thread():
         return [found(r) for r in numbers]
+
+
+class _Deals:
+    """Numbered deals of one pool, rows in the order of the file; the first ones are kept, because the next measure asks
+    for the same.
+    """
+
+    def __init__(self, made: Pool, random_state: RandomState) -> None:
+        self.pool, self.random_state, self.room = made, random_state, KEPT
+        self.kept: dict[int, list[Drawn]] = {}
+
+    def number(self, r: int) -> Deal:
+        """Deal number r."""
+        made = self.kept.get(r)
+        if made is None:
+            made = [Drawn.of(side) for side in self.pool.deal(generator(self.random_state, "null", r))]
+            size = sum(side.times.nbytes for side in made)
+            if size <= self.room:
+                self.room -= size
+                self.kept[r] = made
+        return Deal(*(side.rows() for side in made))
+
+
+def _deals(pair: Pair, random_state: RandomState, keep: np.ndarray | None) -> _Deals:
+    """The deals of a seed and of usable rows; those of a Generator, or of no seed, are new each time."""
+    if not isinstance(random_state, (int, np.integer)):
+        return _Deals(pool(pair, keep), random_state)
+    which = None if keep is None or keep.all() else blake2b(np.packbits(keep).tobytes()).digest()
+    return pair.memo(("deals", int(random_state), which), lambda: _Deals(pool(pair, keep), random_state))
 
 
 def labels(pair: Pair, replicates: int, random_state: RandomState, keep: np.ndarray | None = None) -> np.ndarray:

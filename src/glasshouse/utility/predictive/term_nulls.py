@@ -87,9 +87,15 @@ def overlap_null(
     targets = _targets(both.response, kind, both.classes)
     weights = [None if side.weights is None else both.weights for side in (x, y)]
     same = Same.of([*both.design.T], both.response) if all(w is None for w in weights) else None
+    usable = pool(pair, keep)
+
+    def table(side: np.ndarray) -> tuple[np.ndarray, np.ndarray | None]:
+        if same is not None:
+            return same.counted(place[side])
+        return place[usable.by_content(side)], None
 
     def mean_overlap(dealt: Deal) -> float | None:
-        tables = [(place[side], None) if same is None else same.counted(place[side]) for side in (dealt.x, dealt.y)]
+        tables = [table(side) for side in (dealt.x, dealt.y)]
         overlap = []
         for target in targets:
             one, other = (
@@ -103,7 +109,7 @@ def overlap_null(
     found = in_deals(pair, mean_overlap, range(shared_out(draws, len(targets))), random_state, keep)
     # mean over all terms of all fits, so fits with more terms weigh more, as in the headline
     by_law = correct.mean(axis=1) if correct.size else ()
-    return band(found, by_law, f"{len(found)} {pool(pair, keep).how}")
+    return band(found, by_law, f"{len(found)} {usable.how}")
 
 
 def _targets(response: np.ndarray, kind: str, classes: tuple[str, ...] | None) -> list[np.ndarray]:

@@ -14,6 +14,7 @@ import numpy as np
 from glasshouse.core.errors import InputError, NotApplicable
 from glasshouse.core.streams import RandomState
 from glasshouse.data.pair import Pair
+from glasshouse.engines.workers import in_threads
 from glasshouse.utility.deals import labels, pool
 from glasshouse.utility.figures import Columns, chosen
 from glasshouse.utility.joint.table_statistics import score_order
@@ -21,6 +22,7 @@ from glasshouse.utility.nulls import Band, ChiSquare, Drawn, band
 from glasshouse.utility.propensity.models import MODELS, Fit, Settings, make_fitter, stacked
 
 DEALS = 199  # of the labels behind the band of a logit's pMSE
+BLOCK = 50_000  # records whose labels are decimals at a time
 NULLS = ("expectation", "permutation", "pairs", "none")
 # how each figure shrinks from a fresh sample to correct synthesis: pMSE with the variance, the others with its root
 POWER = {"pMSE": 1.0, "SPECKS": 0.5, "PO50": 0.5, "AUC": 0.5}
@@ -200,10 +202,14 @@ def _to_first_order(fit: Fit, dealt: np.ndarray) -> np.ndarray:
         return np.zeros(0)
     from scipy.linalg import solve_triangular
 
-    design, own = fit.design, dealt - dealt.mean(axis=0)
+    design, n = fit.design, len(fit.design)
     gram = design.T @ design
     gram[np.diag_indices_from(gram)] += 1e-10 * np.trace(gram) / len(gram)
-    parts = solve_triangular(np.linalg.cholesky(gram), design.T @ own, lower=True)
-    found = (parts**2).sum(axis=0) / len(design)
+    # labels are bytes, and as decimals they would be many times the design: block by block, added up in order
+    blocks = [slice(at, at + BLOCK) for at in range(0, n, BLOCK)]
+    cross = np.sum(in_threads(lambda at: design[at].T @ dealt[at].astype(float), blocks), axis=0)
+    cross -= np.outer(design.sum(axis=0), dealt.mean(axis=0))
+    parts = solve_triangular(np.linalg.cholesky(gram), cross, lower=True)
+    found = (parts**2).sum(axis=0) / n
     first = float(((fit.scores - fit.labels.mean()) ** 2).mean())
     return found[1:] * (max(1.0, first / found[0]) if found[0] > 1e-12 else 1.0)
