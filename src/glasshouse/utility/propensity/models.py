@@ -155,30 +155,48 @@ def _merged(codes: np.ndarray, keep: int) -> np.ndarray:
 
 def _main_effects(data: Stacked, max_params: int, notes: list[str]) -> tuple[np.ndarray, list[str], list[str]]:
     """Treatment-coded columns, their names and the data column behind each; levels that no record has are left out."""
-    blocks, names, source = [], [], []
+    names, source = list[str](), list[str]()
+    parts: list[tuple[int, np.ndarray]] = []  # column of the data, and the levels that get a column; none of a number
+    merged: dict[int, np.ndarray] = {}
     limit = _level_limit(data, max_params)
     # by name: where columns say the same, the first one is kept, and that must not be the first in the file
     for j in sorted(range(len(data.design.names)), key=data.design.names.__getitem__):
         name, kind = data.design.names[j], data.design.kinds[j]
         if kind == "numeric":
-            column = data.design.column(j)
-            blocks.append(column[:, None])
+            parts.append((j, np.empty(0, np.int64)))
             names.append(name)
             source.append(data.source[j])
-        else:
-            codes = data.design.codes[:, j]
-            levels = len(np.unique(codes))
-            if limit is not None and levels - 1 > limit:
-                codes = _merged(codes, limit)
-                notes.append(
-                    f"column {name!r} has {levels:,} levels, more than the logit can take: its {limit} most "
-                    "frequent are kept and the rest is one level; declare numbers as numeric, or use model='cart'"
-                )
-            present = np.unique(codes)[1:]
-            blocks.append((codes[:, None] == present[None, :]).astype(float))
-            names += [f"{name}[{level}]" for level in present]
-            source += [data.source[j]] * len(present)
-    return np.concatenate(blocks, axis=1), names, source
+            continue
+        codes = data.design.codes[:, j]
+        levels = len(np.unique(codes))
+        if limit is not None and levels - 1 > limit:
+            codes = merged[j] = _merged(codes, limit)
+            notes.append(
+                f"column {name!r} has {levels:,} levels, more than the logit can take: its {limit} most "
+                "frequent are kept and the rest is one level; declare numbers as numeric, or use model='cart'"
+            )
+        present = np.unique(codes)[1:]
+        parts.append((j, present))
+        names += [f"{name}[{level}]" for level in present]
+        source += [data.source[j]] * len(present)
+    # written in place: with millions of records a second copy would not fit beside it
+    made, at = np.empty((len(data.labels), len(names))), 0
+    for j, present in parts:
+        if data.design.kinds[j] == "numeric":
+            made[:, at] = data.design.column(j)
+            at += 1
+            continue
+        made[:, at : at + len(present)] = merged.get(j, data.design.codes[:, j])[:, None] == present
+        at += len(present)
+    return made, names, source
+
+
+def _standardise(columns: np.ndarray) -> np.ndarray:
+    """Columns centred and scaled where they stand."""
+    scale = columns.std(axis=0)
+    columns -= columns.mean(axis=0)
+    columns /= np.where(scale > 0, scale, 1.0)
+    return columns
 
 
 def _logit_fitter(data: Stacked, settings: Settings) -> Callable[[np.ndarray], Fit]:
@@ -188,8 +206,7 @@ def _logit_fitter(data: Stacked, settings: Settings) -> Callable[[np.ndarray], F
     notes: list[str] = []
     most = settings.most_params(len(data.labels))
     main, names, source = _main_effects(data, most, notes)
-    scale = main.std(axis=0)
-    main = (main - main.mean(axis=0)) / np.where(scale > 0, scale, 1.0)
+    main = _standardise(main)
     crossed = [(a, b) for a, b in combinations(range(main.shape[1]), 2) if source[a] != source[b]]
     wanted = 1 + len(names) + len(crossed)
     order = settings.maxorder
@@ -210,8 +227,7 @@ def _logit_fitter(data: Stacked, settings: Settings) -> Callable[[np.ndarray], F
     design = main
     if order == 1 and crossed:
         design = np.concatenate([main, *[main[:, a : a + 1] * main[:, b : b + 1] for a, b in crossed]], axis=1)
-        scale = design.std(axis=0)
-        design = (design - design.mean(axis=0)) / np.where(scale > 0, scale, 1.0)
+        design = _standardise(design)
     if len(design) <= design.shape[1] + 1:
         raise NotApplicable(
             f"{design.shape[1] + 1} coefficients for {len(design)} records; use maxorder=0, fewer columns or "
