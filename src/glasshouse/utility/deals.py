@@ -134,12 +134,19 @@ class Pool:
             raise InputError(f"the number of deals is {replicates}; it is 0 (no band) or more")
         place = np.empty(int(self.rows.max(initial=-1)) + 1, np.int64)
         place[np.sort(self.rows)] = np.arange(len(self.rows))
-        made = np.zeros((len(self.rows), replicates), np.int8)
-        for r in range(replicates):
+        made = np.zeros((replicates, len(self.rows)), np.int8)
+
+        def deal(r: int) -> None:
             rng = generator(random_state, "null", r)
             dealt = self._dealt(rng)[1] if self.chances is None else rng.permutation(self.rows)[: self.m]
-            made[place[dealt], r] = 1
-        return made
+            made[r, place[dealt]] = 1
+
+        if isinstance(random_state, np.random.Generator):  # it changes with every draw
+            for r in range(replicates):
+                deal(r)
+        else:
+            in_threads(deal, range(replicates))
+        return made.T
 
     def sample(self, most: int, rng: np.random.Generator) -> Pool:
         """About so many records drawn at random, in whole units, to be dealt in place of all.
@@ -275,12 +282,12 @@ def _deals(pair: Pair, random_state: RandomState, keep: np.ndarray | None) -> _D
 
 
 def labels(pair: Pair, replicates: int, random_state: RandomState, keep: np.ndarray | None = None) -> np.ndarray:
-    """Labels 0 (original) and 1 (release) of the usable rows of the pool, [rows, 1 + replicates]: the true ones first,
+    """Labels 0 (original) and 1 (release) of the usable rows of the pool, [1 + replicates, rows]: the true ones first,
     then those of the deals.
     """
     base = pool(pair, keep)
     true = np.sort(base.rows) >= pair.n("original")
-    return np.column_stack([true.astype(np.int8), base.labels(replicates, random_state)])
+    return np.concatenate([true.astype(np.int8)[None, :], base.labels(replicates, random_state).T])
 
 
 def resampled(

@@ -6,6 +6,7 @@ import numpy as np
 
 from glasshouse.core.plain import percent
 from glasshouse.core.streams import RandomState, generator, integer_seed
+from glasshouse.engines.workers import share_out
 
 SATURATED = 0.9
 TREE_COLUMNS = 20  # up to which a tree finds the nearest record sooner than a comparison with all
@@ -69,7 +70,13 @@ def _nearest_whitened(people: np.ndarray, released: np.ndarray, covariance: np.n
 
         near = white[1][pairwise_distances_argmin(asked, white[1])]
         return np.asarray(np.sqrt(((asked - near) ** 2).sum(axis=1)))[back.reshape(-1)]
-    return np.asarray(cKDTree(np.unique(white[1], axis=0)).query(asked, k=1)[0])[back.reshape(-1)]
+    tree, distance = cKDTree(np.unique(white[1], axis=0)), np.empty(len(asked))
+
+    def look_up(start: int, stop: int) -> None:
+        distance[start:stop] = tree.query(asked[start:stop], k=1)[0]
+
+    share_out(look_up, len(asked))
+    return distance[back.reshape(-1)]
 
 
 def _robust_covariance(original: np.ndarray, random_state: RandomState, notes: list[str]) -> np.ndarray | None:

@@ -91,7 +91,7 @@ def statistic(
     base = pool(pair, keep)
     part = base if dealt is None else base.sample(dealt, generator(random_state, "null", "records"))
     true = (np.flatnonzero(keep) >= pair.n("original")).astype(np.int8)[:, None]
-    labels = part.labels(permutations, random_state)
+    labels = np.ascontiguousarray(part.labels(permutations, random_state))
     how, notes = f"{permutations} {base.how}", []
     if part is base:
         labels = np.column_stack([true, labels])

@@ -178,21 +178,21 @@ def _told(
         draws: dict[str, np.ndarray] = {}
         linear = np.zeros(0)
         if how == "permutation":
-            dealt = labels(pair.release(i), n_perm, random_state)[data.rows, 1:]
+            dealt = labels(pair.release(i), n_perm, random_state)[1:, data.rows]
             # a few large clusters can all fall to one side, which tells nothing about telling two apart
-            sided = [k for k in range(n_perm) if 0 < dealt[:, k].sum() < len(dealt)]
+            sided = [k for k in range(n_perm) if 0 < dealt[k].sum() < dealt.shape[1]]
             if n_perm and not sided:
                 raise NotApplicable("too few clusters to deal whole ones to two sides; use null='none'")
-            shuffled = [figures(fitter(np.ascontiguousarray(dealt[:, k]))) for k in sided]
+            shuffled = [figures(fitter(dealt[k])) for k in sided]
             draws = {name: np.array([s[name] for s in shuffled]) for name in POWER}
         elif how == "expectation" and fit.design is not None:
-            linear = _to_first_order(fit, labels(pair.release(i), DEALS, random_state)[data.rows])
+            linear = _to_first_order(fit, labels(pair.release(i), DEALS, random_state)[:, data.rows])
         made.append(PropensityFigures(replace(fit, design=None), figures(fit), draws, linear, pool(pair).how, pairs))
     return made
 
 
 def _to_first_order(fit: Fit, dealt: np.ndarray) -> np.ndarray:
-    """pMSE of a logit under dealt labels [records, 1 + deals], the true ones first, without fitting it again.
+    """pMSE of a logit under dealt labels [1 + deals, records], the true ones first, without fitting it again.
 
     The scores of a logit that finds little are those of least squares on the same columns, whose pMSE is the squared
     length of the projected labels: one product for all deals. What the logit adds, mostly by overfitting, is taken
@@ -207,8 +207,8 @@ def _to_first_order(fit: Fit, dealt: np.ndarray) -> np.ndarray:
     gram[np.diag_indices_from(gram)] += 1e-10 * np.trace(gram) / len(gram)
     # labels are bytes, and as decimals they would be many times the design: block by block, added up in order
     blocks = [slice(at, at + BLOCK) for at in range(0, n, BLOCK)]
-    cross = np.sum(in_threads(lambda at: design[at].T @ dealt[at].astype(float), blocks), axis=0)
-    cross -= np.outer(design.sum(axis=0), dealt.mean(axis=0))
+    cross = np.sum(in_threads(lambda at: design[at].T @ dealt[:, at].astype(float).T, blocks), axis=0)
+    cross -= np.outer(design.sum(axis=0), dealt.mean(axis=1))
     parts = solve_triangular(np.linalg.cholesky(gram), cross, lower=True)
     found = (parts**2).sum(axis=0) / n
     first = float(((fit.scores - fit.labels.mean()) ** 2).mean())

@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import TypeVar
 
 import numpy as np
 
 from glasshouse.core.threads import one_blas_thread
 from glasshouse.engines.models.linear.solve import solve
+from glasshouse.engines.workers import in_threads
+
+Found = TypeVar("Found")
 
 MAX_ITERATIONS = 50
+BLOCK = 4096  # records whose part of a sum stays in a cache; parts are added in order, whoever computed them
 SEPARATED = (
     "some fitted probabilities are 0 or 1: the predictors separate the classes somewhere, and coefficients are "
     "not finite"
@@ -97,7 +103,7 @@ def logistic(
 
     Notes
     -----
-    Half steps keep the deviance falling.
+    Half steps keep the deviance falling. Sums go over blocks of records, which threads share.
     """
     from scipy.special import expit
 
@@ -105,23 +111,35 @@ def logistic(
     share = float(np.average(y, weights=w))
     beta = np.zeros(design.shape[1])
     beta[0] = np.log(share / (1 - share)) if 0 < share < 1 else 0.0
-    eta = design @ beta
-    deviance, notes = _deviance(eta, y, w), list[str]()
+    parts = [slice(at, at + BLOCK) for at in range(0, len(y), BLOCK)]
+    each = in_threads if len(parts) > 1 else _here
+    eta, trial = np.empty(len(y)), np.empty(len(y))
+
+    def fall(at: slice) -> tuple[np.ndarray, np.ndarray]:
+        """Cross-products and slope of some records at ``eta``."""
+        x, mean = design[at], expit(eta[at])
+        half = x * np.sqrt(w[at] * mean * (1 - mean))[:, None]
+        return half.T @ half, x.T @ (w[at] * (y[at] - mean))  # a product with itself: half the work
+
+    def deviance_at(coefficients: np.ndarray, into: np.ndarray) -> float:
+        def part(at: slice) -> float:
+            into[at] = design[at] @ coefficients
+            return _deviance(into[at], y[at], w[at])
+
+        return sum(each(part, parts))
+
+    deviance, notes = deviance_at(beta, eta), list[str]()
     for _ in range(MAX_ITERATIONS):
-        mean = expit(eta)
-        half = design * np.sqrt(w * mean * (1 - mean))[:, None]
-        gram = half.T @ half  # a product with itself: half the work
-        slope = design.T @ (w * (y - mean))
+        gram, slope = (sum(found[1:], start=found[0]) for found in zip(*each(fall, parts), strict=True))
         gram[np.diag_indices_from(gram)] += 1e-12 * np.trace(gram) / len(gram)
         step = solve(gram, slope)
         length, previous = 1.0, deviance
         while length > 1e-4:
-            trial = design @ (beta + length * step)
-            deviance = _deviance(trial, y, w)
+            deviance = deviance_at(beta + length * step, trial)
             if deviance <= previous + 1e-9 * abs(previous):
                 break
             length /= 2
-        beta, eta = beta + length * step, trial
+        beta, eta, trial = beta + length * step, trial, eta
         if abs(previous - deviance) <= tolerance * (abs(deviance) + 0.1):
             break
     else:
@@ -137,6 +155,11 @@ def logistic(
         half = design * (w * (y - mean))[:, None]
         bread = bread @ (half.T @ half) @ bread
     return Fitted(beta, np.sqrt(np.maximum(np.diag(bread), 0.0)), mean, None, tuple(notes))
+
+
+def _here(work: Callable[[slice], Found], parts: Sequence[slice]) -> list[Found]:
+    """A few records are sooner done than shared out."""
+    return [work(part) for part in parts]
 
 
 def _deviance(eta: np.ndarray, y: np.ndarray, w: np.ndarray) -> float:
