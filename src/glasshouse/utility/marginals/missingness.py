@@ -16,6 +16,7 @@ from glasshouse.utility.marginals.counts import SideBySide, effective_size
 from glasshouse.utility.nulls import judged
 
 WORST_PATTERNS = 10
+BITS = 32  # columns whose missing values become one number; ranks of as many records as there may be fit beside them
 
 
 @measure(
@@ -145,12 +146,16 @@ def _patterns(
         records = sum(len(table) for table in absent.values())
         return np.zeros((1, 0), bool), np.zeros(records, np.int64), {w: np.array([weights[w].sum()]) for w in absent}
     stacked = np.concatenate([absent["original"], absent["released"]])
-    packed = np.packbits(stacked, axis=1)
-    distinct, first, at = np.unique(packed, axis=0, return_index=True, return_inverse=True)
-    at = at.ravel()
+    # a pattern as a number: bits of a few columns at a time, ranked where the next ones would not fit
+    at = np.zeros(len(stacked), np.int64)
+    for begin in range(0, stacked.shape[1], BITS):
+        some = stacked[:, begin : begin + BITS]
+        at = np.unique((at << some.shape[1]) | (some @ (1 << np.arange(some.shape[1])[::-1])), return_inverse=True)[1]
+    first = np.zeros(int(at.max(initial=-1)) + 1, np.int64)
+    first[at[::-1]] = np.arange(len(at))[::-1]
     n = len(absent["original"])
     counts = {
-        "original": np.bincount(at[:n], weights=weights["original"], minlength=len(distinct)),
-        "released": np.bincount(at[n:], weights=weights["released"], minlength=len(distinct)),
+        "original": np.bincount(at[:n], weights=weights["original"], minlength=len(first)),
+        "released": np.bincount(at[n:], weights=weights["released"], minlength=len(first)),
     }
     return stacked[first], at, counts
