@@ -7,7 +7,7 @@ the table, or from the alphabet, a reshuffled or translated table would give ano
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -41,11 +41,14 @@ class Canonical:
     records: dict[str, np.ndarray]
     levels: dict[str, Ints]
     contents: dict[str, np.ndarray]
+    _orders: dict[tuple[str, ...], Ints] = field(default_factory=dict, repr=False, compare=False)
 
     def order(self, *tables: str) -> Ints:
         """Records of the tables, laid end to end, in the order of their fingerprints."""
-        first, second = (np.concatenate([of[t] for t in tables]) for of in (self.records, self.contents))
-        return np.lexsort((second, first))
+        if tables not in self._orders:
+            first, second = (np.concatenate([of[t] for t in tables]) for of in (self.records, self.contents))
+            self._orders[tables] = np.lexsort((second, first))
+        return self._orders[tables]
 
 
 def canonical(pair: Pair, columns: Sequence[str]) -> Canonical:

@@ -2,12 +2,50 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
 import numpy as np
 
 from glasshouse.core.errors import NotApplicable
+from glasshouse.engines.models.design import distinct_rows
+from glasshouse.engines.workers import share_out
+
+if TYPE_CHECKING:
+    from glasshouse.data.pair import Pair
 
 BOX_TOL = 1e-9
 _MOST_PATTERNS = 64
+
+
+class Rows(NamedTuple):
+    """Numbers of some records: of all of them, of the distinct ones, and which of these each record is.
+
+    Whether somebody is near is asked once for all who say the same.
+    """
+
+    every: np.ndarray
+    distinct: np.ndarray
+    back: np.ndarray
+
+    @classmethod
+    def of(cls, pair: Pair, columns: Sequence[str], table: str) -> Rows:
+        """Numeric columns of a table, special codes being missing."""
+        parts, codes = [], []
+        for name in columns:
+            values = np.array(pair.values(name, table), float)
+            values[pair.special_mask(name, table)] = np.nan
+            parts.append(values)
+            codes.append(pair.codes(name).of(table) + 1)
+        first, back = distinct_rows(np.stack(codes, axis=1))
+        every = np.stack(parts, axis=1)
+        return cls(every, every[first], back)
+
+    def complete(self) -> Rows:
+        """The records without a missing value."""
+        whole = ~np.isnan(self.distinct).any(axis=1)
+        kept = whole[self.back]
+        return Rows(self.every[kept], self.distinct[whole], (np.cumsum(whole) - 1)[self.back[kept]])
 
 
 def own_share(original: np.ndarray, half: np.ndarray, n_released: int) -> float:
@@ -29,8 +67,12 @@ def own_share(original: np.ndarray, half: np.ndarray, n_released: int) -> float:
     return float(1 - (1 - accompanied) ** max(1.0, n_released / (len(whole) - 1)))
 
 
-def inside_box(people: np.ndarray, released: np.ndarray, half: np.ndarray, missing: str) -> np.ndarray:
+def inside_box(people: Rows, released: Rows, half: np.ndarray, missing: str) -> np.ndarray:
     """Which people have a released record within ``half`` of them in every column."""
+    return _inside(people.distinct, released.distinct, half, missing)[people.back]
+
+
+def _inside(people: np.ndarray, released: np.ndarray, half: np.ndarray, missing: str) -> np.ndarray:
     if missing == "level":
         gone = np.concatenate([np.isnan(people), np.isnan(released)]).any(axis=0)
         fill = np.concatenate([people, released])
@@ -71,16 +113,21 @@ def _any_within_by_pattern(
 
 
 def _any_within(people: np.ndarray, released: np.ndarray, half: np.ndarray) -> np.ndarray:
-    """Chebyshev search on distinct rows after dividing by the half widths; columns of half width 0 must be equal."""
+    """Chebyshev search after dividing by the half widths; columns of half width 0 must be equal."""
     from scipy.spatial import cKDTree
 
+    found = np.zeros(len(people), bool)
     if not len(people) or not len(released):
-        return np.zeros(len(people), bool)
+        return found
     scaled = _in_half_widths(np.concatenate([people, released]), half)
-    asked, back = np.unique(scaled[: len(people)], axis=0, return_inverse=True)
-    tree = cKDTree(np.unique(scaled[len(people) :], axis=0))
-    nearest = tree.query(asked, k=1, p=np.inf, distance_upper_bound=1 + 1e-6)[0]
-    return np.asarray(nearest <= 1 + BOX_TOL)[back.reshape(-1)]
+    tree = cKDTree(scaled[len(people) :])
+
+    def look_up(start: int, stop: int) -> None:
+        nearest = tree.query(scaled[start:stop], k=1, p=np.inf, distance_upper_bound=1 + 1e-6)[0]
+        found[start:stop] = nearest <= 1 + BOX_TOL
+
+    share_out(look_up, len(people))
+    return found
 
 
 def _in_half_widths(table: np.ndarray, half: np.ndarray) -> np.ndarray:

@@ -16,7 +16,7 @@ from glasshouse.core.measure import measure
 from glasshouse.core.plain import percent
 from glasshouse.core.result import Result
 from glasshouse.core.streams import RandomState
-from glasshouse.disclosure.copying.boxes import BOX_TOL, inside_box, own_share
+from glasshouse.disclosure.copying.boxes import BOX_TOL, Rows, inside_box, own_share
 from glasshouse.disclosure.copying.closeness import CAVEAT, NO_HOLDOUT, refuse_infinite
 from glasshouse.disclosure.copying.mahalanobis import mahalanobis_shares
 from glasshouse.disclosure.wording import against
@@ -136,10 +136,11 @@ def drisk(
     refuse_infinite(pair, chosen, summed=True)
     if not pair.n("original") or not pair.n("released"):
         raise NotApplicable("a table has no records to compare")
-    tables = {t: _matrix(pair, chosen, t) for t in ("original", "released", *(["holdout"] if pair.has_holdout else []))}
-    original = tables["original"]
+    names = ("original", "released", *(["holdout"] if pair.has_holdout else []))
+    tables = {name: Rows.of(pair, chosen, name) for name in names}
+    original = tables["original"].every
     half = _half_widths(original, len(original), outlier_par)
-    at_risk = inside_box(original, tables["released"], half, missing)
+    at_risk = inside_box(tables["original"], tables["released"], half, missing)
     share = float(at_risk.mean())
     details: dict[str, object] = {
         "vars": chosen,
@@ -154,7 +155,7 @@ def drisk(
     holdout: float | None = None
     tested, alone, strangers = None, None, None
     limits = wilson(int(at_risk.sum()), len(at_risk), confidence)
-    if "holdout" in tables and len(tables["holdout"]):
+    if "holdout" in tables and len(tables["holdout"].every):
         strangers = inside_box(tables["holdout"], tables["released"], half, missing)
         holdout = float(strangers.mean())
         tested = _exchanged(pair, tables, (at_risk, strangers), outlier_par, missing, confidence, random_state)
@@ -164,7 +165,7 @@ def drisk(
         )
     else:
         notes.append(f"there is no reference for people outside the data, because there is {NO_HOLDOUT}")
-        own = own_share(original, half, len(tables["released"]))
+        own = own_share(original, half, len(tables["released"].every))
         details["interval_self"] = own
         compared = f"; at most {percent(own)} would in a release of as many fresh people"
         alone = limits[0] - own
@@ -172,8 +173,8 @@ def drisk(
             compared += ", so even without a holdout this is copying"
     details |= mahalanobis_shares(tables, alpha, random_state, notes)
     if pair.row_paired:
-        spread = np.nanstd(tables["released"], axis=0, ddof=1)
-        near_own = np.abs(original - tables["released"]) <= aligned_k * spread + BOX_TOL
+        spread = np.nanstd(tables["released"].every, axis=0, ddof=1)
+        near_own = np.abs(original - tables["released"].every) <= aligned_k * spread + BOX_TOL
         details["aligned"] = float(near_own.all(axis=1).mean())
     return Result(
         value=share,
@@ -206,7 +207,7 @@ def _half_widths(people: np.ndarray, n: int, outlier_par: float) -> np.ndarray:
 
 def _exchanged(
     pair: Pair,
-    tables: dict[str, np.ndarray],
+    tables: dict[str, Rows],
     flags: tuple[np.ndarray, np.ndarray],
     outlier_par: float,
     missing: str,
@@ -216,7 +217,7 @@ def _exchanged(
     """Members against strangers; for the p value the boxes are cut by original and holdout together."""
     clusters = people_clusters(pair)
     real = [tables["original"], tables["holdout"]]
-    half = _half_widths(np.concatenate(real), len(real[0]), outlier_par)
+    half = _half_widths(np.concatenate([people.every for people in real]), len(real[0].every), outlier_par)
     found = exchange(*flags, clusters=clusters, confidence=confidence, random_state=random_state, name="drisk")
     alike = [inside_box(people, tables["released"], half, missing) for people in real]
     return found._replace(p=exchange(*alike, clusters=clusters, random_state=random_state, name="drisk").p)
@@ -238,12 +239,3 @@ def _numeric_columns(pair: Pair, columns: Sequence[str] | None) -> list[str]:
             f"columns {listed(unknown)} are not numeric in every table; choose from {listed(pair.numeric)}"
         )
     return list(dict.fromkeys(columns))
-
-
-def _matrix(pair: Pair, columns: Sequence[str], table: str) -> np.ndarray:
-    parts = []
-    for name in columns:
-        values = np.array(pair.values(name, table), float)
-        values[pair.special_mask(name, table)] = np.nan
-        parts.append(values)
-    return np.stack(parts, axis=1)

@@ -14,7 +14,7 @@ from glasshouse.core.measure import measure
 from glasshouse.core.plain import percent
 from glasshouse.core.result import Result
 from glasshouse.core.streams import RandomState
-from glasshouse.disclosure.copying.boxes import inside_box
+from glasshouse.disclosure.copying.boxes import Rows, inside_box
 from glasshouse.disclosure.copying.closeness import (
     CAVEAT,
     DELUSION,
@@ -211,17 +211,19 @@ def _box_hits(pair: Pair, found: Closeness, box: float, missing: str) -> dict[st
     n_numbers = next(iter(encoded.numbers.values())).shape[1]
     widths = encoded.weights[:n_numbers]
 
-    def matrix(table: str) -> np.ndarray:
+    def rows(table: str) -> Rows:
         numbers = encoded.numbers[table] / widths
         numbers[numbers > 1.5] = np.nan
         codes = encoded.codes[table].astype(float)
         codes[codes < 0] = np.nan
-        return np.concatenate([numbers, codes], axis=1)
+        every = np.concatenate([numbers, codes], axis=1)
+        _, first, back = np.unique(encoded.ids[table], return_index=True, return_inverse=True)
+        return Rows(every, every[first], back.reshape(-1))
 
     half = np.concatenate([np.full(n_numbers, box), np.zeros(len(encoded.weights) - n_numbers)])
-    released = matrix("released")
+    released = rows("released")
     tables = {"original": "box_hit_rate", **({"holdout": "box_hit_rate_holdout"} if pair.has_holdout else {})}
-    return {name: float(inside_box(matrix(t), released, half, missing).mean()) for t, name in tables.items()}
+    return {name: float(inside_box(rows(t), released, half, missing).mean()) for t, name in tables.items()}
 
 
 def _hit_records(space: Space, threshold: float, n_jobs: int | None) -> Mapping[str, np.ndarray]:

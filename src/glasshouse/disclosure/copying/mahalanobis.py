@@ -6,6 +6,7 @@ import numpy as np
 
 from glasshouse.core.plain import percent
 from glasshouse.core.streams import RandomState, generator, integer_seed
+from glasshouse.disclosure.copying.boxes import Rows
 from glasshouse.engines.workers import share_out
 
 SATURATED = 0.9
@@ -14,15 +15,15 @@ ROBUST = 10_000  # people the robust covariance is computed from: a scale needs 
 
 
 def mahalanobis_shares(
-    tables: dict[str, np.ndarray], alpha: float, random_state: RandomState, notes: list[str]
+    tables: dict[str, Rows], alpha: float, random_state: RandomState, notes: list[str]
 ) -> dict[str, float]:
     """Nearest release record in Mahalanobis distance, classical and robust covariance of the complete originals."""
     from scipy.stats import chi2
 
-    whole = {name: table[~np.isnan(table).any(axis=1)] for name, table in tables.items()}
-    original = whole["original"]
+    whole = {name: table.complete() for name, table in tables.items()}
+    original = whole["original"].every
     p = original.shape[1]
-    if p < 2 or len(original) <= p + 1 or not len(whole["released"]):
+    if p < 2 or len(original) <= p + 1 or not len(whole["released"].every):
         notes.append("Mahalanobis distances need two numeric columns and more complete records than columns")
         return {}
     if not (original.max(axis=0) > original.min(axis=0)).all():
@@ -37,7 +38,7 @@ def mahalanobis_shares(
         if covariance is None or np.linalg.matrix_rank(covariance) < p:
             notes.append(f"the {name} covariance is singular, so it gives no Mahalanobis distance")
             continue
-        distance = _nearest_whitened(original, whole["released"], covariance)
+        distance = _nearest_whitened(whole["original"], whole["released"], covariance)
         prefix = "min_rmd" if name == "classical" else "min_rmd_robust"
         share = float((distance < threshold).mean())
         details |= {
@@ -52,31 +53,30 @@ def mahalanobis_shares(
                 f"the {name} Mahalanobis share is saturated ({percent(share, 0)} of originals): its radius fits one "
                 "observation, not the nearest of many; read the AUC against the holdout instead"
             )
-        if len(whole.get("holdout", ())):
+        if "holdout" in whole and len(whole["holdout"].every):
             reach = _nearest_whitened(whole["holdout"], whole["released"], covariance)
             details[f"rmd_{name}_auc"] = _closer_auc(distance, reach)
     return details
 
 
-def _nearest_whitened(people: np.ndarray, released: np.ndarray, covariance: np.ndarray) -> np.ndarray:
+def _nearest_whitened(people: Rows, released: Rows, covariance: np.ndarray) -> np.ndarray:
     from scipy.linalg import cholesky, solve_triangular
     from scipy.spatial import cKDTree
 
     root = cholesky(covariance, lower=True)
-    white = [solve_triangular(root, table.T, lower=True).T for table in (people, released)]
-    asked, back = np.unique(white[0], axis=0, return_inverse=True)
+    asked, others = (solve_triangular(root, table.distinct.T, lower=True).T for table in (people, released))
     if len(covariance) > TREE_COLUMNS:  # a tree of so many columns skips nobody
         from sklearn.metrics import pairwise_distances_argmin
 
-        near = white[1][pairwise_distances_argmin(asked, white[1])]
-        return np.asarray(np.sqrt(((asked - near) ** 2).sum(axis=1)))[back.reshape(-1)]
-    tree, distance = cKDTree(np.unique(white[1], axis=0)), np.empty(len(asked))
+        near = others[pairwise_distances_argmin(asked, others)]
+        return np.asarray(np.sqrt(((asked - near) ** 2).sum(axis=1)))[people.back]
+    tree, distance = cKDTree(others), np.empty(len(asked))
 
     def look_up(start: int, stop: int) -> None:
         distance[start:stop] = tree.query(asked[start:stop], k=1)[0]
 
     share_out(look_up, len(asked))
-    return distance[back.reshape(-1)]
+    return distance[people.back]
 
 
 def _robust_covariance(original: np.ndarray, random_state: RandomState, notes: list[str]) -> np.ndarray | None:

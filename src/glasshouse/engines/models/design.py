@@ -123,6 +123,32 @@ def distinct_rows(codes: np.ndarray, labels: np.ndarray | None = None) -> tuple[
     return first, row_of
 
 
+def lexicographic(codes: np.ndarray, last: np.ndarray) -> np.ndarray:
+    """The order of rows of codes [n, p], not negative, and of one more column among equal rows; ties as they stand.
+
+    Columns are sorted by as mixed-radix numbers, as many at a time as fit into one.
+    """
+    n = len(codes)
+    words, span = [np.zeros(n, np.uint64)], 1
+    for column in codes.T:
+        size = int(column.max()) + 1 if n else 1
+        if span * size >= 2**63:
+            words.append(np.zeros(n, np.uint64))
+            span = 1
+        words[-1] = words[-1] * np.uint64(size) + column.astype(np.uint64)
+        span *= size
+    return np.lexsort((last, *words[::-1]))
+
+
+def runs(codes: np.ndarray, labels: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray]:
+    """What :func:`distinct_rows` finds, where equal rows stand together and in order."""
+    new = np.ones(len(codes), np.bool_)
+    new[1:] = (codes[1:] != codes[:-1]).any(axis=1)
+    if labels is not None:
+        new[1:] |= labels[1:] != labels[:-1]
+    return np.flatnonzero(new), np.cumsum(new) - 1
+
+
 def dummies(table: Design, *, first_dropped: bool) -> tuple[np.ndarray, np.ndarray]:
     """A dense matrix for libraries that want one.
 

@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 
 from glasshouse.core.errors import InputError
 from glasshouse.engines import devices
-from glasshouse.engines.models.design import distinct_rows
+from glasshouse.engines.models.design import distinct_rows, lexicographic, runs
 from glasshouse.engines.models.forest import kernel, room
 
 Done = TypeVar("Done")
@@ -252,12 +252,13 @@ def _plan(
     seeds: np.ndarray,
 ) -> Plan:
     kind = kernel.REGRESSION if n_classes is None else kernel.BINARY if n_classes <= 2 else kernel.MULTICLASS
-    records = _record_order(codes, y)
+    # records in the order of their keys, then of the target: draws then do not depend on the order of the file
+    records = lexicographic(codes, y)
     sorted_codes = _compact(codes[records], wide)
     sorted_y = y[records]
     # classes of a multi-class target are part of the row, the other targets are totals over equal key rows
     labels = sorted_y.astype(np.int64) if kind == kernel.MULTICLASS else None
-    first, row_of = distinct_rows(sorted_codes, labels)
+    first, row_of = runs(sorted_codes, labels)
     columns = np.ascontiguousarray(sorted_codes[first].T)
     row_class = (labels[first] if labels is not None else np.zeros(1)).astype(np.int32)
     cumulative = np.empty(0) if weights is None else np.cumsum(np.asarray(weights, np.float64)[records])
@@ -336,11 +337,6 @@ def _distinct(codes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Distinct rows, and for each record the number of its row."""
     first, row_of = distinct_rows(codes)
     return np.ascontiguousarray(codes[first]), row_of
-
-
-def _record_order(codes: np.ndarray, y: np.ndarray) -> np.ndarray:
-    """Records sorted by key codes, then target: draws then do not depend on the order of the file."""
-    return np.lexsort((y, *(codes[:, j] for j in range(codes.shape[1] - 1, -1, -1))))
 
 
 def _compact(codes: np.ndarray, wide: bool | None = None) -> np.ndarray:
