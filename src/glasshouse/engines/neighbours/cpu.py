@@ -1,8 +1,9 @@
 """Search on the processor: down the tree first, and leaf by leaf where that does not end soon.
 
-Everybody walks down the tree. Whoever has looked at so many records there without being done asks all leaves at once:
+Queries walk down the tree. Whoever has looked at so many records there without being done asks all leaves at once:
 what was found is a first limit, and the boxes of all leaves are told apart in vector registers, several times quicker
-than one after the other. Both ways compute what they report with the same function.
+than one after the other. Where most of the first queries give up, the others ask all leaves from the beginning. Both
+ways compute what they report with the same function.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from glasshouse.engines.neighbours.encoding import Encoded, Rows
 from glasshouse.engines.workers import share_out
 
 LOOKED_AT = 384  # records looked at on the tree before asking all leaves is the cheaper way
+PILOT = 1024  # queries that walk down the tree whatever comes of it; where most give up, the others do not begin
 SMALL = 4096  # records of a reference below which the tree never loses enough to compile a second search
 
 
@@ -78,9 +80,20 @@ class Prepared:
         distance = np.full((n, k), np.inf)
         position = np.full((n, k), -1, np.int32)
 
-        given_up = np.zeros(n, np.bool_)
-        on_tree = (query.numbers, query.codes, own, self.rule, self.budget, distance, position, given_up)
-        share_out(lambda a, b: kernel.nearest(self.tree, *on_tree, kernel.work_space(), a, b), n)
+        given_up = np.ones(n, np.bool_)
+
+        def walk(at: Ints) -> bool:
+            """Whether at least half of them arrive."""
+            near, where, lost = distance[at], position[at], np.zeros(len(at), np.bool_)
+            asked = (query.numbers[at], query.codes[at], own[at], self.rule, self.budget, near, where, lost)
+            share_out(lambda a, b: kernel.nearest(self.tree, *asked, kernel.work_space(), a, b), len(at))
+            distance[at], position[at], given_up[at] = near, where, lost
+            return 2 * int(lost.sum()) <= len(at)
+
+        pilot = np.zeros(n, np.bool_)
+        pilot[:: max(1, n // PILOT)] = True  # from everywhere: neighbours in the file may be alike
+        if walk(np.flatnonzero(pilot)):
+            walk(np.flatnonzero(~pilot))
         rest = np.flatnonzero(given_up)
         if len(rest):
             found, where = np.full((len(rest), k), np.inf), np.full((len(rest), k), -1, np.int32)

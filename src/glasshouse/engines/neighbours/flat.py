@@ -9,7 +9,7 @@ caches. What the float32 scan cannot exclude is computed again by
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -20,7 +20,11 @@ from glasshouse.engines.neighbours.encoding import IGNORE, MATCH, MISMATCH, TOL
 from glasshouse.engines.neighbours.kernel import Tree, exact, insert
 
 TILE = 16  # queries that share a leaf
+FIRST = 4  # leaves a query without a limit asks before the others
+BEHIND = np.float32(4.0)  # further than any distance
 BLOCK = 256  # records scanned at once, most often a leaf: with all columns they fit the first cache
+
+Singles: TypeAlias = npt.NDArray[np.float32]
 
 
 class Leaves(NamedTuple):
@@ -28,8 +32,8 @@ class Leaves(NamedTuple):
 
     first: Ints  # records of a leaf
     last: Ints
-    low: npt.NDArray[np.float32]  # [numbers, leaves]
-    high: npt.NDArray[np.float32]
+    low: Singles  # [numbers, leaves]
+    high: Singles
     gone: Ints  # 0 none, 1 some, 2 all missing
     code_low: Ints  # [categories, leaves]
     code_high: Ints
@@ -62,9 +66,7 @@ def leaves(tree: Tree) -> Leaves:
     )
 
 
-def work_space(
-    found: Leaves,
-) -> tuple[npt.NDArray[np.float32], npt.NDArray[np.float32], npt.NDArray[np.float32]]:
+def work_space(found: Leaves) -> tuple[Singles, Singles, Singles, Singles]:
     """Room for one thread to scan in.
 
     Parameters
@@ -75,15 +77,14 @@ def work_space(
     Returns
     -------
     tuple of arrays
-        Limits by query and leaf, sums, weights seen; their content does not matter.
+        Limits by query and leaf, sums, weights seen, and what a query still looks at; their content does not matter.
     """
-    return np.empty((TILE, len(found.first)), np.float32), np.empty(BLOCK, np.float32), np.empty(BLOCK, np.float32)
+    bounds = np.empty((TILE, len(found.first)), np.float32)
+    return bounds, np.empty(BLOCK, np.float32), np.empty(BLOCK, np.float32), np.empty(TILE, np.float32)
 
 
 @njit(nogil=True, inner=True)
-def _bounds(
-    tree: Tree, boxes: Leaves, numbers: Floats, codes: Ints, rule: int, bounds: npt.NDArray[np.float32]
-) -> None:
+def _bounds(tree: Tree, boxes: Leaves, numbers: Floats, codes: Ints, rule: int, bounds: Singles) -> None:
     """Lower limits of the distances from a query to the records of every leaf, 0 under rules that leave columns out."""
     n_numbers = numbers.shape[0]
     zero = np.float32(0.0)
@@ -120,8 +121,8 @@ def _scan(
     numbers: Floats,
     codes: Ints,
     rule: int,
-    sums: npt.NDArray[np.float32],
-    seen: npt.NDArray[np.float32],
+    sums: Singles,
+    seen: Singles,
 ) -> None:
     """float32 distances from a query to the records ``start:end``, into ``sums``."""
     size = end - start
@@ -172,27 +173,35 @@ def nearest(
     limit: Floats,
     distance: Floats,
     position: Ints,
-    bounds: npt.NDArray[np.float32],
-    sums: npt.NDArray[np.float32],
-    seen: npt.NDArray[np.float32],
+    bounds: Singles,
+    sums: Singles,
+    seen: Singles,
+    cuts: Singles,
     first: int,
     stop: int,
 ) -> None:
     """The nearest distinct records of the queries ``first:stop``, written as the search of the tree writes them.
 
-    ``limit`` is what the distance of the last of them cannot exceed, or infinite.
+    ``limit`` is what the distance of the last of them cannot exceed. Where it is infinite, nobody has looked yet, and
+    the leaves with the nearest boxes come before the others.
     """
     k = distance.shape[1]
     slack = 2e-7 * (tree.weights.shape[0] + 4)
     for tile in range(first, stop, TILE):
         for q in range(tile, min(stop, tile + TILE)):
             _bounds(tree, boxes, numbers[q], codes[q], rule, bounds[q - tile])
-        for leaf in range(boxes.first.shape[0]):
+            cuts[q - tile] = np.float32(min(min(distance[q, k - 1], limit[q]) + slack, 3.0))
+        for turn in range(-FIRST, boxes.first.shape[0]):
             for q in range(tile, min(stop, tile + TILE)):
-                best = distance[q]
-                cut = np.float32(min(min(best[k - 1], limit[q]) + slack, 3.0))
-                if bounds[q - tile, leaf] > cut:
+                leaf = turn
+                if turn < 0:
+                    if limit[q] < np.inf:
+                        continue
+                    leaf = _lowest(bounds[q - tile])
+                if bounds[q - tile, leaf] > cuts[q - tile]:
                     continue
+                best = distance[q]
+                cut = cuts[q - tile]
                 for start in range(boxes.first[leaf], boxes.last[leaf], BLOCK):
                     end = min(start + BLOCK, boxes.last[leaf])
                     _scan(tree, start, end, numbers[q], codes[q], rule, sums, seen)
@@ -209,6 +218,19 @@ def nearest(
                             continue
                         insert(tree.record, best, position[q], exact(tree, at, numbers[q], codes[q], rule), at)
                         cut = np.float32(min(min(best[k - 1], limit[q]) + slack, 3.0))
+                cuts[q - tile] = cut
+                if turn < 0:
+                    bounds[q - tile, leaf] = BEHIND
+
+
+@njit(nogil=True, inner=True)
+def _lowest(values: Singles) -> int:
+    """The first place of the lowest value."""
+    at = 0
+    for other in range(1, values.shape[0]):
+        if values[other] < values[at]:
+            at = other
+    return at
 
 
 @njit(nogil=True)
@@ -224,9 +246,10 @@ def within(
     distinct: Ints,
     offsets: Ints,
     found: Ints,
-    bounds: npt.NDArray[np.float32],
-    sums: npt.NDArray[np.float32],
-    seen: npt.NDArray[np.float32],
+    bounds: Singles,
+    sums: Singles,
+    seen: Singles,
+    cuts: Singles,
     first: int,
     stop: int,
 ) -> None:
@@ -236,13 +259,14 @@ def within(
     for tile in range(first, stop, TILE):
         for q in range(tile, min(stop, tile + TILE)):
             _bounds(tree, boxes, numbers[q], codes[q], rule, bounds[q - tile])
+            cuts[q - tile] = np.float32(min(radius[q] + TOL + slack, 3.0))
         for leaf in range(boxes.first.shape[0]):
             for q in range(tile, min(stop, tile + TILE)):
-                limit = radius[q] + TOL
-                low = np.float32(limit - slack)
-                high = np.float32(min(limit + slack, 3.0))
+                high = cuts[q - tile]
                 if bounds[q - tile, leaf] > high:
                     continue
+                limit = radius[q] + TOL
+                low = np.float32(limit - slack)
                 for start in range(boxes.first[leaf], boxes.last[leaf], BLOCK):
                     end = min(start + BLOCK, boxes.last[leaf])
                     _scan(tree, start, end, numbers[q], codes[q], rule, sums, seen)
