@@ -104,3 +104,17 @@ def test_p_values_that_end_early_are_no_smaller_than_they_may_be() -> None:
     p = np.array([exchange_scores(*np.split(rng.exponential(size=40), [22])).p for _ in range(2_000)])
     for level in (0.04, 0.06, 0.1, 0.3):
         assert (p <= level).mean() < level + 3 * np.sqrt(level * (1 - level) / 2_000)
+
+
+def test_the_fewest_that_reject_are_those_a_search_one_by_one_finds():
+    from scipy.stats import hypergeom
+
+    from glasshouse.engines.exchange import _fewest
+
+    rng = np.random.default_rng(0)
+    for _ in range(200):
+        n, m = (int(size) for size in rng.choice([1, 2, 5, 30, 200], 2))
+        strangers, level = int(rng.integers(0, m + 1)), float(rng.choice([0.4, 0.05, 1e-3, 1e-8]))
+        tail = hypergeom.sf(np.arange(n + 1) - 1, n + m, np.arange(n + 1) + strangers, n)
+        below = np.flatnonzero(tail < level)
+        assert _fewest(n, m, strangers, level, hypergeom) == (below[0] if below.size else n + 1)

@@ -75,6 +75,28 @@ def canonical(pair: Pair, columns: Sequence[str]) -> Canonical:
     return pair.memo(("canonical", names), lambda: _refined(pair, names))
 
 
+def by_content(table: np.ndarray, *last: np.ndarray) -> Ints:
+    """An order of rows of numbers that follows from what they hold, for sums that must not know the order of a file.
+
+    Parameters
+    ----------
+    table : array of float
+        [rows, columns].
+    last : array
+        Further columns, which decide among rows that are otherwise equal.
+
+    Returns
+    -------
+    array of int
+        Rows in the order of a fingerprint of 64 bits: hundreds of columns are sorted by one number.
+    """
+    prints = np.zeros(len(table), np.uint64)
+    salts = _mixed(np.arange(1, table.shape[1] + 1, dtype=np.uint64))
+    for column, salt in zip(table.T, salts, strict=True):
+        prints += _mixed((np.asarray(column, float) + 0.0).view(np.uint64) + salt)
+    return np.lexsort((*last, prints))
+
+
 def drawn_records(pair: Pair, table: str, wanted: int | None, rng: np.random.Generator) -> Ints | None:
     """Record numbers drawn without replacement, in order: the same people whatever the order of the rows.
 

@@ -6,6 +6,7 @@ difference, the labels are exchangeable, whatever ties the scores together.
 
 from __future__ import annotations
 
+import math
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -227,11 +228,31 @@ def allowed_alarms(strangers: int, rate: float) -> int:
 
 
 def _fewest(n: int, m: int, strangers: int, level: float, hypergeom: Any) -> int:
-    """The fewest exposed members that reject at ``level`` beside so many exposed strangers; n + 1 when none do."""
-    low, high = 0, n + 1
+    """The fewest exposed members that reject at ``level`` beside so many exposed strangers; n + 1 when none do.
+
+    Looked for around what the normal law says, in steps that double.
+    """
+
+    def rejects(k: int) -> bool:
+        return bool(hypergeom.sf(k - 1, n + m, k + strangers, n) < level)
+
+    share = (strangers + 1) / (m + 1)
+    spread = n * math.sqrt(share * (1 - share) * (1 / n + 1 / m))
+    k = min(max(round(n * share + normal_quantile(1 - 2 * min(max(level, 1e-12), 0.4)) * spread), 0), n)
+    low, high, step = 0, n + 1, max(1, round(spread / 8))
+    if rejects(k):
+        high = k
+        while high - step > low and rejects(high - step):
+            high, step = high - step, 2 * step
+        low = max(low, high - step + 1)
+    else:
+        low = k + 1
+        while low + step < high and not rejects(low + step):
+            low, step = low + step + 1, 2 * step
+        high = min(high, low + step)
     while low < high:
         k = (low + high) // 2
-        if hypergeom.sf(k - 1, n + m, k + strangers, n) < level:
+        if rejects(k):
             high = k
         else:
             low = k + 1

@@ -16,6 +16,7 @@ from glasshouse.core.plain import number
 from glasshouse.core.result import Result
 from glasshouse.core.streams import RandomState, generator
 from glasshouse.data.pair import Pair
+from glasshouse.engines.canonical import by_content
 from glasshouse.engines.models.linear.rank import independent_columns
 from glasshouse.engines.models.linear.regression import Fitted, least_squares, logistic
 from glasshouse.utility.figures import require_finite
@@ -232,7 +233,7 @@ def _fit(frame: ModelFrame, target: np.ndarray, kind: str) -> TermFit:
     digit of a sum into the first digits of a coefficient.
     """
     weights = () if frame.weights is None else (frame.weights,)
-    order = np.lexsort((*weights, target, *frame.design.T))
+    order = by_content(frame.design, *weights, target)
     frame, target = frame.take(order), target[order]
     intercept = frame.names[0] == "Intercept"
     raw = frame.design[:, 1:] if intercept else frame.design
@@ -269,7 +270,8 @@ def _covariance(
 ) -> np.ndarray:
     w = np.ones(len(target)) if weights is None else weights / weights.mean()
     curve = w if kind == "gaussian" else w * fit.fitted * (1 - fit.fitted)
-    bread = np.linalg.pinv(design.T @ (design * curve[:, None]), hermitian=True)
+    half = design * np.sqrt(curve)[:, None]
+    bread = np.linalg.pinv(half.T @ half, hermitian=True)
     if weights is not None:
         half = design * (w * (target - fit.fitted))[:, None]
         made: np.ndarray = bread @ (half.T @ half) @ bread

@@ -12,6 +12,7 @@ import numpy as np
 
 from glasshouse.core.streams import RandomState
 from glasshouse.data.pair import Pair
+from glasshouse.engines.canonical import by_content
 from glasshouse.engines.models.linear.rank import independent_in_cross
 from glasshouse.engines.models.linear.regression import logistic
 from glasshouse.utility.deals import Deal, in_deals, pool
@@ -33,11 +34,11 @@ class Scaled(NamedTuple):
 def scaled(frame: ModelFrame) -> Scaled:
     """The columns centred and scaled, the intercept (if any) left alone.
 
-    Sums run over sorted values: where classes are all but separated, the last digit of a scale is the first digits of a
-    coefficient, and the order of the file would be seen.
+    Sums run over records in the order of their content: where classes are all but separated, the last digit of a scale
+    is the first digits of a coefficient, and the order of the file would be seen.
     """
     raw, intercept = frame.design, frame.names[0] == "Intercept"
-    ordered = np.sort(raw, axis=0)
+    ordered = raw[by_content(raw)]
     spread = ordered.std(axis=0)
     scale = np.where(spread > 1e-12 * np.maximum(1.0, np.abs(raw).max(axis=0, initial=0)), spread, 1.0)
     centre = ordered.mean(axis=0) if intercept else np.zeros(raw.shape[1])
