@@ -19,6 +19,7 @@ from glasshouse.engines.models.design import MISSING, Design, Levels, as_numbers
 MODELS = ("logit", "cart", "forest")
 FOLDS = 5
 MOST_PARAMETERS = 400
+BLOCK = 20_000  # records worked on at a time where a second copy of all would not fit
 MOST_CELLS = 60_000_000  # records times coefficients of a logit, where nobody says how many coefficients
 
 
@@ -193,10 +194,21 @@ def _main_effects(data: Stacked, max_params: int, notes: list[str]) -> tuple[np.
 
 def _standardise(columns: np.ndarray) -> np.ndarray:
     """Columns centred and scaled where they stand."""
-    scale = columns.std(axis=0)
     columns -= columns.mean(axis=0)
+    squares = np.zeros(columns.shape[1])
+    for at in range(0, len(columns), BLOCK):
+        squares += (columns[at : at + BLOCK] ** 2).sum(axis=0)
+    scale = np.sqrt(squares / max(len(columns), 1))
     columns /= np.where(scale > 0, scale, 1.0)
     return columns
+
+
+def _with_intercept(columns: np.ndarray, kept: np.ndarray) -> np.ndarray:
+    """A column of ones and the kept columns."""
+    made = np.ones((len(columns), 1 + int(kept.sum())))
+    for at in range(0, len(columns), BLOCK):
+        made[at : at + BLOCK, 1:] = columns[at : at + BLOCK, kept]
+    return made
 
 
 def _logit_fitter(data: Stacked, settings: Settings) -> Callable[[np.ndarray], Fit]:
@@ -234,7 +246,7 @@ def _logit_fitter(data: Stacked, settings: Settings) -> Callable[[np.ndarray], F
             "model='cart'"
         )
     kept = independent_columns(design)
-    design = np.column_stack([np.ones(len(design)), design[:, kept]])
+    design = _with_intercept(design, kept)
     behind = [source[j] for j in np.flatnonzero(kept[: len(names)])]
 
     def fit(labels: np.ndarray) -> Fit:

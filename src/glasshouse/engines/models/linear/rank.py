@@ -13,8 +13,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from glasshouse.core.threads import one_blas_thread
+from glasshouse.engines.workers import in_threads
 
 TOLERANCE = 1e-7
+BLOCK = 20_000  # records factorised at a time: a factorisation needs as much room again as it is given
 CROSS_TOLERANCE = 1e-5  # cross-products are squares of lengths and hold half the digits
 
 
@@ -37,12 +39,20 @@ def independent_columns(design: np.ndarray, tolerance: float = TOLERANCE) -> NDA
 
     Notes
     -----
-    One factorisation of the records, then work on its triangle alone: the cost of the rule itself does not depend on
-    their number.
+    The records are factorised block by block, and the triangles of the blocks once more; then only that triangle is
+    looked at.
     """
     if 0 in design.shape:
         return np.zeros(design.shape[1], np.bool_)
-    return _row_echelon(np.asarray(np.linalg.qr(design, mode="r")), tolerance)
+
+    def triangle(rows: np.ndarray) -> np.ndarray:
+        return np.asarray(np.linalg.qr(rows, mode="r"))
+
+    block = max(BLOCK, 4 * design.shape[1])
+    if len(design) <= block:
+        return _row_echelon(triangle(design), tolerance)
+    parts = in_threads(lambda at: triangle(design[at : at + block]), range(0, len(design), block))
+    return _row_echelon(triangle(np.concatenate(parts)), tolerance)
 
 
 def independent_in_cross(cross: np.ndarray, tolerance: float = CROSS_TOLERANCE) -> NDArray[np.bool_]:
