@@ -343,16 +343,3 @@ def test_arguments_are_not_symmetric_by_accident(name: str) -> None:
     other = measure.run(gh.Pair(table("fresh"), head, holdout=table("holdout"), **ROLES), **options(measure))
     assert one.to_dict()["settings"]["n_original"] != other.to_dict()["settings"]["n_original"]
     assert (one.value, one.details) != (other.value, other.details)
-
-
-def test_the_rank_rule_is_the_same_whether_records_are_factorised_at_once_or_in_blocks(monkeypatch):
-    from glasshouse.engines.models.linear import rank
-
-    rng = np.random.default_rng(0)
-    design = rng.normal(size=(1000, 12))
-    design[:, 7], design[:, 9], design[:, 5] = 2 * design[:, 3] - design[:, 1], design[:, 8], 0.0
-    design[:, 11] = design[:, 10] + 1e-5 * rng.normal(size=1000)
-    whole = rank.independent_columns(design)
-    monkeypatch.setattr(rank, "BLOCK", 60)
-    assert (rank.independent_columns(design) == whole).all()
-    assert np.flatnonzero(~whole).tolist() == [5, 7, 9]

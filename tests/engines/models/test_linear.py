@@ -138,3 +138,16 @@ def test_multinomial_curvature_is_the_derivative_of_the_slope() -> None:
     for j, step in enumerate(1e-6 * np.eye(len(flat))):
         rise = (problem.loss(flat + step)[1] - problem.loss(flat - step)[1]) / 2e-6
         np.testing.assert_allclose(found[j], rise, atol=1e-5)
+
+
+def test_the_rank_rule_is_the_same_whether_records_are_factorised_at_once_or_in_blocks(monkeypatch):
+    from glasshouse.engines.models.linear import rank
+
+    rng = np.random.default_rng(0)
+    design = rng.normal(size=(1000, 12))
+    design[:, 7], design[:, 9], design[:, 5] = 2 * design[:, 3] - design[:, 1], design[:, 8], 0.0
+    design[:, 11] = design[:, 10] + 1e-5 * rng.normal(size=1000)
+    whole = rank.independent_columns(design)
+    monkeypatch.setattr(rank, "BLOCK", 60)
+    assert (rank.independent_columns(design) == whole).all()
+    assert np.flatnonzero(~whole).tolist() == [5, 7, 9]
