@@ -173,9 +173,11 @@ def fit_linear(
     n_classes: int | None,
     tolerance: float = 1e-12,
     times: np.ndarray | None = None,
+    start: np.ndarray | None = None,
 ) -> np.ndarray:
     """Coefficients [columns, outputs] of least squares, or of a logistic regression of each class against the rest (on
     the logit scale, which orders records as well). ``times`` says how often each row is there; default: once.
+    ``start`` are the coefficients of a fit to much the same rows.
 
     Columns that are constant or aliased in the table fitted to get the smallest coefficients that fit: a level that
     does not occur there then predicts as the reference.
@@ -193,11 +195,12 @@ def fit_linear(
     usable[0] = True
     varying = matrix[:, usable]
     columns = []
-    for k in [1] if n_classes == 2 else range(n_classes):
+    for at, k in enumerate([1] if n_classes == 2 else range(n_classes)):
         beta = np.zeros(matrix.shape[1])
         y = (response == k).astype(float)
         if 0 < y.mean() < 1:
-            beta[usable] = logistic(varying, y, times, errors=False, tolerance=tolerance).coefficients
+            begin = None if start is None else start[usable, at]
+            beta[usable] = logistic(varying, y, times, errors=False, tolerance=tolerance, start=begin).coefficients
         else:
             beta[0] = 30.0 if y.mean() > 0 else -30.0
         columns.append(beta)

@@ -95,12 +95,14 @@ def overlap_null(
             return same.counted(place[side])
         return place[usable.by_content(side)], None
 
+    starts = [_start(data, target, *table(usable.rows)) if kind == "binomial" else None for target in targets]
+
     def mean_overlap(dealt: Deal) -> float | None:
         tables = [table(side) for side in (dealt.x, dealt.y)]
         overlap = []
-        for target in targets:
+        for target, start in zip(targets, starts, strict=True):
             one, other = (
-                _interval(data, target, rows, times, kind, w, confidence)
+                _interval(data, target, rows, times, kind, w, confidence, start)
                 for (rows, times), w in zip(tables, weights, strict=True)
             )
             overlap.append(_overlap(one, other))
@@ -121,6 +123,29 @@ def _targets(response: np.ndarray, kind: str, classes: tuple[str, ...] | None) -
     return [(response == k).astype(float) for k in (seen[1:] if len(seen) == 2 else seen)]
 
 
+def _start(data: Scaled, target: np.ndarray, rows: np.ndarray, times: np.ndarray | None) -> np.ndarray | None:
+    """Coefficients in all records that may be dealt, 0 for what cannot be estimated: a fit to half of them begins near
+    its end. None where the classes are separated and coefficients have no end.
+    """
+    design, y = data.design[rows], target[rows]
+    kept = independent_in_cross(_cross(design, times))
+    if len(y) <= kept.sum() or y.std() == 0:
+        return None
+    fit = logistic(design[:, kept], y, times, errors=False, tolerance=1e-4)
+    if fit.notes:
+        return None
+    made = np.zeros(len(kept))
+    made[kept] = fit.coefficients
+    return made
+
+
+def _cross(design: np.ndarray, weights: np.ndarray | None) -> np.ndarray:
+    """Cross-products: of a table with itself, which is half the work."""
+    half = design if weights is None else design * np.sqrt(weights)[:, None]
+    made: np.ndarray = half.T @ half
+    return made
+
+
 def _interval(
     data: Scaled,
     target: np.ndarray,
@@ -129,10 +154,11 @@ def _interval(
     kind: str,
     weights: np.ndarray | None,
     confidence: float,
+    start: np.ndarray | None,
 ) -> np.ndarray:
     """Ends [2, columns] of the intervals in one dealt table, NaN for what cannot be estimated there.
 
-    ``times`` says how often each row is there (None: once); it comes without weights.
+    ``times`` says how often each row is there (None: once); it comes without weights. A fit begins at ``start``.
     """
     from scipy.special import ndtri, stdtrit
 
@@ -142,21 +168,21 @@ def _interval(
     n = len(y)
     if times is not None:
         w, n = times, int(times.sum())
-    cross = design.T @ (design if times is None else design * times[:, None])
-    kept = independent_in_cross(cross)
+    kept = independent_in_cross(_cross(design, times))
     df = n - int(kept.sum())
     if df < 1 or (kind == "binomial" and y.std() == 0):
         return ends
     design = design[:, kept]
     if kind == "gaussian":
-        bread = np.linalg.pinv(design.T @ (design * w[:, None]), hermitian=True)
+        bread = np.linalg.pinv(_cross(design, w), hermitian=True)
         beta = bread @ (design.T @ (w * y))
         rest = y - design @ beta
         factor = float(stdtrit(df, 0.5 + confidence / 2))
     else:
-        fit = logistic(design, y, w, errors=False, tolerance=LOOSE)
+        begin = None if start is None else start[kept]
+        fit = logistic(design, y, w, errors=False, tolerance=LOOSE, start=begin)
         beta, rest, curve = fit.coefficients, y - fit.fitted, w * fit.fitted * (1 - fit.fitted)
-        bread = np.linalg.pinv(design.T @ (design * curve[:, None]), hermitian=True)
+        bread = np.linalg.pinv(_cross(design, curve), hermitian=True)
         factor = float(ndtri(0.5 + confidence / 2))
     covariance = bread
     if weights is not None:

@@ -20,6 +20,7 @@ from glasshouse.utility.predictive.same import Same
 
 TEST_SHARE = 0.3
 LOOSE = 1e-4  # a fit that only orders records in a band needs no more
+SEPARATED = 30.0  # on the logit scale: a probability of one
 
 
 @measure(
@@ -209,12 +210,19 @@ def _tstr_null(
     same = Same.of([*made.designs["pool"].codes.T], response)
     questions = made.matrices[asked] if test is None else made.matrices[asked][test]
 
+    start: np.ndarray | None = None
+    if same is not None and made.n_classes is not None:
+        rows, times = same.counted(place[np.flatnonzero(keep)])
+        start = fit_linear(matrix[rows], response[rows], made.n_classes, 1e-4, times)
+        if np.abs(matrix[rows] @ start).max() > SEPARATED:
+            start = None  # coefficients without an end are no beginning
+
     def scored(dealt: np.ndarray) -> float | None:
         if same is None:
             predicted = predictions(made, "linear", "pool", dealt, asked, test, random_state, None, LOOSE)
         else:
             rows, times = same.counted(dealt)
-            found = questions @ fit_linear(matrix[rows], response[rows], made.n_classes, LOOSE, times)
+            found = questions @ fit_linear(matrix[rows], response[rows], made.n_classes, LOOSE, times, start)
             predicted = found[:, 0] if made.n_classes is None else found
         return score(made, predicted, truth)
 

@@ -80,6 +80,7 @@ def logistic(
     *,
     errors: bool = True,
     tolerance: float = 1e-12,
+    start: np.ndarray | None = None,
 ) -> Fitted:
     """Maximum likelihood by iteratively reweighted least squares on the normal equations.
 
@@ -95,6 +96,8 @@ def logistic(
         Whether to compute standard errors (else zeros); they cost as much as several steps.
     tolerance
         The fit ends when the deviance changes by less than this share of itself.
+    start
+        Coefficients to begin with, of a fit to much the same records; default: guessing by the share alone.
 
     Returns
     -------
@@ -109,8 +112,9 @@ def logistic(
 
     w = np.ones(len(y)) if weights is None else weights / weights.mean()
     share = float(np.average(y, weights=w))
-    beta = np.zeros(design.shape[1])
-    beta[0] = np.log(share / (1 - share)) if 0 < share < 1 else 0.0
+    beta = np.zeros(design.shape[1]) if start is None else start
+    if start is None:
+        beta[0] = np.log(share / (1 - share)) if 0 < share < 1 else 0.0
     parts = [slice(at, at + BLOCK) for at in range(0, len(y), BLOCK)]
     each = in_threads if len(parts) > 1 else _here
     eta, trial = np.empty(len(y)), np.empty(len(y))
