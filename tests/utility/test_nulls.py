@@ -12,6 +12,7 @@ from scipy.stats import gamma, norm
 import glasshouse as gh
 from glasshouse.core.evidence import NULL_LEVEL, Null
 from glasshouse.core.result import Result
+from glasshouse.core.streams import generator
 from glasshouse.utility import deals
 from glasshouse.utility.family import utility_family
 from glasshouse.utility.nulls import FEWEST, ChiSquare, Drawn, band
@@ -48,6 +49,30 @@ def test_a_deal_gives_every_record_to_one_table():
     keep = np.arange(100) % 3 > 0
     some = deals.pool(pair, keep).deal(np.random.default_rng(0))
     assert keep[[*some.x, *some.y, *some.again]].all() and len(some.x) == keep[:60].sum()
+
+
+def test_measures_of_a_pair_look_at_the_same_deals_in_the_order_of_the_file(monkeypatch):
+    drawn = []
+    plain = deals.Pool.deal
+    monkeypatch.setattr(deals.Pool, "deal", lambda self, rng: (drawn.append(1), plain(self, rng))[1])
+    pair = gh.Pair(people(60, 1), people(40, 2))
+    once, again = (deals.in_deals(pair, lambda dealt: dealt, range(30), 0) for _ in range(2))
+    assert len(drawn) == 30
+    for r, (one, other) in enumerate(zip(once, again, strict=True)):
+        plainly = plain(deals.pool(pair), generator(0, "null", r))
+        for side, same, as_drawn in zip(one, other, plainly, strict=True):
+            assert side.tolist() == same.tolist() == sorted(as_drawn)
+    some = np.arange(100) % 3 > 0
+    assert all(some[dealt.x].all() for dealt in deals.in_deals(pair, lambda dealt: dealt, range(5), 0, some))
+    monkeypatch.setattr(deals, "KEPT", 0)
+    assert [d.y.tolist() for d in deals.in_deals(gh.Pair(people(60, 1), people(40, 2)), lambda d: d, range(30), 0)] == [
+        dealt.y.tolist() for dealt in once
+    ]
+
+
+def test_somebody_drawn_three_hundred_times_is_counted_as_often():
+    rows = np.repeat([4, 1, 4], [299, 2, 1])
+    assert deals.Times.of(rows).rows().tolist() == sorted(rows)
 
 
 def test_whole_clusters_are_dealt_and_drawn():

@@ -37,7 +37,7 @@ KEPT = 256 * 2**20  # bytes of deals that stay with a pair: its measures look at
 Found = TypeVar("Found")
 
 
-class Drawn(NamedTuple):
+class Times(NamedTuple):
     """How often each row was drawn, as small as that can be said: a bit where nobody is there twice.
 
     Parameters
@@ -55,7 +55,7 @@ class Drawn(NamedTuple):
     once: bool
 
     @classmethod
-    def of(cls, rows: np.ndarray) -> Drawn:
+    def of(cls, rows: np.ndarray) -> Times:
         """From the rows themselves, in any order."""
         times = np.bincount(rows)
         size = len(times)
@@ -259,13 +259,13 @@ class _Deals:
 
     def __init__(self, made: Pool, random_state: RandomState) -> None:
         self.pool, self.random_state, self.room = made, random_state, KEPT
-        self.kept: dict[int, list[Drawn]] = {}
+        self.kept: dict[int, list[Times]] = {}
 
     def number(self, r: int) -> Deal:
         """Deal number r."""
         made = self.kept.get(r)
         if made is None:
-            made = [Drawn.of(side) for side in self.pool.deal(generator(self.random_state, "null", r))]
+            made = [Times.of(side) for side in self.pool.deal(generator(self.random_state, "null", r))]
             size = sum(side.times.nbytes for side in made)
             if size <= self.room:
                 self.room -= size

@@ -60,13 +60,15 @@ def make_space(numbers, codes, weights, rule):
     return Space(encoded), [encoded.ranges[name] for name in names[0]]
 
 
-WAYS = {"tree": (10**9, 0), "flat": (0, 0), "either": (60, 0)}  # records looked at on the tree, smallest reference
+# records looked at on the tree, smallest reference, queries that begin there
+WAYS = {"tree": (10**9, 0, 9), "flat": (0, 0, 10**6), "either": (60, 0, 10**6), "straight": (0, 0, 1)}
 
 
 def go(monkeypatch, way):
-    """Search by the tree alone, flat alone, or by whichever is cheaper for each record."""
+    """Search by the tree alone, flat after it, by whichever is cheaper for each record, or flat from the start."""
     monkeypatch.setattr(cpu, "LOOKED_AT", WAYS[way][0])
     monkeypatch.setattr(cpu, "SMALL", WAYS[way][1])
+    monkeypatch.setattr(cpu, "PILOT", WAYS[way][2])
 
 
 @pytest.mark.parametrize("way", WAYS)
