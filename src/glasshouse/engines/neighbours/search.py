@@ -44,7 +44,7 @@ def gower_space(
     missing: str = "level",
     weights: Mapping[str, float] | None = None,
 ) -> Space:
-    """The pair's records as points, built once per choice of columns, missing-value rule and weights.
+    """The pair's records as points, built once per choice of columns and missing-value rule.
 
     Parameters
     ----------
@@ -55,7 +55,7 @@ def gower_space(
     missing : {"level", "mismatch", "match", "ignore"}, default "level"
         How missing values are compared.
     weights : mapping of str to float, optional
-        Weight of each column. Default: all alike.
+        Weight of each column. Default: all alike. Weighted points are not kept: one measure asks for them.
 
     Returns
     -------
@@ -80,9 +80,9 @@ def gower_space(
     if missing not in RULES:
         raise InputError(f"missing must be one of {listed(RULES)}, not {missing!r}")
     chosen = chosen_columns(pair, columns)
-    heavy = None if weights is None else tuple(sorted((name, float(weights[name])) for name in chosen))
-    key = ("gower_space", chosen, missing, heavy)
-    return pair.memo(key, lambda: Space(encode_pair(pair, chosen, missing, None if heavy is None else dict(heavy))))
+    if weights is not None:
+        return Space(encode_pair(pair, chosen, missing, {name: float(weights[name]) for name in sorted(chosen)}))
+    return pair.memo(("gower_space", chosen, missing), lambda: Space(encode_pair(pair, chosen, missing, None)))
 
 
 def chosen_columns(pair: Pair, columns: Sequence[str] | None) -> tuple[str, ...]:
