@@ -476,6 +476,8 @@ def _to_arrow(native: Frame, new: Mapping[str, pl.Series], gone: Sequence[str]) 
     made = native
     for name, series in new.items():
         column = series.to_arrow()
+        if series.dtype == pl.Categorical:  # some versions of polars list levels there that are hidden by now
+            column = series.cast(pl.String).to_arrow().dictionary_encode().cast(column.type)
         if name in made.column_names:
             place = made.column_names.index(name)
             old = native.schema.field(place).type
