@@ -7,7 +7,7 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet
 
-.PHONY: demo test fuzz stubs docs lint types imports study calibration mitigation bench clean
+.PHONY: demo test package fuzz stubs docs lint types imports study calibration mitigation bench pictures size clean
 
 $(BIN)/python:
 	@$(PYTHON) -c 'import sys; sys.exit("glasshouse needs Python 3.11 or newer, this is " + sys.version.split()[0] if sys.version_info < (3, 11) else 0)'
@@ -19,11 +19,15 @@ $(STAMP)-%: pyproject.toml | $(BIN)/python
 	@if [ "$*" = core ]; then $(PIP) --editable . ; else $(PIP) --editable '.[$*]' ; fi
 	@touch $@
 
-demo: $(STAMP)-core
+demo: $(STAMP)-charts
 	@$(BIN)/glasshouse demo --output report.html
 
 test: $(STAMP)-$(EXTRAS)
 	@$(BIN)/python -m pytest -n auto --dist loadgroup $(PYTEST_ARGS)
+
+# Wheel and sdist built, installed into empty environments, and the core run without any extra.
+package: $(STAMP)-$(EXTRAS)
+	@$(BIN)/python -m pytest -m package tests/test_package.py $(PYTEST_ARGS)
 
 stubs: $(STAMP)-core
 	@$(BIN)/python tools/make_stubs.py
@@ -72,6 +76,14 @@ mitigation: $(STAMP)-$(EXTRAS)
 
 bench: $(STAMP)-$(EXTRAS)
 	@for file in bench/*.py; do echo "== $$file"; $(BIN)/python $$file; done
+
+# The pictures of the README; the first one needs Chromium or Chrome.
+pictures: $(STAMP)-charts
+	@$(BIN)/python tools/make_pictures.py
+
+# What an installation takes on the disk: two fresh environments, half a minute each.
+size:
+	@$(PYTHON) tools/install_size.py
 
 clean:
 	rm -rf $(VENV) report.html .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -4,7 +4,7 @@ for."""
 from glasshouse.core.charts import drawn_in
 from glasshouse.core.rooms import attach
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 # Public names live in __init__.pyi and are imported at the first use, so that `import glasshouse` stays quick.
 __getattr__, __dir__, __all__ = attach(__name__, __file__)

@@ -5,9 +5,10 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable
 from importlib import import_module
+from importlib.util import find_spec
 from typing import Any, Protocol
 
-from glasshouse.core.errors import InputError, closest, listed
+from glasshouse.core.errors import InputError, MissingExtra, closest, listed
 from glasshouse.core.misfits import WrongCall, unknown_arguments
 
 Chart = Callable[..., Any]
@@ -49,6 +50,18 @@ def _options(drawing: Chart) -> str:
     return f"({', '.join(f'{p.name}={p.default!r}' for p in taken)})" if taken else ""
 
 
+def need_altair() -> None:
+    """Stop where the library that draws charts is not installed.
+
+    Raises
+    ------
+    MissingExtra
+        With the name of the extra that brings it.
+    """
+    if find_spec("altair") is None:
+        raise MissingExtra("charts", "drawing a chart")
+
+
 class Drawn(Protocol):
     """What can be drawn: a result, a map, an audit."""
 
@@ -71,6 +84,7 @@ def draw(result: Drawn, kind: str | None = None, **options: Any) -> Any:
         key = result.name
     if kind is not None and kind not in known:
         raise InputError(f"{result.name} has no chart {kind!r}{closest(kind, known)}; it has: {listed(known)}")
+    need_altair()
     chosen = kind or known[0]
     drawing = _charts[key][chosen]
     taken = list(inspect.signature(drawing).parameters.values())[1:]

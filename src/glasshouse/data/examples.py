@@ -13,6 +13,7 @@ from glasshouse.core.forking import entering
 from glasshouse.core.options import door
 from glasshouse.data.frames import Frame
 from glasshouse.data.pair import Pair
+from glasshouse.data.pandas_tables import to_pandas
 from glasshouse.data.roles import Argument
 from glasshouse.data.simulate import DISEASE, EDUCATION, GENDER, simulate_case_study
 
@@ -178,7 +179,7 @@ def _bundled(name: str, levels: Mapping[str, Sequence[str]]) -> pl.DataFrame:
 
 def _as_pandas(example: Example) -> Example:
     def convert(frame: pl.DataFrame | None) -> Frame:
-        return None if frame is None else frame.to_pandas()
+        return None if frame is None else to_pandas(frame)
 
     return Example(
         example.name,

@@ -16,12 +16,13 @@ import narwhals as nw
 import numpy as np
 import polars as pl
 
-from glasshouse.core.errors import InputError, foreign
+from glasshouse.core.errors import InputError, MissingExtra, foreign
 from glasshouse.core.forking import entering
 from glasshouse.data.arrays import Ints
 from glasshouse.data.files import contents_of
 from glasshouse.data.files.contents import Contents, Orders
 from glasshouse.data.headers import looks_headerless, refuse_headerless
+from glasshouse.data.pandas_tables import NO_VALUES, from_pandas, has_pyarrow, to_pandas
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -171,6 +172,9 @@ def as_given(table: Frame, role: str, encoding: str | None = None) -> Adopted:
         frame, order = pl.DataFrame(pl.from_arrow(table)), {}
     elif library in ("duckdb", "_duckdb", "pyspark"):
         _refuse_duplicates([str(c) for c in table.columns], role)
+        if not has_pyarrow():
+            spoken = {"duckdb": "DuckDB relation", "pyspark": "Spark frame"}[library.strip("_")]
+            raise MissingExtra(library.strip("_").removeprefix("py"), f"{role} is a {spoken}; reading its answers")
         lazy = nw.from_native(table)
         return Adopted(
             lazy if isinstance(lazy, nw.LazyFrame) else lazy.lazy(),
@@ -261,8 +265,8 @@ def _from_pandas(frame: pd.DataFrame, role: str) -> tuple[pl.DataFrame, Orders]:
 
 def _pandas_series(series: pd.Series, name: str) -> pl.Series:
     try:
-        made = pl.Series(name, pl.from_pandas(series, nan_to_null=True))
-        if made.dtype != pl.Object and not str(series.dtype).startswith(("period", "interval", "complex")):
+        made = from_pandas(series, name)
+        if made.dtype != pl.Object and not str(series.dtype).startswith(NO_VALUES):
             return made
     except BaseException as problem:  # mixed Python objects
         if not foreign(problem):
@@ -335,7 +339,7 @@ def give_back(columns: Mapping[str, Values], like: Adopted, keep_index: bool, ro
     """
     frame = pl.DataFrame([to_series(str(name), column) for name, column in columns.items()])
     if like.library == "pandas":
-        made = frame.to_pandas()
+        made = to_pandas(frame)
         if keep_index:
             made.index = like.native.index if rows is None else like.native.index[rows]
         return made
@@ -348,5 +352,5 @@ def give_back(columns: Mapping[str, Values], like: Adopted, keep_index: bool, ro
 
         return duckdb.from_arrow(frame.to_arrow())
     if like.library == "pyspark":
-        return like.native.sparkSession.createDataFrame(frame.to_pandas())
+        return like.native.sparkSession.createDataFrame(to_pandas(frame))
     return frame

@@ -12,6 +12,7 @@ from glasshouse.core.options import door
 from glasshouse.core.streams import RandomState, generator
 from glasshouse.data.arrays import Bools, Ints
 from glasshouse.data.frames import Adopted, Frame, adopt_headed
+from glasshouse.data.pandas_tables import to_pandas
 
 
 @door
@@ -156,5 +157,5 @@ def take_rows(data: Frame, rows: Ints) -> Frame:
 
         return duckdb.from_arrow(frame.to_arrow())
     if table.library == "pyspark":
-        return native.sparkSession.createDataFrame(frame.to_pandas())
+        return native.sparkSession.createDataFrame(to_pandas(frame))
     return frame

@@ -18,6 +18,7 @@ from glasshouse.data.arrays import LARGEST, Bools, Floats
 from glasshouse.data.conversion import collected, iso_dates, with_plain_numbers
 from glasshouse.data.fingerprints import content_of
 from glasshouse.data.frames import Adopted, Frame, Values, adopt_headed, give_back, label_text, to_series
+from glasshouse.data.pandas_tables import column_to_pandas
 
 KINDS = {"numeric": "numbers", "date": "dates", "categorical": "categories", "any": "values"}
 
@@ -437,7 +438,7 @@ def _pandas_column(series: pl.Series, old: Frame, index: Frame = None) -> Frame:
     if whole:
         values = series.to_list() if series.null_count() else series.to_numpy()
         return pd.Series(pd.array(values, dtype=_whole_type(series, old)), index=index)
-    made = series.to_pandas()
+    made = column_to_pandas(series)
     made.index = index
     if old is not None and made.dtype != old.dtype and _same_kind(old.dtype, made.dtype):
         return made.astype(old.dtype)
@@ -475,6 +476,8 @@ def _to_arrow(native: Frame, new: Mapping[str, pl.Series], gone: Sequence[str]) 
     made = native
     for name, series in new.items():
         column = series.to_arrow()
+        if series.dtype == pl.Categorical:  # some versions of polars list levels there that are hidden by now
+            column = series.cast(pl.String).to_arrow().dictionary_encode().cast(column.type)
         if name in made.column_names:
             place = made.column_names.index(name)
             old = native.schema.field(place).type

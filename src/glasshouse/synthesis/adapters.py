@@ -8,13 +8,13 @@ from pathlib import Path
 from typing import Protocol, Self, runtime_checkable
 
 import numpy as np
-import polars as pl
 
 from glasshouse.core.errors import InputError
 from glasshouse.core.options import fitted
 from glasshouse.core.streams import RandomState, integer_seed
 from glasshouse.data.files import read
 from glasshouse.data.frames import Frame
+from glasshouse.data.pandas_tables import frame_from_pandas, to_pandas
 from glasshouse.synthesis.contract import Synthesiser
 
 _SEEDS = ("random_state", "seed")
@@ -134,7 +134,7 @@ class FromLibrary(Synthesiser):
 
     def fit(self, original: Frame) -> Self:
         frame = self._take(original)
-        self.model.fit(self._like.native if self._library == "pandas" and self._like else frame.to_pandas())
+        self.model.fit(self._like.native if self._library == "pandas" and self._like else to_pandas(frame))
         return self
 
     def sample(self, n: int | None = None, random_state: RandomState = 0) -> Frame:
@@ -151,7 +151,7 @@ class FromLibrary(Synthesiser):
         made = self._maker(**{size: count}, **options) if size else self._maker(count, **options)
         if hasattr(made, "dataframe"):  # some libraries wrap the table
             made = made.dataframe()
-        return made if self._library == "pandas" else self._give(pl.from_pandas(made))
+        return made if self._library == "pandas" else self._give(frame_from_pandas(made))
 
 
 class FromFiles(Synthesiser):

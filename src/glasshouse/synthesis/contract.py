@@ -19,13 +19,14 @@ from typing import TYPE_CHECKING, Any, Self, TypeAlias
 import numpy as np
 import polars as pl
 
-from glasshouse.core.errors import InputError
+from glasshouse.core.errors import InputError, MissingExtra
 from glasshouse.core.options import door
 from glasshouse.core.paths import as_told, is_file
 from glasshouse.core.streams import RandomState, integer_seed
 from glasshouse.core.writing import write_atomically
 from glasshouse.data.conversion import iso_text
 from glasshouse.data.frames import Adopted, Frame, adopt_headed, give_back
+from glasshouse.data.pandas_tables import has_pyarrow, to_pandas
 from glasshouse.data.schema import family
 from glasshouse.data.split import collected
 
@@ -190,7 +191,9 @@ class Synthesiser(ABC):
         declared level that real people have and no record of the sample leaves the type: one person may have it."""
         if self._like is None:
             if self._library == "pandas":
-                return frame.to_pandas()
+                return to_pandas(frame)
+            if self._library == "pyarrow" and not has_pyarrow():
+                raise MissingExtra("arrow", "the model learnt from an Arrow table; a sample of the same kind")
             return frame.to_arrow() if self._library == "pyarrow" else frame
         stored = self._like.lazy.collect_schema()
         texts = [c for c, dtype in frame.schema.items() if dtype == pl.Datetime and family(stored[c]) == "text"]
@@ -224,7 +227,8 @@ def _like_pandas(made: pd.DataFrame, native: pd.DataFrame) -> pd.DataFrame:
             made[column] = made[column].astype(wanted)
         if str(wanted) == "category":
             hidden = set(native[names[column]].dropna().unique()) - set(made[column].dropna().unique())
-            made[column] = made[column].cat.remove_categories([v for v in wanted.categories if v in hidden])
+            left = [v for v in wanted.categories if v not in hidden]  # remove_categories of pandas 2 sorts them
+            made[column] = made[column].cat.set_categories(left)
     made.columns = [names[c] for c in made.columns]
     return made
 

@@ -19,6 +19,7 @@ from typing import Protocol
 
 import numpy as np
 
+from glasshouse.core.errors import InputError
 from glasshouse.core.evidence import NULL_LEVEL, Better, Null
 from glasshouse.core.result import Result
 from glasshouse.utility.figures import small
@@ -167,6 +168,8 @@ def affordable(replicates: int, comparisons: int, what: str) -> tuple[int, list[
     """Replicates of a null band within ``NULL_WORK`` comparisons, at least 19, and the warning when they are fewer
     than asked for.
     """
+    if replicates < 0:
+        raise InputError(f"the number of deals is {replicates}; it is 0 (no band) or more")
     allowed = max(FEWEST, NULL_WORK // max(comparisons, 1))
     if replicates <= allowed:
         return replicates, []

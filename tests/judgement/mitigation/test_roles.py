@@ -145,3 +145,10 @@ def test_what_is_open_for_one_reason_is_said_once() -> None:
     )
     said = shortfalls(after, State(None, None), False)  # type: ignore[arg-type]
     assert said == ["Not assessed: identity and copying. No holdout.", "Not assessed: attribute. No target."]
+
+
+def test_arguments_of_other_calls_are_answered_with_those_of_this_one() -> None:
+    with pytest.raises(TypeError) as stopped:
+        gh.mitigate(gh.data.load("health").pair(), measures=["disco"])
+    assert "no argument 'measures'; it has" in str(stopped.value)
+    assert "'allow'" in str(stopped.value)

@@ -9,6 +9,7 @@ import polars as pl
 from glasshouse.core.errors import InputError, foreign
 from glasshouse.data.files.contents import Contents
 from glasshouse.data.files.guards import check_size, start_of
+from glasshouse.data.files.parquet_size import NoFooter, unpacked_size
 
 
 def read_columnar(path: Path, encoding: str | None = None) -> Contents:
@@ -29,12 +30,8 @@ def read_columnar(path: Path, encoding: str | None = None) -> Contents:
 
 def _check_parquet(path: Path) -> None:
     """A Parquet file says how large it is before it is unpacked."""
-    from pyarrow import ArrowException
-    from pyarrow.parquet import read_metadata
-
     try:
-        groups = read_metadata(path)
-        size = sum(groups.row_group(i).total_byte_size for i in range(groups.num_row_groups))
-    except (ArrowException, OSError, ValueError):
+        size = unpacked_size(path)
+    except (NoFooter, OSError):
         return  # what is wrong with it is told by the reader
     check_size(path, size)

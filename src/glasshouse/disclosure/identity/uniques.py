@@ -194,7 +194,7 @@ def _unique_figures(cells: Cells) -> Uniques:
         uis=(S == 1).cast(nw.Int64),
         uiois=((D == 1) & (S > 0)).cast(nw.Int64),
         repu=((D == 1) & (S == 1)).cast(nw.Int64),
-        expected=nw.when(D == 1).then(nw.col("rate") * (-nw.col("rate")).exp()).otherwise(nw.lit(0.0)),
+        expected=nw.when(D == 1).then(nw.col("rate") * (nw.col("rate") * -1.0).exp()).otherwise(nw.lit(0.0)),
     )
     return Uniques(
         UiO=sums["uio"] / n,

@@ -29,6 +29,7 @@ from glasshouse.judgement.run import Options, Progress, printable_seed, safely
 from glasshouse.judgement.verdict.assess import assess, pair_of
 from glasshouse.protection.recipe import Recipe
 
+_OWN = ("original", "policy", "allow", "protect", "steps", "random_state", "n_jobs", "options", "progress")
 PARTS = 4  # what progress counts: before, the search, the map, the verdict
 
 
@@ -117,7 +118,7 @@ def mitigate(
     chosen = Policy.of(policy).validated(all_measures())
     if original is not None and released is None and not isinstance(original, Pair) and "released" not in roles:
         released, roles = original, {**roles, "row_paired": True}
-    pair = pair_of(original, released, dict(roles), chosen)
+    pair = pair_of(original, released, dict(roles), chosen, _OWN)
     pair.require_header()
     if pair.m != 1:
         raise InputError(f"there are {pair.m} releases; protect one at a time: pass the release itself")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
@@ -219,11 +219,12 @@ def assess_pair(
     )
 
 
-def pair_of(original: Any, released: Any, roles: dict[str, Any], policy: Policy) -> Pair:
-    """The pair that somebody asks about, with the roles that the policy suggests where nothing else is said."""
+def pair_of(original: Any, released: Any, roles: dict[str, Any], policy: Policy, own: Sequence[str] = _OWN) -> Pair:
+    """The pair that somebody asks about, with the roles that the policy suggests where nothing else is said; ``own``
+    are the arguments that the call has beside those of a pair."""
     unknown = [name for name in roles if name not in (*PAIR_ARGUMENTS, *ALIASES)]
     if unknown:
-        raise WrongCall(unknown_arguments("this call", unknown, (*_OWN, *PAIR_ARGUMENTS)))
+        raise WrongCall(unknown_arguments("this call", unknown, (*own, *PAIR_ARGUMENTS)))
     if original is None:
         raise WrongCall("there is no table to look at: pass original and released, or a Pair")
     if isinstance(released, Policy) or (isinstance(released, str) and released in PRESETS):

@@ -450,6 +450,9 @@ class Assessment:
         altair.Chart
             The picture.
         """
+        from glasshouse.core.charts import need_altair
+
+        need_altair()
         return import_module("glasshouse.show.charts.assessment").threats(self.content())
 
     def summary(self) -> str:

@@ -11,7 +11,7 @@ import typer
 from glasshouse.show.cli import options as o
 from glasshouse.show.cli.flags import flagged
 from glasshouse.show.cli.progress import progress
-from glasshouse.show.cli.terminal import STYLES, check_format, check_outputs, err, format_of, out
+from glasshouse.show.cli.terminal import STYLES, check_format, check_outputs, err, format_of, out, say_what_is_missing
 
 
 def demo(
@@ -66,6 +66,7 @@ def demo(
     if found.recommendations:
         console.print(f"\nWhat would help: {flagged(found.recommendations[0].text, found.recommendations[0].measure)}")
     console.print(f"\nreport: {output.resolve()}")
+    say_what_is_missing(["html"], quiet)
     err(
         f"{len(found.results)} {plural(len(found.results), 'measure')} in {time.perf_counter() - started:.0f} s. Your "
         "own data: glasshouse assess ORIGINAL RELEASED --keys a,b --target c -o report.html",

@@ -140,6 +140,8 @@ def deliver(
     printed = make(form or "text") if to_stdout and (form or "text") != "text" else None
     check()
     problem = put_together(made, quiet, mode)
+    if problem is None:
+        say_what_is_missing([kind for path in files if (kind := format_of(path, form)) in PAGES], quiet)
     if isinstance(printed, bytes):
         sys.stdout.buffer.write(printed)
     elif printed is not None:
@@ -148,6 +150,14 @@ def deliver(
         show()
     if problem is not None:
         raise InputError(problem)
+
+
+def say_what_is_missing(kinds: Sequence[str], quiet: bool) -> None:
+    """Say once that a page has no charts, and how to get them; every figure is there without."""
+    from glasshouse.show.report.drawing import cannot_draw
+
+    if kinds and (missing := cannot_draw()):
+        err(f"the page has every figure and no chart of a measure or a map: {missing}", quiet)
 
 
 def files_among(outputs: Sequence[Path] | None) -> list[Path]:

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from importlib.util import find_spec
 from typing import Any
 
 from glasshouse.core.charts import kinds
+from glasshouse.core.errors import MissingExtra
 from glasshouse.core.plain import Content
 from glasshouse.core.result import Result
 from glasshouse.core.words import SEVERITY, visible
@@ -102,11 +104,21 @@ def markup(svg: str) -> Any:
     return Markup(svg)
 
 
+def cannot_draw() -> str | None:
+    """Why there are no charts on a page: a sentence with the way out, or None where they can be drawn."""
+    if find_spec("altair") is None or find_spec("vl_convert") is None:
+        return str(MissingExtra("charts", "drawing charts on a page"))
+    return None
+
+
 def svg_of(chart: Any) -> str:
     """An Altair chart as SVG without fonts, background or identifiers that could clash with another picture on the
     page.
     """
-    import vl_convert
+    try:
+        import vl_convert
+    except ImportError as missing:
+        raise MissingExtra("charts", "a chart as a vector picture") from missing
 
     config = {
         "background": None,

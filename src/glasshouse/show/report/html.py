@@ -105,6 +105,7 @@ def parts(
         "structure": [v for v in views.values() if v.role == "structure"],
         "families": _families(views),
         "pictures": drawing.pictures(content, results),
+        "no_charts": None if external else drawing.cannot_draw(),
         "ru": None if ru_map is None else drawing.map_of(ru_map, content["audience"]),
         "way": way,
         "data": sections.data(content),

@@ -7,7 +7,7 @@ from glasshouse.core.words import MARKS, visible
 from glasshouse.judgement.mitigation.mitigated import Mitigated, price
 from glasshouse.judgement.run import safely
 from glasshouse.show.report import html
-from glasshouse.show.report.drawing import MOST_BYTES, markup, svg_of
+from glasshouse.show.report.drawing import MOST_BYTES, cannot_draw, markup, svg_of
 from glasshouse.show.report.markdown import plain_text
 from glasshouse.show.report.markdown import render as assessment_in_markdown
 from glasshouse.show.report.view import VERDICT_WORDS, clip
@@ -50,6 +50,7 @@ def way_of(fixed: Mitigated, content: Content) -> Content:
         "status": content["verdict"]["verdict"],
         "before": content["before"],
         "svg": markup(svg) if svg is not None and len(svg) <= MOST_BYTES else None,
+        "no_charts": cannot_draw() if content["map"] is not None and content["steps"] else None,
         "columns": COLUMNS,
         "steps": [row(step) for step in content["steps"]],
         "notes": [clip(note, 700) for note in content["notes"]],

@@ -23,7 +23,7 @@ from glasshouse.judgement.scenarios.scenarios import Scenarios
 from glasshouse.judgement.verdict.assessment import Assessment
 from glasshouse.show.charts.generic import figures
 from glasshouse.show.report import sections
-from glasshouse.show.report.drawing import MOST_BYTES, map_of, svg_of
+from glasshouse.show.report.drawing import MOST_BYTES, cannot_draw, map_of, svg_of
 from glasshouse.show.report.scenarios import LEVELS, TITLES, first_of, table_rows
 from glasshouse.show.report.sheet import to_do
 from glasshouse.show.report.templating import environment
@@ -89,7 +89,7 @@ def _result(result: Result) -> Content:
         "figures": printing.figures(result) if ok else [],
         "warnings": [clip(warning) for warning in result.warnings],
         "picture": _picture(result) if ok else None,
-        "foot": INSIDE,
+        "foot": " ".join(filter(None, (INSIDE, cannot_draw()))),
     }
 
 

@@ -26,7 +26,7 @@ from glasshouse.judgement.selection import estimate, select
 from glasshouse.show.app.desk import Desk, Form, Made
 from glasshouse.show.app.pages.files import one
 from glasshouse.show.cli.assessing import named
-from glasshouse.show.report.drawing import MOST_BYTES, markup, svg_of
+from glasshouse.show.report.drawing import MOST_BYTES, cannot_draw, markup, svg_of
 from glasshouse.show.report.scenarios import LEVELS, table_rows
 from glasshouse.show.report.sections import group
 from glasshouse.show.report.view import clip, percent_of
@@ -67,6 +67,7 @@ def view(desk: Desk, query: Form) -> Content:
         "threshold": threshold,
         "count": _count(moved),
         "picture": picture(moved),
+        "no_charts": cannot_draw(),
         "columns": _columns(desk),
         "column": column,
         "groups": _groups(found.pair, moved, column) if has_records(moved) and column else None,
