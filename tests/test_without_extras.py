@@ -35,7 +35,8 @@ pytestmark = pytest.mark.xdist_group("without_extras")
 
 
 def test_files_of_every_kind_of_the_core_give_the_figures_of_the_tables(told: dict[str, Any]) -> None:
-    assert told["csv"] == told["parquet"] == told["arrow"] == told["values"]
+    for kind in ("csv", "parquet", "arrow"):  # a CSV file has its levels in another order, and sums another last digit
+        assert told[kind] == pytest.approx(told["values"], rel=1e-12)
     assert all(isinstance(v, float) for v in told["values"].values())
     assert json.loads(told["frames"])["verdict"] in ("pass", "warn", "fail", "incomplete")
 
