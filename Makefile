@@ -7,7 +7,7 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet
 
-.PHONY: demo test fuzz stubs lists docs lint types imports study calibration mitigation bench clean
+.PHONY: demo test fuzz stubs lists docs pictures lint types imports study calibration mitigation bench clean
 
 $(BIN)/python:
 	@$(PYTHON) -c 'import sys; sys.exit("glasshouse needs Python 3.11 or newer, this is " + sys.version.split()[0] if sys.version_info < (3, 11) else 0)'
@@ -41,6 +41,10 @@ lists: $(STAMP)-$(EXTRAS)
 docs: $(STAMP)-$(EXTRAS) $(STAMP)-docs lists
 	@$(BIN)/python -m sphinx -E -W --keep-going --quiet -b html docs docs/_build/html
 	@echo "docs/_build/html/index.html"
+
+# The pictures of the workbench, which are committed: a build cannot count on a browser.
+pictures: $(STAMP)-browser
+	@$(BIN)/python -m tools.take_pictures
 
 lint: $(STAMP)-lint
 	@$(BIN)/ruff check src tests bench tools studies examples

@@ -38,8 +38,8 @@ class Block:
         Why it is not run; "" where it is.
     hidden : bool
         Whether what it prints is not shown.
-    needs : str
-        Data of others that it is run on, where they are at hand.
+    needs, why_needed : str
+        Data of others that it is run on, where they are at hand, and why they are not here.
     """
 
     language: str
@@ -49,6 +49,7 @@ class Block:
     why_not: str = ""
     hidden: bool = False
     needs: str = ""
+    why_needed: str = ""
 
     @property
     def file(self) -> str:
@@ -111,6 +112,7 @@ def _blocks(text: str) -> Iterator[Block]:
                 why_not=said.get("not run", ""),
                 hidden="output hidden" in said,
                 needs=next((mark.removeprefix("needs ") for mark in said if mark.startswith("needs ")), ""),
+                why_needed=next((why for mark, why in said.items() if mark.startswith("needs ")), ""),
             )
             said = {}
 

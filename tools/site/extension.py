@@ -97,8 +97,9 @@ def shown(page: Page, outputs: list[Shown]) -> str:
         if not first.lstrip().startswith(("```", "~~~")):  # an indented block, which says no language
             written = ["```" + (block.language or "text"), *block.text.rstrip("\n").splitlines(), "```"]
         below = [] if block.hidden else _below(output)
-        if block.why_not:
-            below = [":::{div} gh-not-run", f"Not run by the build of this page: {block.why_not}.", ":::"]
+        absent = block.why_needed if block.needs and not output.ran else ""
+        if why := block.why_not or absent:
+            below = [":::{div} gh-not-run", f"Not run by the build of this page: {why}.", ":::"]
         depth = " " * (len(written[0]) - len(written[0].lstrip()))
         lines[block.line : block.end] = [*written, "", *(f"{depth}{line}" for line in below), ""]
     return "\n".join(lines) + "\n"

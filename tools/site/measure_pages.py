@@ -170,12 +170,9 @@ def _example(measure: AnyMeasure) -> str:
 
 
 def _limits(measure: AnyMeasure) -> str:
-    if measure.caveats:
-        text = measure.caveats[0].upper() + measure.caveats[1:]
-        return plain(text.rstrip(".")) + ".\n"
-    if measure.side == "utility":
-        return "It says nothing about the people in the data, and no single measure says what a release is good for.\n"
-    return "Its declaration names no limits of its own; those of its family are on the page of the verdict.\n"
+    if not measure.caveats:
+        return "Its declaration does not say.\n"
+    return plain((measure.caveats[0].upper() + measure.caveats[1:]).rstrip(".")) + ".\n"
 
 
 @cache

@@ -48,11 +48,14 @@ class Shown:
         A chart as SVG, where the last value was one.
     codes : tuple of int
         Exit codes of the commands.
+    ran : bool
+        Whether it was run, and not only parsed.
     """
 
     text: str = ""
     picture: str = ""
     codes: tuple[int, ...] = ()
+    ran: bool = True
 
 
 def run(page: Page) -> list[Shown]:
@@ -72,7 +75,7 @@ def kept(page: Page, folder: Path) -> list[Shown]:
     file = folder / f"{page.name.replace('/', '-')}.json"
     mark = fingerprint(page)
     if file.is_file() and (found := json.loads(file.read_text(encoding="utf-8")))["mark"] == mark:
-        return [Shown(one["text"], one["picture"], tuple(one["codes"])) for one in found["shown"]]
+        return [Shown(one["text"], one["picture"], tuple(one["codes"]), one["ran"]) for one in found["shown"]]
     return keep(page, folder)
 
 
@@ -125,7 +128,7 @@ def _run(block: Block, names: dict[str, Any], where: str) -> Shown:
         check(block, where)
         if block.file and at_hand and not block.why_not:
             Path(block.file).write_text(block.text, encoding="utf-8")
-        return Shown()
+        return Shown(ran=False)
     return _python(block, names, where) if block.language == "python" else _shell(block, where)
 
 
