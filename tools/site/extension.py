@@ -57,6 +57,18 @@ def names_of(package: str) -> str:
     return "\n\n".join(parts)
 
 
+def inside(text: str, file: Path, root: Path) -> str:
+    """Links to files of the repository that are no pages, such as scripts, become their names."""
+
+    def shown_as(found: re.Match[str]) -> str:
+        target = (file.parent / found[2]).resolve()
+        if target.is_relative_to(root.resolve()) or not target.exists():
+            return found[0]
+        return f"{found[1]} (`{target.relative_to(root.resolve().parent).as_posix()}`)"
+
+    return re.sub(r"(?<!!)\[([^\]]+)\]\((\.\.?/[^)#:\s]+)\)", shown_as, text)
+
+
 def present(text: str, root: Path) -> str:
     """In a list of pages, a line ``?/pattern`` stands for the pages that match: some are made elsewhere."""
     lines: list[str] = []
@@ -81,6 +93,7 @@ def _show(app: Sphinx, name: str, source: list[str]) -> None:
         return
     for there, here in MOVED.items():
         source[0] = source[0].replace(there, here)
+    source[0] = inside(source[0], Path(app.env.doc2path(name)), Path(app.srcdir))
     source[0] = NAMES.sub(lambda found: names_of(found[1]), source[0])
     source[0] = present(source[0], Path(app.srcdir))
     page = parse(source[0], name)
