@@ -55,7 +55,8 @@ def page() -> str:
     parts = [
         ":html_theme.sidebar_secondary.remove:\n",
         heading("Gallery of charts"),
-        "Every chart is drawn by the build of this site, on bundled data, by the functions that draw the report. They "
+        "The charts of releases, guarantees and measures, drawn by the build of this site on bundled data, by the functions "
+        "that draw the report (the way of a search is on the page :doc:`repair a release </tutorials/repair>`). They "
         "are Altair charts: ``chart.save(\"figure.svg\")`` keeps one, in a notebook they show themselves. The charts "
         "of a measure, with all kinds and options, are on its page.\n",
         heading("Several releases", "-"),

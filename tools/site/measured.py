@@ -14,7 +14,7 @@ from glasshouse.core.charts import kinds
 from glasshouse.core.result import Result
 from glasshouse.show.report.drawing import svg_of
 
-LARGEST = 120_000  # bytes of a picture; beyond it the page would be slow, and the chart is named and not drawn
+LARGEST = 200_000  # bytes of a picture; beyond it the page would be slow, and the chart is named and not drawn
 
 
 @dataclass(frozen=True)
