@@ -55,10 +55,10 @@ def page() -> str:
     parts = [
         ":html_theme.sidebar_secondary.remove:\n",
         heading("Gallery of charts"),
-        "The charts of releases, guarantees and measures, drawn by the build of this site on bundled data, by the functions "
-        "that draw the report (the way of a search is on the page :doc:`repair a release </tutorials/repair>`). They "
-        "are Altair charts: ``chart.save(\"figure.svg\")`` keeps one, in a notebook they show themselves. The charts "
-        "of a measure, with all kinds and options, are on its page.\n",
+        "The charts of releases, guarantees and measures, drawn by the build of this site on bundled data, by the "
+        "functions that draw the report. (The way of a search is on the page :doc:`repair a release "
+        "</tutorials/repair>`.) They are Altair charts: ``chart.save(\"figure.svg\")`` keeps one, in a notebook they "
+        "show themselves. The charts of a measure, with all kinds and options, are on its page.\n",
         heading("Several releases", "-"),
         code('import glasshouse as gh\n\n' + MAKE["map"] + '\nmap.plot("map")'),
         *_several(_things()["map"], "map", "rumap"),
