@@ -7,7 +7,7 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet
 
-.PHONY: demo test fuzz stubs lists docs pictures lint types imports study calibration mitigation bench clean
+.PHONY: demo test fuzz stubs lists docs app-pictures lint types imports study calibration mitigation bench clean
 
 $(BIN)/python:
 	@$(PYTHON) -c 'import sys; sys.exit("glasshouse needs Python 3.11 or newer, this is " + sys.version.split()[0] if sys.version_info < (3, 11) else 0)'
@@ -43,7 +43,7 @@ docs: $(STAMP)-$(EXTRAS) $(STAMP)-docs lists
 	@echo "docs/_build/html/index.html"
 
 # The pictures of the workbench, which are committed: a build cannot count on a browser.
-pictures: $(STAMP)-browser
+app-pictures: $(STAMP)-browser
 	@$(BIN)/python -m tools.take_pictures
 
 lint: $(STAMP)-lint

@@ -1,4 +1,4 @@
-"""Take the pictures of the workbench, docs/app/*.png: ``make pictures`` (it needs Chromium).
+"""Take the pictures of the workbench, docs/app/*.png: ``make app-pictures`` (it needs Chromium).
 
 They are committed, because a build of the documentation cannot count on a browser. Take them anew when pages of the
 workbench have changed.

@@ -74,7 +74,7 @@ def test_pictures_are_made_by_the_build_or_say_how_they_were_made() -> None:
     assert {Path(one).name for one in shown} <= {"verdict.png", "explore.png", "compare.png"} | {
         file.name for file in DOCS.rglob("*.svg")
     }
-    assert "make pictures" in PAGES["tutorials/workbench"].text
+    assert "make app-pictures" in PAGES["tutorials/workbench"].text
 
 
 def test_every_page_is_in_a_list_of_pages() -> None:
