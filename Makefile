@@ -7,7 +7,7 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet
 
-.PHONY: demo test package fuzz stubs docs lint types imports study calibration mitigation bench pictures size clean
+.PHONY: demo test package fuzz stubs lists docs app-pictures lint types imports study calibration mitigation bench pictures size clean
 
 $(BIN)/python:
 	@$(PYTHON) -c 'import sys; sys.exit("glasshouse needs Python 3.11 or newer, this is " + sys.version.split()[0] if sys.version_info < (3, 11) else 0)'
@@ -32,11 +32,23 @@ package: $(STAMP)-$(EXTRAS)
 stubs: $(STAMP)-core
 	@$(BIN)/python tools/make_stubs.py
 
-docs: $(STAMP)-$(EXTRAS)
+# Lists in docs/ that follow from the code, and are committed: tests fail where one is out of date.
+lists: $(STAMP)-$(EXTRAS)
 	@$(BIN)/python tools/make_measure_list.py
 	@$(BIN)/python tools/make_scale_list.py
 	@$(BIN)/python tools/make_name_list.py
 	@$(BIN)/python tools/make_operation_list.py
+	@$(BIN)/python tools/make_file_schemas.py
+
+# The site, offline, warnings are errors: docs/_build/html/index.html. Code of the pages that tests have run since the last
+# change is not run again.
+docs: $(STAMP)-$(EXTRAS) $(STAMP)-docs lists
+	@$(BIN)/python -m sphinx -E -W --keep-going --quiet -b html docs docs/_build/html
+	@echo "docs/_build/html/index.html"
+
+# The pictures of the workbench, which are committed: a build cannot count on a browser.
+app-pictures: $(STAMP)-browser
+	@$(BIN)/python -m tools.take_pictures
 
 lint: $(STAMP)-lint
 	@$(BIN)/ruff check src tests bench tools studies examples
@@ -86,4 +98,4 @@ size:
 	@$(PYTHON) tools/install_size.py
 
 clean:
-	rm -rf $(VENV) report.html .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) docs/_build docs/_kept docs/measure docs/reference docs/gallery.rst report.html .pytest_cache .mypy_cache .ruff_cache .hypothesis

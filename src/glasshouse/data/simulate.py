@@ -49,7 +49,7 @@ def simulate_health(n: int = 1000, kappa: float = 1.0, random_state: RandomState
     Notes
     -----
     With w_s = sqrt(kappa / (1 + kappa)), w_n = sqrt(1 / (1 + kappa)), A~ = (age - 45) / 12 and logI~ the standardised
-    log income:
+    log income::
 
         SES ~ N(0, 1);  age ~ N(45, 12) within [18, 85]
         education  from  w_s (0.8 SES - 0.4 A~) + w_n N(0,1),  cut at -0.3 and 0.7  (E = 0, 1, 2)

@@ -22,6 +22,13 @@ from glasshouse.data.here import Label
 
 DEFAULT_BINS = 20
 _EPOCH = dt.date(1970, 1, 1)
+# what a description may hold, and the words for a type with the type that each is
+ENTRIES = ("type", "categories", "other", "lower", "upper", "bins", "edges", "cuts", "precision", "nullable")
+TYPES = {
+    "bool": "bool", "boolean": "bool",
+    "category": "category", "categorical": "category", "ordinal": "category",
+    "int": "int", "integer": "int", "float": "float", "number": "float", "numeric": "float", "date": "date",
+}  # fmt: skip
 _ISO = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 
 
@@ -206,21 +213,19 @@ def parse_column(name: str, declared: Declared) -> DomainColumn:
         declared = {"type": "category", "categories": list(declared)}
     if not isinstance(declared, Mapping):
         raise DomainError(f"{name!r}: a list of categories or a dictionary with 'type' is expected")
-    kind = declared.get("type") or ("category" if "categories" in declared else None)
-    known = {"type", "categories", "other", "lower", "upper", "bins", "edges", "cuts", "precision", "nullable"}
-    if set(declared) - known:
-        raise DomainError(f"{name!r}: unknown entry {sorted(map(str, set(declared) - known))[0]!r}")
+    said = declared.get("type") or ("category" if "categories" in declared else None)
+    kind = TYPES.get(said) if isinstance(said, str) else None
+    if strange := set(declared) - set(ENTRIES):
+        raise DomainError(f"{name!r}: unknown entry {sorted(map(str, strange))[0]!r}")
     nullable = declared.get("nullable", False)
     if not isinstance(nullable, bool):
         raise DomainError(f"{name!r}: 'nullable' must be true or false")
-    if kind in ("bool", "boolean"):
+    if kind == "bool":
         return CategoryColumn(name, (False, True), nullable)
-    if kind in ("category", "categorical", "ordinal"):
+    if kind == "category":
         return _parse_category(name, declared, nullable)
-    if kind in ("int", "integer", "float", "number", "numeric", "date"):
-        return _parse_number(
-            name, {"integer": "int", "number": "float", "numeric": "float"}.get(kind, kind), declared, nullable
-        )
+    if kind is not None:
+        return _parse_number(name, kind, declared, nullable)
     raise DomainError(f"{name!r}: 'type' must be 'category', 'bool', 'int', 'float' or 'date'")
 
 

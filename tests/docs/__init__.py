@@ -1,0 +1,1 @@
+"""The documentation: its code runs, its files are what the parsers take, its pages say what is so."""
