@@ -7,7 +7,8 @@ Original, release and holdout of the size given (the holdout a half), 13 columns
 three of whole numbers, two of decimals, read from Parquet files by each engine. Jobs: the way here (labels, codes and
 numbers of all columns), counting, neighbours, RAPID with 100 trees, utility, and ``assess`` with the default measures.
 Each job, engine and size is a process of its own, and the peak is that of this process alone (Spark's Java beside it
-has what it was given). A job that takes longer than the minutes it may is told as such, and larger sizes leave it out.
+has what it was given). A job that takes longer than the minutes it may, or stops, is told as such, and larger sizes
+leave it out.
 """
 
 from __future__ import annotations
@@ -142,17 +143,19 @@ def write(folder: Path, n: int) -> Path:
     return at
 
 
-def one(engine: str, at: Path, small: Path, job: str) -> dict[str, float] | None:
-    """What a job took, in a process of its own; None where it took too long or did not end."""
+def one(engine: str, at: Path, small: Path, job: str) -> str:
+    """What a job took, in a process of its own, as three cells; or that it took too long, or why it did not end."""
     command = [sys.executable, __file__, "child", engine, str(at), str(small), job]
     try:
-        ran = subprocess.run(
-            command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, timeout=60 * MINUTES
-        ).stdout
+        ran = subprocess.run(command, capture_output=True, text=True, timeout=60 * MINUTES)
     except subprocess.TimeoutExpired:
-        return None
-    told = [line for line in ran.splitlines() if line.startswith("{")]
-    return json.loads(told[-1]) if told else None
+        return f"> {MINUTES:g} min | – | –"
+    told = [line for line in ran.stdout.splitlines() if line.startswith("{")]
+    if not told:
+        said = ran.stderr.strip().splitlines()[-1:] or [f"ended by signal {-ran.returncode}"]
+        return f"stopped: {said[0][:90]} | – | –"
+    found = json.loads(told[-1])
+    return f"{found['seconds']:.1f} | {found['cpu']:.1f} | {found['peak']:,.0f}"
 
 
 def main() -> None:
@@ -172,12 +175,9 @@ def main() -> None:
                     if (engine, job) in too_long:
                         shown.append("not run | – | –")
                         continue
-                    found = one(engine, at, small, job)
-                    if found is None:
+                    shown.append(one(engine, at, small, job))
+                    if shown[-1].endswith("–"):
                         too_long.add((engine, job))
-                        shown.append(f"> {MINUTES:g} min | – | –")
-                    else:
-                        shown.append(f"{found['seconds']:.1f} | {found['cpu']:.1f} | {found['peak']:,.0f}")
                 print(f"| {job} | {n:,} | {' | '.join(shown)} |", flush=True)
 
 
