@@ -165,6 +165,13 @@ def _table(rows: Sequence[Row]) -> str:
     return "\n".join(lines)
 
 
+def _short(row: Row) -> str:
+    """A differing row in the list of all."""
+    if isinstance(row.published, str):
+        return f'{row.what} ("{row.published}"; ours: {row.ours})'
+    return f"{row.what} ({_number(row.published, row.digits)}, ours {_number(row.ours, row.digits)})"
+
+
 def _index(held: Mapping[str, Mapping[str, Any]]) -> str:
     lines = [
         MADE,
@@ -197,12 +204,9 @@ def _index(held: Mapping[str, Mapping[str, Any]]) -> str:
     for source, name, row in differing:
         reasons.setdefault((source, name, row.why or "no reason was found yet"), []).append(row)
     for (source, name, why), rows in reasons.items():
-        shown = "; ".join(
-            f"{row.what} ({_number(row.published, row.digits)}, ours {_number(row.ours, row.digits)})"
-            for row in rows[:4]
-        )
+        shown = "; ".join(_short(row) for row in rows[:4])
         more = f"; and {len(rows) - 4} more" if len(rows) > 4 else ""
         checked = [row.checked for row in rows]
         mark = " Checked with every run." if None not in checked and False not in checked else ""
-        lines.append(f"- **{NAMES[source]}, {name}**: {why}.{mark} {shown}{more}.")
+        lines.append(f"- **{NAMES[source]}, {name}**: {why}.{mark} So: {shown}{more}.")
     return "\n".join([*lines, "", NOT_HERE])

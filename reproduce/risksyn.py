@@ -122,6 +122,8 @@ def answers(setting: Setting) -> list[Item]:
             promised = sum(numbers) if name == "from_advantage_at_baseline" else numbers[0]
             reached = theirs.success_at_baseline(numbers[1])
         row = ANSWERS.figure(call, asked["rho"], ours, digits=6, confirmed=reached > promised)
-        rows.append(replace(row, why=f"{row.why}: an attack reaches {reached:.4f} so, where {promised:g} was the most"))
+        rows.append(
+            replace(row, found=f"with its rho an attack reaches {reached:.4f}, where {promised:g} was the most")
+        )
     how = "Ours meet the requirement exactly; theirs allow more than was asked for, so that agreement is not the aim."
     return [Item("Answers", f"{ANSWERS['about']} {how}", rows)]

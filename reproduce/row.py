@@ -145,6 +145,8 @@ class Row:
         is checked with every run.
     confirmed
         Of a statement, or where no figure can stand for the reason: whether what it says was found in this run.
+    found
+        What that check found, in words.
     digits
         Decimals shown.
     """
@@ -160,6 +162,7 @@ class Row:
     why: str = ""
     explained: float | None = None
     confirmed: bool | None = None
+    found: str = ""
     digits: int = 3
 
     @property
@@ -200,7 +203,8 @@ class Row:
             return REPRODUCED
         if not self.why:
             return "differs, and no reason was found yet"
-        shown = "" if self.explained is None else f" ({self.explained:.{self.digits}f} so)"
+        found = self.found or ("" if self.explained is None else f"{self.explained:.{self.digits}f} so")
+        shown = f" ({found})" if found else ""
         if self.checked is False:
             return f"differs, and the reason that was given no longer holds: {self.why}{shown}"
         return f"differs because {self.why}{shown}"

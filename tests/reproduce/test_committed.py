@@ -1,4 +1,4 @@
-"""The committed tables: complete, by the rule, with a reason wherever a figure differs, and the pages made from them."""
+"""The committed tables: complete, by the rule, a reason wherever a figure differs, and the pages made from them."""
 
 from __future__ import annotations
 
