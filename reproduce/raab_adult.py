@@ -146,7 +146,7 @@ def table_2(setting: Setting) -> list[Item]:
     -------
     list of Item
     """
-    releases = setting.draws(4, 20)
+    releases = setting.draws(4, 12)
     lines = setting.gather("raab_adult", [(seed,) for seed in range(releases)], release_of(setting))
     rows = []
     for target in TARGETS:

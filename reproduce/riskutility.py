@@ -206,7 +206,7 @@ def utility(setting: Setting) -> list[Item]:
     -------
     list of Item
     """
-    seeds = setting.draws(3, 10)
+    seeds = setting.draws(3, 6)
     rows, points = [], []
     ours: dict[str, float] = {}
     for held in UTILITY["measures"]:

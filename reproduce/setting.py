@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -85,7 +87,7 @@ class Setting:
     def gather(
         self, name: str, units: Iterable[Sequence[int]], draw: Callable[..., dict[str, Any]]
     ) -> list[dict[str, Any]]:
-        """Draws of a simulation, those made before read from the store.
+        """Draws of a simulation, those that the same package made before read from the store.
 
         Parameters
         ----------
@@ -107,7 +109,7 @@ class Setting:
             When the time is up before all are made.
         """
         units = [list(unit) for unit in units]
-        file = self.store / f"{name}.jsonl"
+        file = self.store / f"{name}-{package_fingerprint()}.jsonl"
         lines = file.read_text(encoding="utf-8").splitlines() if file.is_file() else []
         made = {tuple(line["unit"]): line for line in map(json.loads, lines)}
         open_ones = [unit for unit in units if tuple(unit) not in made]
@@ -122,6 +124,23 @@ class Setting:
                     out.flush()
                     made[tuple(unit)] = line
         return [made[tuple(unit)] for unit in units]
+
+
+@cache
+def package_fingerprint() -> str:
+    """Eight digits that change with the source of the package: draws of another version are not taken up.
+
+    Returns
+    -------
+    str
+    """
+    import glasshouse
+
+    folder = Path(glasshouse.__file__).parent
+    seen = hashlib.sha256()
+    for file in sorted(folder.rglob("*.py")):
+        seen.update(str(file.relative_to(folder)).encode() + file.read_bytes())
+    return seen.hexdigest()[:8]
 
 
 def data_folder(given: Path | None) -> Path | None:
