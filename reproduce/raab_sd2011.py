@@ -73,7 +73,7 @@ def table_1(setting: Setting) -> list[Item]:
     list of Item
     """
     original, first = _read(setting, "sd2011_9"), _read(setting, "sd2011_9_syn_cart_1")
-    releases = setting.draws(40, 200)
+    releases = setting.draws(40, 100)
     lines = setting.gather("sd2011", [(seed,) for seed in range(releases)], own_release(original))
     own = {name: mean([line[name] for line in lines]) for name in TABLE_1["columns"]}
     found = gh.disclosure.attribution(_pair(original, first, target="depress")).details

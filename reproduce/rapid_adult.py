@@ -75,7 +75,7 @@ def table_2_and_figure_3(setting: Setting) -> list[Item]:
     -------
     list of Item
     """
-    more = setting.draws(3, 10)
+    more = setting.draws(3, 5)
     lines = setting.gather("adult", [(r, 0) for r in range(1, 1 + RELEASES + more)], attacker(setting))
     how = (
         "Ours: five CART releases by synthpop 1.9-3 (not the paper's, whose seeds are not given) and "

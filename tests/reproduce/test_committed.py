@@ -15,6 +15,7 @@ from reproduce.studies import STUDIES
 # numbers of a heading that say how a figure was made or where it stands, not what was found
 GIVEN = {
     "draws", "precision", "precision_R", "n", "tau", "kappa", "age", "baseline", "probabilities", "true", "predicted",
+    "rerun_workclass",
 }  # fmt: skip
 ITEMS = [(study.source, name) for study in STUDIES.values() for name in study.items]
 
@@ -86,6 +87,6 @@ def test_three_standard_errors_are_not_too_wide() -> None:
     z = [
         (float(row.ours) - float(row.published)) / ((row.their_error or 0) ** 2 + (row.our_error or 0) ** 2) ** 0.5
         for row in rows_of(read(OUT, "rapid")["Figure 4a"])
-        if row.their_error
+        if row.their_error and not row.what.startswith("text")
     ]
     assert len(z) > 25 and 0.6 < (sum(x * x for x in z) / len(z)) ** 0.5 < 1.6
