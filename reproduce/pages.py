@@ -165,6 +165,22 @@ def _table(rows: Sequence[Row]) -> str:
     return "\n".join(lines)
 
 
+def missing(held: Mapping[str, Mapping[str, Any]]) -> list[tuple[str, str]]:
+    """Items that no study has computed yet, because their data were missing or they were not asked for.
+
+    Parameters
+    ----------
+    held : mapping
+        By source what was computed.
+
+    Returns
+    -------
+    list of (source, item)
+    """
+    every = [(study.source, name) for study in STUDIES.values() for name in study.items]
+    return [(source, name) for source, name in every if name not in held.get(source, {})]
+
+
 def _short(row: Row) -> str:
     """A differing row in the list of all."""
     if isinstance(row.published, str):
@@ -199,7 +215,10 @@ def _index(held: Mapping[str, Mapping[str, Any]]) -> str:
                 f"| [{NAMES[source]}]({source}.md) | {name} | {len(rows)} | {found} | {len(rows) - found} "
                 f"| {item['run']} run |"
             )
-    lines += [f"| all | | {total} | {good} | {total - good} | |", "", "## What differs, and why", ""]
+    lines.append(f"| all | | {total} | {good} | {total - good} | |")
+    if open_ones := missing(held):
+        lines += ["", f"Not computed yet: {'; '.join(f'{NAMES[source]}, {name}' for source, name in open_ones)}."]
+    lines += ["", "## What differs, and why", ""]
     reasons: dict[tuple[str, str, str], list[Row]] = {}
     for source, name, row in differing:
         reasons.setdefault((source, name, row.why or "no reason was found yet"), []).append(row)
