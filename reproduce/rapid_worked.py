@@ -98,7 +98,7 @@ def appendix_b(setting: Setting) -> list[Item]:
     -------
     list of Item
     """
-    forests, repeats = setting.draws(10, 20), setting.draws(8, 20)
+    forests, repeats = setting.draws(10, 20), setting.draws(6, 20)
     lines = setting.gather("appendix_b", [(seed,) for seed in range(2025, 2025 + forests)], attack_of)
     shown = (("rapid", "RAPID", 5e-4, 3), ("at_risk", "people at risk", 0.5, 1), ("accuracy", "accuracy", 5e-4, 3))
     rows = [
