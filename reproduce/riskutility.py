@@ -112,13 +112,13 @@ def case(setting: Setting) -> list[Item]:
     Parameters
     ----------
     setting : Setting
-        How the run goes; nothing is drawn here beside the listing itself.
+        How the run goes.
 
     Returns
     -------
     list of Item
     """
-    del setting
+    decision = _decision(setting)
     tables, pairs, d = case_study(), _case(), gh.disclosure
     sizes = {name: tables[name].group_by(CASE_KEYS).len()["len"] for name in pairs}
     smallest = {name: d.k_anonymity(pair).value for name, pair in pairs.items()}
@@ -140,7 +140,7 @@ def case(setting: Setting) -> list[Item]:
         CASE.statement("attribution", "attribution", found, cap["A"] < cap["B"] < cap["C"]),
         CASE.statement("privacy models", "privacy_models", flagged, all(smallest[name] < 5 for name in RELEASES)),
         *_map(tables),
-        *_decision(tables),
+        *decision,
     ]
     how = (
         "Our listing draws the paper's own tables. `gh.compare` puts the releases on the map; the decision is that of "
@@ -164,30 +164,49 @@ def _map(tables: Mapping[str, pl.DataFrame]) -> list[Row]:
     ]
 
 
-def _decision(tables: Mapping[str, pl.DataFrame]) -> list[Row]:
-    """What a custodian would be told, with people whom no release has seen."""
-    original = tables["original"]
+ASKED = (("A", "public"), ("B", "research"), ("B", "public"), ("C", "research"), ("renewed A", "public"),
+         ("others", "research"))  # fmt: skip
 
-    def told(released: pl.DataFrame, policy: str) -> Any:
-        return gh.assess(original, released, policy, keys=CASE_KEYS, target="income", holdout=tables["holdout"])
 
-    others = survey(RRandom(790), original.height)  # people of the same population, in no other table
-    public, research = told(tables["A"], "public"), told(tables["B"], "research")
-    renewed = told(tables["A"].with_columns(income=others["income"]), "public").verdict
-    fresh = told(others, "research").verdict
-    wide, copy = told(tables["B"], "public").verdict, told(tables["C"], "research").verdict
-    hit, near = public.results["exact_copies"], research.results["near_copies"]
+def verdict_of(number: int) -> dict[str, Any]:
+    """What a custodian would be told of one release, with people whom no release has seen.
+
+    Parameters
+    ----------
+    number : int
+        Place in ``ASKED``: the release and the policy. "others" are new people of the same population, "renewed A" is
+        A with their incomes.
+
+    Returns
+    -------
+    dict
+    """
+    name, policy = ASKED[number]
+    tables = case_study()
+    others = survey(RRandom(790), tables["original"].height)
+    releases = {**tables, "others": others, "renewed A": tables["A"].with_columns(income=others["income"])}
+    told = gh.assess(
+        tables["original"], releases[name], policy, keys=CASE_KEYS, target="income", holdout=tables["holdout"]
+    )
+    exact, near = (told.results[measure] for measure in ("exact_copies", "near_copies"))
+    return {"verdict": told.verdict, "exact": [exact.value, exact.holdout], "near": [near.value, near.holdout]}
+
+
+def _decision(setting: Setting) -> list[Row]:
+    """What a custodian would be told, release by release."""
+    lines = setting.gather("case_study", [(number,) for number in range(len(ASKED))], verdict_of)
+    public, research, wide, copy, renewed, fresh = (line["verdict"] for line in lines)
     said_a = (
-        f"{public.verdict}: {hit.value:.1%} of people have their exact record in A, of people never in the data "
-        f"{hit.holdout:.1%}; with incomes of other people: {renewed}"
-    )
+        "{}: {:.1%} of people have their exact record in A, of people never in the data {:.1%}; with incomes of other "
+        "people: {}"
+    ).format(public, *lines[0]["exact"], renewed)
     said_b = (
-        f"{research.verdict}: {near.value:.1%} of people have a near copy in B, of people never in the data "
-        f"{near.holdout:.1%}; new people of the same population: {fresh}"
-    )
-    a_good, b_good = public.verdict == "pass", research.verdict in ("pass", "warn")
+        "{}: {:.1%} of people have a near copy in B, of people never in the data {:.1%}; new people of the same "
+        "population: {}"
+    ).format(research, *lines[1]["near"], fresh)
+    b_good = research in ("pass", "warn")
     return [
-        CASE.statement("decision: A to the public", "decision_A", said_a, a_good, renewed == "pass"),
+        CASE.statement("decision: A to the public", "decision_A", said_a, public == "pass", renewed == "pass"),
         CASE.statement("decision: B to research", "decision_B", said_b, b_good, fresh == "pass"),
         CASE.statement("decision: B not to the public", "decision_B", wide, wide == "fail"),
         CASE.statement("decision: C rejected", "decision_C", copy, copy == "fail"),
