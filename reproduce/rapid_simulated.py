@@ -89,7 +89,7 @@ def figures_4a_and_4b(setting: Setting) -> list[Item]:
     -------
     list of Item
     """
-    sets = setting.draws(10, 100)
+    sets = setting.draws(20, 100)
     kappas = FIGURE_4A["kappa"]
     drawn: dict[int, list[dict[str, Any]]] = {kappa: [] for kappa in kappas}
     for line in setting.gather("simulated", [(k, draw) for draw in range(sets) for k in kappas], curve_of):
