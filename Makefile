@@ -7,7 +7,7 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet
 
-.PHONY: demo test package fuzz stubs lists docs app-pictures lint types imports study calibration mitigation bench pictures size clean
+.PHONY: demo test package fuzz stubs lists docs app-pictures lint types imports study calibration mitigation reproduce bench pictures size clean
 
 $(BIN)/python:
 	@$(PYTHON) -c 'import sys; sys.exit("glasshouse needs Python 3.11 or newer, this is " + sys.version.split()[0] if sys.version_info < (3, 11) else 0)'
@@ -51,8 +51,8 @@ app-pictures: $(STAMP)-browser
 	@$(BIN)/python -m tools.take_pictures
 
 lint: $(STAMP)-lint
-	@$(BIN)/ruff check src tests bench tools studies examples
-	@$(BIN)/ruff format --check src tests bench tools studies examples
+	@$(BIN)/ruff check src tests bench tools studies examples reproduce
+	@$(BIN)/ruff format --check src tests bench tools studies examples reproduce
 
 types: $(STAMP)-lint
 	@$(BIN)/mypy
@@ -85,6 +85,14 @@ MITIGATED ?= mitigation.jsonl
 mitigation: $(STAMP)-$(EXTRAS)
 	@$(BIN)/python -m studies.mitigation run $(MITIGATED)
 	@$(BIN)/python -m studies.mitigation report $(MITIGATED)
+
+# Published figures beside ours, into docs/reproduction. `make reproduce QUICK=1` for fewer draws; `STUDIES="raab rapid-adult"`
+# for some; DATA names the folder with adult/ and sd2011/. A full run that is stopped goes on where it was.
+QUICK ?=
+DATA ?=
+STUDIES ?=
+reproduce: $(STAMP)-$(EXTRAS)
+	@$(BIN)/python -m reproduce $(STUDIES) $(if $(filter-out 0,$(QUICK)),--quick) $(if $(DATA),--data $(DATA))
 
 bench: $(STAMP)-$(EXTRAS)
 	@for file in bench/*.py; do echo "== $$file"; $(BIN)/python $$file; done

@@ -24,7 +24,9 @@ REGIONS = ("R1", "R2", "R3", "R4")
 
 
 @door
-def simulate_health(n: int = 1000, kappa: float = 1.0, random_state: RandomState = 0) -> pl.DataFrame:
+def simulate_health(
+    n: int = 1000, kappa: float = 1.0, random_state: RandomState = 0, moments: str = "sample"
+) -> pl.DataFrame:
     """People with a disease that depends on the other columns the more strongly the larger ``kappa``.
 
     Parameters
@@ -35,6 +37,9 @@ def simulate_health(n: int = 1000, kappa: float = 1.0, random_state: RandomState
         Strength of the dependence, zero or more; at 0 all columns are independent.
     random_state : int, numpy Generator or None, default 0
         The same call gives the same people; None draws anew each time.
+    moments : {"sample", "nominal"}, default "sample"
+        What log income is standardised by: mean and standard deviation of the people drawn, or those it has without
+        dependence (10 and 1). The paper says "standardised"; its figures come out with "nominal".
 
     Returns
     -------
@@ -44,7 +49,7 @@ def simulate_health(n: int = 1000, kappa: float = 1.0, random_state: RandomState
     Raises
     ------
     InputError
-        When ``n`` is below 1 or ``kappa`` is negative.
+        When ``n`` is below 1, ``kappa`` is negative or ``moments`` is unknown.
 
     Notes
     -----
@@ -78,6 +83,8 @@ def simulate_health(n: int = 1000, kappa: float = 1.0, random_state: RandomState
         raise InputError(f"n must be at least 1, not {n}")
     if not kappa >= 0:
         raise InputError(f"kappa must not be negative, not {kappa}")
+    if moments not in ("sample", "nominal"):
+        raise InputError(f"moments={moments!r} is unknown; choose 'sample' or 'nominal'")
     rng = generator(random_state, "simulate_health")
     signal, noise = np.sqrt(kappa / (1 + kappa)), np.sqrt(1 / (1 + kappa))
     ses = rng.standard_normal(n)
@@ -86,8 +93,10 @@ def simulate_health(n: int = 1000, kappa: float = 1.0, random_state: RandomState
     latent = signal * (0.8 * ses - 0.4 * older) + noise * rng.standard_normal(n)
     education = np.digitize(latent, [-0.3, 0.7])
     log_income = signal * (0.5 * ses + 0.3 * older + 0.25 * education) + noise * rng.standard_normal(n)
-    spread = log_income.std()
-    richer = (log_income - log_income.mean()) / (spread if spread > 0 else 1.0)
+    richer = log_income  # the 10 is added at the end, and its standard deviation without dependence is 1
+    if moments == "sample":
+        spread = log_income.std()
+        richer = (log_income - log_income.mean()) / (spread if spread > 0 else 1.0)
     health = signal * (0.6 * ses - 0.5 * older + 0.2 * education + 0.2 * richer) + noise * rng.standard_normal(n)
     odds = np.column_stack(
         [
