@@ -190,3 +190,18 @@ def test_golden_names_of_other_packages(case_pairs, case_expected):
     found = gh.utility.table_utility(pair, columns=single["vars"], missing="drop", replicates=0).details
     for name in ("pearson_chi2_on_original_support", "df_pearson", "n_cells_new"):
         assert found[name] == pytest.approx(single[name]), name
+
+
+@pytest.mark.parametrize("levels", [2, 3])
+def test_a_target_that_a_key_decides_costs_a_good_release_nothing(levels: int) -> None:
+    """Coefficients have no end there, and how far a fit went towards it is rounding: intervals are equally wide."""
+    found = []
+    for seed in range(6):
+        rng = np.random.default_rng(seed)
+        tables = []
+        for _ in range(2):
+            key = rng.integers(0, levels, 600)
+            tables.append(pd.DataFrame({"g": np.array(list("uvw"))[key], "t": np.where(key == 0, "yes", "no")}))
+        pair = gh.Pair(*tables, keys=["g"], target="t")
+        found.append(gh.utility.regression_fidelity(pair, draws=19).value)
+    assert min(found) > 0.8

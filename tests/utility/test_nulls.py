@@ -247,3 +247,21 @@ def test_a_weighted_original_has_an_unweighted_release_drawn_from_its_population
     assert gh.utility.hellinger(original, flat, weights="w", columns="g").null.lost
     both = original.iloc[rng.permutation(400)[:200]], original.iloc[rng.permutation(400)[:200]]
     assert "deals" in gh.utility.hellinger(*both, weights="w").null.how
+
+
+def test_deals_that_are_kept_share_the_room_of_their_pair(monkeypatch: pytest.MonkeyPatch) -> None:
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({"a": rng.normal(size=800), "b": rng.normal(size=800)})
+    usable = [None, rng.random(800) < 0.9, rng.random(800) < 0.8]
+
+    def kept(room: int, seed: int | np.random.Generator) -> tuple[int, list[list[int]]]:
+        monkeypatch.setattr(deals, "KEPT", room)
+        pair = gh.Pair(frame[:400], frame[400:])
+        asked = [deals._deals(pair, seed, keep) for keep in usable]
+        seen = [[int(one.number(r).y.sum()) for r in range(20)] for one in asked]
+        return sum(side.times.nbytes for one in asked for deal in one.kept.values() for side in deal), seen
+
+    everything, figures = kept(2**20, 0)
+    some, same = kept(5000, 0)
+    assert 4000 < some <= 5000 < everything and figures == same
+    assert kept(2**20, np.random.default_rng(0))[0] == 0  # nobody can ask for these again

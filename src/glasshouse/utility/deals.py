@@ -252,13 +252,20 @@ def in_deals(
         return [found(r) for r in numbers]
 
 
+@dataclass
+class _Room:
+    """Bytes that deals of one pair may still take, whoever asks for them."""
+
+    left: int
+
+
 class _Deals:
     """Numbered deals of one pool, rows in the order of the file; the first ones are kept, because the next measure asks
-    for the same.
+    for the same. Without room none are.
     """
 
-    def __init__(self, made: Pool, random_state: RandomState) -> None:
-        self.pool, self.random_state, self.room = made, random_state, KEPT
+    def __init__(self, made: Pool, random_state: RandomState, room: _Room) -> None:
+        self.pool, self.random_state, self.room = made, random_state, room
         self.kept: dict[int, list[Times]] = {}
 
     def number(self, r: int) -> Deal:
@@ -267,8 +274,8 @@ class _Deals:
         if made is None:
             made = [Times.of(side) for side in self.pool.deal(generator(self.random_state, "null", r))]
             size = sum(side.times.nbytes for side in made)
-            if size <= self.room:
-                self.room -= size
+            if size <= self.room.left:
+                self.room.left -= size
                 self.kept[r] = made
         return Deal(*(side.rows() for side in made))
 
@@ -276,9 +283,10 @@ class _Deals:
 def _deals(pair: Pair, random_state: RandomState, keep: np.ndarray | None) -> _Deals:
     """The deals of a seed and of usable rows; those of a Generator, or of no seed, are new each time."""
     if not isinstance(random_state, (int, np.integer)):
-        return _Deals(pool(pair, keep), random_state)
+        return _Deals(pool(pair, keep), random_state, _Room(0))
     which = None if keep is None or keep.all() else blake2b(np.packbits(keep).tobytes()).digest()
-    return pair.memo(("deals", int(random_state), which), lambda: _Deals(pool(pair, keep), random_state))
+    room = pair.memo(("room for deals",), lambda: _Room(KEPT))
+    return pair.memo(("deals", int(random_state), which), lambda: _Deals(pool(pair, keep), random_state, room))
 
 
 def labels(pair: Pair, replicates: int, random_state: RandomState, keep: np.ndarray | None = None) -> np.ndarray:

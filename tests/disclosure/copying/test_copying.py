@@ -529,3 +529,18 @@ def test_the_robust_covariance_of_many_people_says_whom_it_comes_from(monkeypatc
         whole.details["rmd_robust"], abs=0.1
     )
     assert turned.details["min_rmd_robust_mean"] == pytest.approx(part.details["min_rmd_robust_mean"], rel=1e-12)
+
+
+@pytest.mark.parametrize("n", [1500, 10_500])
+def test_the_robust_distances_of_drisk_know_no_order_of_rows_or_columns(n: int) -> None:
+    rng = np.random.default_rng(1)
+    trait = rng.normal(size=n + 60)
+    table = pl.DataFrame({"v": trait + 0.1 * rng.normal(size=n + 60), "u": rng.integers(0, 50, n + 60)})
+    original, released = table[:n], table[n:]
+    shuffled = original[rng.permutation(n)]
+    tables = (original, shuffled, shuffled.select("u", "v"))
+    details = [drisk(Pair(one, released)).details for one in tables]
+    for other in details[1:]:
+        assert other["half_widths"] == pytest.approx(details[0]["half_widths"])
+        for name in ("min_rmd_robust_mean", "min_rmd_robust_median", "min_rmd_robust_max"):
+            assert other[name] == pytest.approx(details[0][name], rel=1e-8)

@@ -137,19 +137,22 @@ def drisk(
     if not pair.n("original") or not pair.n("released"):
         raise NotApplicable("a table has no records to compare")
     names = ("original", "released", *(["holdout"] if pair.has_holdout else []))
-    tables = {name: Rows.of(pair, chosen, name) for name in names}
+    # by name: the robust covariance draws people in the order of what they hold, column by column
+    by_name = sorted(chosen)
+    tables = {name: Rows.of(pair, by_name, name) for name in names}
     original = tables["original"].every
     half = _half_widths(original, len(original), outlier_par)
+    widths = dict(zip(by_name, half.tolist(), strict=True))
     at_risk = inside_box(tables["original"], tables["released"], half, missing)
     share = float(at_risk.mean())
     details: dict[str, object] = {
         "vars": chosen,
-        "half_widths": dict(zip(chosen, half.tolist(), strict=True)),
+        "half_widths": {name: widths[name] for name in chosen},
         "interval": share,
         "n_interval": int(at_risk.sum()),
     }
     notes: list[str] = []
-    flat = [name for name, width in zip(chosen, half, strict=True) if width == 0]
+    flat = [name for name in chosen if widths[name] == 0]
     if flat:
         notes.append(f"columns {listed(flat)} have an interquartile range of 0, so their box is an exact match")
     holdout: float | None = None

@@ -85,14 +85,15 @@ def _robust_covariance(original: np.ndarray, random_state: RandomState, notes: l
 
     from sklearn.covariance import LedoitWolf, MinCovDet
 
+    # subsets are drawn by place: the same people whatever the order of the rows
+    original = original[np.lexsort(original.T)]
     if len(original) > ROBUST:
         notes.append(
             f"the robust covariance comes from {ROBUST:,} of {len(original):,} complete originals, drawn at random; "
             "the distances are those of all of them"
         )
         drawn = generator(random_state, "drisk mcd", "people").choice(len(original), ROBUST, replace=False)
-        # the same people whatever the order of the rows
-        original = original[np.lexsort(original.T)[np.sort(drawn)]]
+        original = original[np.sort(drawn)]
     scale = np.array([_robust_scale(column) for column in original.T])
     scaled = (original - np.median(original, axis=0)) / scale
     with warnings.catch_warnings():

@@ -18,7 +18,7 @@ from glasshouse.core.streams import RandomState, generator
 from glasshouse.data.pair import Pair
 from glasshouse.engines.canonical import by_content
 from glasshouse.engines.models.linear.rank import independent_columns
-from glasshouse.engines.models.linear.regression import Fitted, least_squares, logistic
+from glasshouse.engines.models.linear.regression import Fitted, least_squares, logistic, variance
 from glasshouse.utility.figures import require_finite
 from glasshouse.utility.marginals.means import overlaps
 from glasshouse.utility.nulls import Band, judged
@@ -269,7 +269,7 @@ def _covariance(
     design: np.ndarray, target: np.ndarray, fit: Fitted, kind: str, weights: np.ndarray | None
 ) -> np.ndarray:
     w = np.ones(len(target)) if weights is None else weights / weights.mean()
-    curve = w if kind == "gaussian" else w * fit.fitted * (1 - fit.fitted)
+    curve = w if kind == "gaussian" else w * variance(fit.fitted)
     half = design * np.sqrt(curve)[:, None]
     bread = np.linalg.pinv(half.T @ half, hermitian=True)
     if weights is not None:

@@ -14,7 +14,7 @@ from glasshouse.core.streams import RandomState
 from glasshouse.data.pair import Pair
 from glasshouse.engines.canonical import by_content
 from glasshouse.engines.models.linear.rank import independent_in_cross
-from glasshouse.engines.models.linear.regression import logistic
+from glasshouse.engines.models.linear.regression import logistic, variance
 from glasshouse.utility.deals import Deal, in_deals, pool
 from glasshouse.utility.marginals.means import overlaps
 from glasshouse.utility.nulls import Band, band, shared_out
@@ -181,7 +181,7 @@ def _interval(
     else:
         begin = None if start is None else start[kept]
         fit = logistic(design, y, w, errors=False, tolerance=LOOSE, start=begin)
-        beta, rest, curve = fit.coefficients, y - fit.fitted, w * fit.fitted * (1 - fit.fitted)
+        beta, rest, curve = fit.coefficients, y - fit.fitted, w * variance(fit.fitted)
         bread = np.linalg.pinv(_cross(design, curve), hermitian=True)
         factor = float(ndtri(0.5 + confidence / 2))
     covariance = bread

@@ -15,6 +15,7 @@ from glasshouse.engines.workers import in_threads
 Found = TypeVar("Found")
 
 MAX_ITERATIONS = 50
+CERTAIN = 1e-12  # the least variance of an outcome: below, 1 - mean is nothing but rounding, and errors would be noise
 BLOCK = 4096  # records whose part of a sum stays in a cache; parts are added in order, whoever computed them
 SEPARATED = (
     "some fitted probabilities are 0 or 1: the predictors separate the classes somewhere, and coefficients are "
@@ -153,12 +154,30 @@ def logistic(
     mean = expit(eta)
     if not errors:
         return Fitted(beta, np.zeros(len(beta)), mean, None, tuple(notes))
-    gram = design.T @ (design * (w * mean * (1 - mean))[:, None])
+    gram = design.T @ (design * (w * variance(mean))[:, None])
     bread = np.linalg.pinv(gram, hermitian=True)
     if weights is not None:
         half = design * (w * (y - mean))[:, None]
         bread = bread @ (half.T @ half) @ bread
     return Fitted(beta, np.sqrt(np.maximum(np.diag(bread), 0.0)), mean, None, tuple(notes))
+
+
+def variance(mean: np.ndarray) -> np.ndarray:
+    """Variance of outcomes 0 and 1 with fitted probabilities, as standard errors read it.
+
+    Where classes are separated, where a fit ends is rounding. Probabilities that are all but certain then count as
+    equally certain, so that two tables of which neither can tell a coefficient have intervals of one width.
+
+    Parameters
+    ----------
+    mean : array of float
+        Fitted probabilities.
+
+    Returns
+    -------
+    array of float
+    """
+    return np.maximum(mean * (1 - mean), CERTAIN)
 
 
 def _here(work: Callable[[slice], Found], parts: Sequence[slice]) -> list[Found]:
