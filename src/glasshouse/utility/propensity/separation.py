@@ -211,7 +211,9 @@ def po50(
         "PO50",
         lambda one: 1 - 2 * abs(one.figures["PO50"]),
         lambda one: (
-            f"A model puts {percent(0.5 + one.figures['PO50'])} of the records into the right table (50 % is guessing)"
+            f"A model puts {percent(0.5 + one.figures['PO50'])} of the records into the right table, "
+            f"{small(abs(one.figures['PO50']))} {'above' if one.figures['PO50'] >= 0 else 'below'} the half that "
+            "guessing gets right"
         ),
         "po50",
     )
