@@ -50,8 +50,8 @@ class Keeper:
         with self.path.open("a", encoding="utf-8") as file:
             file.write(json.dumps({"key": key, **said}) + "\n")
         self.held.add(key)
-        told = said.get("failed") or said.get("absent") or f"{said.get('cpu', 0):.2f} CPU s"
-        print(f"{key}: {told}", flush=True)
+        if said.get("part") != "machine":
+            print(f"{key}: {said.get('failed') or format(said['cpu'], '.2f') + ' CPU s'}", flush=True)
 
 
 def ask(peer: Peer, jobs: list[dict[str, Any]], seconds: float, python: Path | None = None) -> list[Answer]:
@@ -110,7 +110,7 @@ def found(only: list[str], install: bool, say: Callable[[str], None] = print) ->
     """The interpreters of the peers that can be asked, and a sentence for each that cannot."""
     pythons, absent = {}, []
     for peer in PEERS.values():
-        if only and peer.name not in only:
+        if only and peer.index and peer.name not in only:
             continue
         try:
             pythons[peer.name] = interpreter(peer, install)
@@ -144,7 +144,7 @@ def main() -> None:
     pythons, absent = found(told.only, not told.no_install)
     keep = Keeper(told.file, told.stop_after)
     where = json.loads(machine())
-    keep.add("machine", part="machine", absent="; ".join(absent), absences=absent, **where)
+    keep.add("machine", part="machine", absences=absent, **where)
     limit = QUICK_LIMIT if told.quick else LIMIT
     if told.part != "decisions":
         speed(keep, pythons, told.quick, limit)

@@ -67,6 +67,33 @@ def speed(lines: Sequence[Line]) -> list[str]:
     return text
 
 
+def _twins(row: str, theirs: Line, ours: Line) -> list[tuple[float, float]]:
+    """Figures that are the same figure on both sides."""
+    if row == "advantage":
+        return [(theirs["figures"][rho], ours["figures"][rho]) for rho in theirs["figures"]]
+    if row == "levels":
+        names = {"k": "k_anonymity", "l": "l_diversity", "t": "t_closeness"}
+        return [(theirs["figures"][a], ours["figures"][b]["value"]) for a, b in names.items()]
+    return []
+
+
+def agreement(lines: Sequence[Line]) -> list[str]:
+    """How far apart both sides are where they compute the same thing, over all sizes."""
+    text = []
+    for row in ROWS:
+        apart: list[float] = []
+        for n in sorted({d["n"] for d in lines if d.get("row") == row.name}):
+            theirs, ours = of(lines, row.name, n, row.peer), of(lines, row.name, n, "glasshouse")
+            if theirs and ours and "figures" in theirs and "figures" in ours:
+                apart += [abs(a - b) for a, b in _twins(row.name, theirs, ours)]
+        if apart:
+            text.append(
+                f"- {row.words}: {len(apart)} figures of {PEERS[row.peer].title} and of glasshouse differ by at most "
+                f"{max(apart):.2g}."
+            )
+    return ["The same figure on both sides:", "", *text, ""] if text else []
+
+
 def growth(lines: Sequence[Line]) -> list[dict[str, Any]]:
     """Points of the picture: CPU seconds by records, for both sides of every question."""
     return [
@@ -190,11 +217,16 @@ def failures(lines: Sequence[Line]) -> list[str]:
     return [f"- {why} ({count} cases)" for why, count in counts.items()]
 
 
+def _largest(lines: Sequence[Line], part: str, by: str) -> list[Line]:
+    """The answers of one part; those of a quick run stand back where there are any of a full one."""
+    found = [d for d in lines if d.get("part") == part]
+    return [d for d in found if d[by] == max(d[by] for d in found)]
+
+
 def page(lines: Sequence[Line]) -> str:
     """The whole page."""
     machines = [d for d in lines if d.get("part") == "machine"]
-    timed = [d for d in lines if d.get("part") == "speed"]
-    judged = [d for d in lines if d.get("part") == "case"]
+    timed, judged = _largest(lines, "speed", "attacks"), _largest(lines, "case", "n")
     loads = sorted(d["load"] for d in lines if d.get("part") in ("speed", "case") and "load" in d)
     where = machines[-1] if machines else {"chip": "unknown", "cores": 0, "python": "", "absences": []}
     beside = f" The load of the machine was {loads[0]:.0f} to {loads[-1]:.0f} while they ran" if loads else ""
@@ -216,6 +248,7 @@ def page(lines: Sequence[Line]) -> str:
         f"## Time and memory ({used}; {attacks or 'no'} attacks)",
         "",
         *speed(timed),
+        *agreement(timed),
     ]
     if where.get("absences"):
         text += [*(f"- {why}" for why in where["absences"]), ""]
@@ -227,8 +260,8 @@ def page(lines: Sequence[Line]) -> str:
         "## What each would have told the custodian",
         "",
         f"Cases of [the calibration study](calibration.md), {sizes or 'no'} records in original, release and holdout, "
-        f"{seeds} {'seed' if seeds == 1 else 'seeds'} per line. Only glasshouse gives a verdict; of the others the "
-        "figures stand here, with how their "
+        f"{'one seed' if seeds == 1 else f'up to {seeds} seeds'} per line. Only glasshouse gives a verdict; of the "
+        "others the figures stand here, with how their "
         "documentation says they are to be read, and no threshold of ours is put on them. Means with standard errors "
         "over the seeds (none where there was one).",
         "",

@@ -174,6 +174,15 @@ def test_the_table_says_where_a_peer_is_faster_and_what_failed() -> None:
     assert len(page.growth(lines)) == 3
 
 
+def test_a_full_run_stands_for_a_quick_one_and_the_same_figures_are_held_against_each_other() -> None:
+    theirs = timed("riskcal", 2.0, 500, row="advantage", attacks=500, figures={"0.1": 0.25, "0.5": 0.5})
+    ours = timed("glasshouse", 1.0, 500, row="advantage", attacks=500, figures={"0.1": 0.26, "0.5": 0.5})
+    quick = [timed("sdmetrics", 1.0), timed("glasshouse", 4.0)]
+    text = page.page([*quick, theirs, ours])
+    assert "2 figures of riskcal and of glasshouse differ by at most 0.01." in text
+    assert "quality report / utility set" not in text and "| riskcal | – | 2.00 | 1.00 | 2.00 |" in text
+
+
 def case(tool: str, figures: dict[str, Any], seed: int = 0) -> dict[str, Any]:
     made = {"key": f"{tool}{seed}", "part": "case", "kind": "weak", "leak": "clean", "seed": seed, "n": 50, "load": 1.0}
     return {**made, "attacks": 5, "tool": tool, "cpu": 1.0, "figures": figures}
