@@ -19,6 +19,8 @@ FASTER = 0.9  # a ratio below this is said to be a peer's advantage
 
 
 def number(value: float) -> str:
+    if value < 0.1:
+        return f"{value:.1g}"
     return f"{value:.2f}" if value < 10 else f"{value:,.0f}"
 
 
@@ -241,8 +243,9 @@ def page(lines: Sequence[Line]) -> str:
         f"{versions}, each in an environment of its own, on the same tables and rows. "
         f"{where['chip']}, {where['cores']} cores, Python {where['python']}; one thread on either side.{beside}, so "
         "CPU seconds are given and not the clock; on cores that share their units a load stretches those too, for both "
-        "sides alike. Compiling and loading are done by a run on 200 records before the clock starts; reading the file "
-        "is not counted, turning a pandas table into what a package works on is. Peak memory is that of the process, "
+        "sides alike. Compiling and loading are done by a run on 200 records (glasshouse: on all, as other kernels "
+        "run on larger tables) before the clock starts; reading the file is not counted, "
+        "turning a pandas table into what a package works on is. Peak memory is that of the process, "
         "with Python and all it imports.",
         "",
         f"## Time and memory ({used}; {attacks or 'no'} attacks)",
@@ -260,7 +263,7 @@ def page(lines: Sequence[Line]) -> str:
         "## What each would have told the custodian",
         "",
         f"Cases of [the calibration study](calibration.md), {sizes or 'no'} records in original, release and holdout, "
-        f"{'one seed' if seeds == 1 else f'up to {seeds} seeds'} per line. Only glasshouse gives a verdict; of the "
+        f"{'one seed' if seeds == 1 else f'{seeds} seeds at most'} per line. Only glasshouse gives a verdict; of the "
         "others the figures stand here, with how their "
         "documentation says they are to be read, and no threshold of ours is put on them. Means with standard errors "
         "over the seeds (none where there was one).",

@@ -136,4 +136,6 @@ def jobs(row: Row, data: str, n: int, paths: dict[str, str], n_attacks: int) -> 
     if row.peer == "anonymeter":
         # a small table holds few people to single out, and the search would go on for all its ten million attempts
         theirs = {**theirs, "warm_options": {"n_attacks": 5, "max_attempts": 2_000}}
-    return theirs, {"question": row.ours, "options": row.our_options(asked), "tables": paths, **warm}
+    ours = {"question": row.ours, "options": row.our_options(asked), "tables": paths, **warm}
+    # compiled code is loaded before the clock starts, and larger tables go other ways here than small ones
+    return theirs, {**ours, "warm": n} if paths else ours
