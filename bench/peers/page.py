@@ -266,7 +266,7 @@ def page(lines: Sequence[Line]) -> str:
         f"{'one seed' if seeds == 1 else f'{seeds} seeds at most'} per line. Only glasshouse gives a verdict; of the "
         "others the figures stand here, with how their "
         "documentation says they are to be read, and no threshold of ours is put on them. Means with standard errors "
-        "over the seeds (none where there was one).",
+        "over the seeds (none where there was one); – where a tool was not asked or gave no figure.",
         "",
         *told(judged),
         *(f"- **{PEERS[t].title if t in PEERS else t}.** {words}" for t, words in decisions.READ.items()),
