@@ -7,7 +7,7 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet
 
-.PHONY: demo test package fuzz stubs lists docs app-pictures lint types imports study calibration mitigation reproduce bench pictures size clean
+.PHONY: demo test package fuzz stubs lists docs app-pictures lint types imports study calibration mitigation reproduce bench bench-peers pictures size clean
 
 $(BIN)/python:
 	@$(PYTHON) -c 'import sys; sys.exit("glasshouse needs Python 3.11 or newer, this is " + sys.version.split()[0] if sys.version_info < (3, 11) else 0)'
@@ -94,8 +94,17 @@ STUDIES ?=
 reproduce: $(STAMP)-$(EXTRAS)
 	@$(BIN)/python -m reproduce $(STUDIES) $(if $(filter-out 0,$(QUICK)),--quick) $(if $(DATA),--data $(DATA))
 
+# QUICK=1 keeps every part under 15 minutes: small tables, fewer attacks, one seed. Peers have environments of their own in
+# .bench/, made on first use (`make bench-peers`); what was measured is kept there, so that a run can be stopped and taken up.
+BENCH := $(if $(QUICK),tables.py:1 gdpr.py utility.py,$(notdir $(wildcard bench/*.py)))
 bench: $(STAMP)-$(EXTRAS)
-	@for file in bench/*.py; do echo "== $$file"; $(BIN)/python $$file; done
+	@for each in $(BENCH); do echo "== bench/$${each%%:*}"; \
+		$(BIN)/python bench/$${each%%:*} $$(case $$each in *:*) echo $${each#*:};; esac) || echo "bench/$${each%%:*}: did not finish, see above"; done
+	@$(MAKE) --no-print-directory bench-peers QUICK=$(QUICK)
+
+bench-peers: $(STAMP)-$(EXTRAS)
+	@$(BIN)/python -m bench.peers run $(if $(QUICK),--quick)
+	@$(BIN)/python -m bench.peers report
 
 # The pictures of the README; the first one needs Chromium or Chrome.
 pictures: $(STAMP)-charts

@@ -1,0 +1,75 @@
+"""What every worker does: read the jobs, run each after a small warm-up, write time, memory and figures.
+
+Only the standard library and pandas, which every peer brings; runs in the environment of a peer.
+A job: question, options, and the paths of original, released and holdout (CSV). ``warm``: rows of the warm-up that
+loads and compiles what is loaded once per process (0: none).
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import math
+import os
+import resource
+import sys
+import time
+from collections.abc import Callable
+from typing import Any
+
+Question = Callable[..., dict[str, Any]]
+
+
+def tables(job: dict[str, Any]) -> dict[str, Any]:
+    if not job.get("tables"):
+        return {}
+    import pandas as pd
+
+    return {role: pd.read_csv(path) for role, path in job["tables"].items()}
+
+
+def used() -> float:
+    """CPU seconds of this process and its children that ended."""
+    mine, theirs = (resource.getrusage(w) for w in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
+    return mine.ru_utime + mine.ru_stime + theirs.ru_utime + theirs.ru_stime
+
+
+def plain(value: Any) -> Any:
+    """Numbers JSON can hold; a figure that is not finite becomes the word for it."""
+    if isinstance(value, dict):
+        return {str(k): plain(v) for k, v in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [plain(v) for v in value]
+    if hasattr(value, "item"):
+        value = value.item()
+    if isinstance(value, float) and not math.isfinite(value):
+        return str(value)
+    return value
+
+
+def one(job: dict[str, Any], questions: dict[str, Question]) -> dict[str, Any]:
+    ask, options = questions[job["question"]], job.get("options", {})
+    given = tables(job)
+    if job.get("warm"):
+        small = {role: table.head(job["warm"]) for role, table in given.items()}
+        ask(small, **{**options, **job.get("warm_options", {})})
+    cpu, wall = used(), time.perf_counter()
+    figures = ask(given, **options)
+    cpu, wall = used() - cpu, time.perf_counter() - wall
+    peak = max(resource.getrusage(w).ru_maxrss for w in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)) / 1024
+    return {"cpu": cpu, "wall": wall, "peak": peak, "load": os.getloadavg()[0], "figures": plain(figures)}
+
+
+def serve(questions: dict[str, Question]) -> None:
+    """Every job in turn. A package that prints does so to the error output."""
+    with open(sys.argv[1], encoding="utf-8") as file:
+        jobs = json.load(file)
+    with open(sys.argv[2], "w", encoding="utf-8") as file:
+        for job in jobs:
+            try:
+                with contextlib.redirect_stdout(sys.stderr):
+                    answer = one(job, questions)
+            except Exception as problem:
+                answer = {"failed": f"{type(problem).__name__}: {str(problem)[:300]}"}
+            file.write(json.dumps(answer) + "\n")
+            file.flush()
