@@ -9,7 +9,7 @@ import pytest
 from glasshouse.core.errors import InputError, NotApplicable
 from glasshouse.data.pair import Pair
 from glasshouse.engines.neighbours import cpu
-from glasshouse.engines.neighbours.encoding import encode
+from glasshouse.engines.neighbours.encoding import as_seen_by, encode
 from glasshouse.engines.neighbours.search import RULES, TOL, Space, gower_space
 
 
@@ -225,3 +225,39 @@ def test_bad_input_says_what_to_do():
     one = Pair(table.head(1), table)
     with pytest.raises(NotApplicable, match="one record"):
         gower_space(one).nearest("original", "original")
+
+
+@pytest.mark.parametrize("rule", ("level", "mismatch", "match"))
+def test_among_records_as_near_as_each_other_the_first_counts_whatever_the_way(rule, monkeypatch):
+    """Categories of one weight: distances are counts, most people are equally near, and none of them is looked at."""
+    rng = np.random.default_rng(7)
+    codes = [rng.integers(-1, 3, (n, 4)) for n in (300, 900)]
+    codes[0][:, 3] = rng.integers(50, 400, 300)  # hardly anybody's, as an identifier is
+    codes[1][:, 3] = rng.integers(350, 700, 900)
+    nothing = [np.zeros((len(c), 0)) for c in codes]
+    found = {}
+    for way in WAYS:
+        go(monkeypatch, way)
+        space, _ = make_space(nothing, codes, np.ones(4), rule)
+        near, own = space.nearest("a", "b", 3), space.nearest("b", "b", 2)
+        found[way] = [near.distance, near.row, near.indices, own.distance, own.indices]
+    for way in WAYS:
+        for one, other in zip(found["tree"], found[way], strict=True):
+            np.testing.assert_array_equal(one, other)
+
+
+def test_categories_that_nobody_asked_about_has_are_one():
+    rng = np.random.default_rng(3)
+    numbers = [np.round(rng.normal(size=(n, 1)), 1) for n in (400, 300)]
+    ids = [rng.integers(low, low + 600, n) for n, low in ((400, 0), (300, 550))]
+    codes = [np.column_stack([rng.integers(0, 3, len(own)), own]) for own in ids]
+    codes[0][::9, 1] = -1
+    space, _ = make_space(numbers, codes, np.array([1.0, 2.0, 0.5]), "level")
+    plain = space.rows("a")
+    seen = as_seen_by(plain, space.rows("b"))
+    assert seen.size < plain.size and seen.n == plain.n and seen.counts.sum() == plain.n
+    assert (seen.inverse[seen.firsts] == np.arange(seen.size)).all()
+    one, other = (space.nearest(rows, "b", 4) for rows in (plain, seen))
+    np.testing.assert_array_equal(one.distance, other.distance)
+    np.testing.assert_array_equal(one.indices, other.indices)
+    assert as_seen_by(space.rows("b"), space.rows("b")) is space.rows("b")

@@ -20,6 +20,7 @@ from glasshouse.disclosure.gdpr.linkability import attack_space
 from glasshouse.disclosure.gdpr.statistics import CITE, Attack, Exchanged, Side, report
 from glasshouse.engines.asked import Asked, People, records_asked, spread
 from glasshouse.engines.exchange import exchange, exposure, people_clusters
+from glasshouse.engines.neighbours.encoding import as_seen_by
 from glasshouse.engines.neighbours.search import Space, chosen_columns, gower_space
 
 if TYPE_CHECKING:
@@ -317,7 +318,7 @@ def _naive(rule: _Rule, truth: np.ndarray, by: str = "rule") -> np.ndarray:
 
 
 def _nearest(space: Space, rule: _Rule, table: str, part: np.ndarray | None, n_jobs: int | None) -> _Guessed:
-    query = space.rows(table, part)
+    query = as_seen_by(space.rows(table, part), space.rows("released"))
     near = space.nearest(query, "released", 1, n_jobs)
     if query.size * space.rows("released").size > MOST_TIES:
         alike = space.count_rows_within(query, "released", near.distance[:, 0], n_jobs)

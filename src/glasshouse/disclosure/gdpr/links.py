@@ -7,7 +7,7 @@ from typing import TypeAlias
 
 import numpy as np
 
-from glasshouse.engines.neighbours.encoding import Rows
+from glasshouse.engines.neighbours.encoding import Rows, as_seen_by
 from glasshouse.engines.neighbours.search import TOL, Space
 
 Spaces: TypeAlias = tuple[Space, Space]  # the same tables by the first and by the second set of columns
@@ -61,8 +61,8 @@ def linked(
     for given in spaces:
         space = given if part is None else thinned(given, searched, part, "thinned")
         table = searched if part is None else "thinned"
-        query = space.rows(queried, targets)
         reference = space.rows(table)
+        query = as_seen_by(space.rows(queried, targets), reference)
         most = min(k, reference.n)
         radius, every, close = _near(space, query, table, most, n_jobs)
         lists.append((*every, *close))

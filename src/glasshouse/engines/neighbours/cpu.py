@@ -16,7 +16,7 @@ import numpy as np
 from glasshouse.data.arrays import Floats, Ints
 from glasshouse.engines.neighbours import flat, kernel, tree
 from glasshouse.engines.neighbours.backend import Found
-from glasshouse.engines.neighbours.encoding import Encoded, Rows
+from glasshouse.engines.neighbours.encoding import IGNORE, Encoded, Rows
 from glasshouse.engines.workers import share_out
 
 LOOKED_AT = 384  # records looked at on the tree before asking all leaves is the cheaper way
@@ -98,7 +98,7 @@ class Prepared:
         if len(rest):
             found, where = np.full((len(rest), k), np.inf), np.full((len(rest), k), -1, np.int32)
             limit = distance[rest, -1].copy()
-            asked = (query.numbers[rest], query.codes[rest], own[rest], self.rule, limit, found, where)
+            asked = (query.numbers[rest], query.codes[rest], own[rest], self.rule, self.grain, limit, found, where)
             boxes = self.leaves
             share_out(
                 lambda a, b: flat.nearest(self.tree, boxes, *asked, *flat.work_space(boxes), a, b), len(rest), flat.TILE
@@ -195,6 +195,13 @@ class Prepared:
     def leaves(self) -> flat.Leaves:
         """The leaves of the tree and their boxes by column, for the scan of all of them."""
         return flat.leaves(self.tree)
+
+    @property
+    def grain(self) -> float:
+        """Half of what distances that are not equal differ by at least, where only categories of one weight count."""
+        weights = self.tree.weights
+        counted = not self.tree.numbers.shape[1] and self.rule != IGNORE and bool((weights == weights[0]).all())
+        return 0.5 * float(weights[0]) if counted else 0.0
 
     @property
     def budget(self) -> int:

@@ -11,6 +11,7 @@ import numpy as np
 
 from glasshouse.core.errors import InputError, NotApplicable
 from glasshouse.data.arrays import Bools, Floats, Ints
+from glasshouse.engines.models.design import distinct_rows
 
 if TYPE_CHECKING:
     from glasshouse.data.pair import Pair
@@ -92,6 +93,42 @@ class Rows:
         ranks = np.empty(self.n, np.int64)
         ranks[self.members] = np.arange(self.n) - np.repeat(self.starts, self.counts)
         return ranks
+
+
+def as_seen_by(query: Rows, reference: Rows) -> Rows:
+    """The queries as the reference can tell them apart: who differs in categories that nobody there has is one row.
+
+    Such a category is as far from everybody as any other. Where it is free text or an identifier, all the reference may
+    be equally near to everybody, and who is would be listed for each of them anew.
+
+    Parameters
+    ----------
+    query : Rows
+        Who asks.
+    reference : Rows
+        Who is asked about.
+
+    Returns
+    -------
+    Rows
+        With the same records behind them; distances to the reference are the same.
+    """
+    codes, changed = query.codes.copy(), False
+    for mine, theirs in zip(codes.T, reference.codes.T, strict=True):
+        seen = np.zeros(int(max(mine.max(initial=0), theirs.max(initial=0))) + 1, np.bool_)
+        seen[theirs[theirs >= 0]] = True
+        unseen = (mine >= 0) & ~seen[np.maximum(mine, 0)]
+        if unseen.sum() > 1:
+            mine[unseen] = mine[unseen].min()  # a view: written where it stands
+            changed = True
+    if not changed:
+        return query
+    places = [np.unique(x, return_inverse=True)[1].reshape(-1) for x in query.numbers.T]
+    first, row_of = distinct_rows(np.column_stack([*places, *(codes.T - codes.min(axis=0)[:, None])]))
+    firsts = np.full(len(first), np.iinfo(np.int64).max)
+    np.minimum.at(firsts, row_of, query.firsts)
+    counts = np.bincount(row_of, weights=query.counts, minlength=len(first)).astype(query.counts.dtype)
+    return Rows(query.numbers[first], codes[first], query.ids[first], counts, firsts, row_of[query.inverse])
 
 
 @dataclass(frozen=True)

@@ -170,6 +170,7 @@ def nearest(
     codes: Ints,
     own: Ints,
     rule: int,
+    grain: float,
     limit: Floats,
     distance: Floats,
     position: Ints,
@@ -183,7 +184,8 @@ def nearest(
     """The nearest distinct records of the queries ``first:stop``, written as the search of the tree writes them.
 
     ``limit`` is what the distance of the last of them cannot exceed. Where it is infinite, nobody has looked yet, and
-    the leaves with the nearest boxes come before the others.
+    the leaves with the nearest boxes come before the others. Distances are equal or at least twice ``grain`` apart, 0
+    where that is not known: of records as near as the last one the first in the file counts, and no other is looked at.
     """
     k = distance.shape[1]
     slack = 2e-7 * (tree.weights.shape[0] + 4)
@@ -215,6 +217,9 @@ def nearest(
                             continue
                         at = start + i
                         if at == own[q] and tree.copies[at] < 2:
+                            continue
+                        as_near = grain > 0.0 and sums[i] > best[k - 1] - grain
+                        if as_near and tree.record[at] > tree.record[position[q, k - 1]]:
                             continue
                         insert(tree.record, best, position[q], exact(tree, at, numbers[q], codes[q], rule), at)
                         cut = np.float32(min(min(best[k - 1], limit[q]) + slack, 3.0))
