@@ -265,3 +265,10 @@ def test_deals_that_are_kept_share_the_room_of_their_pair(monkeypatch: pytest.Mo
     some, same = kept(5000, 0)
     assert 4000 < some <= 5000 < everything and figures == same
     assert kept(2**20, np.random.default_rng(0))[0] == 0  # nobody can ask for these again
+
+
+def test_a_dealt_table_whose_records_all_weigh_nothing_has_no_interval():
+    rng = np.random.default_rng(0)
+    tables = [pd.DataFrame({"pay": rng.normal(size=n), "w": np.where(np.arange(n) < 2, 1.0, 0.0)}) for n in (30, 30)]
+    found = gh.utility.ci_overlap(*tables, weights="w")
+    assert found.status == "ok" and 0 <= found.value <= 1

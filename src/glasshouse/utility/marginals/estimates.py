@@ -326,11 +326,11 @@ def _overlap_null(
         for j, (column, (_, interval)) in enumerate(zip(columns, compared, strict=True)):
             cut = slice(side.ends[j] - len(column.x), side.ends[j])
             known = np.isfinite(column.numbers)
-            size, total = round(times[cut][known].sum()), float(mass[cut][known].sum())
-            if size < 2:
+            size, squared = round(times[cut][known].sum()), float(square[cut][known].sum())
+            if size < 2 or (weigh and not squared > 0):  # all of them may weigh nothing
                 continue
             if weigh:
-                size = max(2, round(total**2 / float(square[cut][known].sum())))
+                size = max(2, round(float(mass[cut][known].sum()) ** 2 / squared))
             made[:, j] = interval(Repeated(column.numbers[known], np.cumsum(mass[cut][known]), size))
         return made
 
