@@ -12,6 +12,7 @@ import polars as pl
 from narwhals.dtypes import DType
 
 from glasshouse.core.errors import InputError, Named, names_known
+from glasshouse.core.words import counted, plural
 from glasshouse.data.code_books import settle
 from glasshouse.data.conversion import (
     EXACT,
@@ -277,7 +278,8 @@ class Tables:
             kind = {"number": "number", "bool": "boolean", "time": "date that can be told"}[target]
             before = f"{self.remarks[name].partition(':')[0]}; " if name in self.unread else ""
             self.unread.add(name)
-            self.remarks[name] = f"{before}{len(bad)} distinct texts in {spoken(table)} are no {kind}: read as missing"
+            texts = f"{counted(len(bad), 'distinct text')} in {spoken(table)} {plural(len(bad), 'is', 'are')} no {kind}"
+            self.remarks[name] = f"{before}{texts}: read as missing"
             self.missing[table][name] += self._holding(table, name, bad)
             column = nw.when(~column.is_in(bad)).then(column)
         if storage == "bool":
