@@ -59,6 +59,12 @@ def test_a_household_is_offered_as_the_cluster_and_neither_known_nor_wanted(
     assert any(line.startswith(f'# cluster = "{name}"') for line in lines)
 
 
+def test_each_line_to_fill_in_stands_there_once(table: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run("init", str(table), str(table), "-o", "-") == 0
+    offered = [line.split("=")[0].strip("# ") for line in capsys.readouterr().out.splitlines() if " = " in line]
+    assert [name for name in ("keys", "target", "policy", "cluster") if offered.count(name) != 1] == []
+
+
 def test_free_text_is_no_target_where_anything_else_is(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = tmp_path / "o.csv"
     pl.DataFrame(

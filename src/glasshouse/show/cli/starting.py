@@ -145,10 +145,9 @@ def draft(pair: Pair, files: dict[str, list[str]], reading: dict[str, object]) -
         "",
         *_codes(pair),
         "# Several attackers in one run: a table over what they know, and the verdict of the worst.",
-        "# [scenarios.neighbour]",
-        f"# keys = {_texts(some[:2])}",
-        "# [scenarios.employer]",
-        f"# keys = {_texts(some)}",
+        "# [scenarios]",  # in one line each: a second "keys =" would be taken for the one above
+        f"# neighbour = {{ keys = {_texts(some[:2])} }}",
+        f"# employer = {{ keys = {_texts(some)} }}",
         "",
         "# [options.rapid]",
         "# trees = 200",
