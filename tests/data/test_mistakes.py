@@ -130,7 +130,7 @@ def test_two_whole_numbers_are_categories_and_more_are_numbers(
     assert "6 whole numbers" not in capsys.readouterr().out
 
 
-@pytest.mark.parametrize("texts", [["75 years", "31 years"], ["7,5", "3,12"], [SECRET, "31"]])
+@pytest.mark.parametrize("texts", [["75 years", "31 years"], ["1,234", "5,678"], [SECRET, "31"]])
 @pytest.mark.parametrize("side", ["released", "original", "holdout"])
 def test_text_beside_numbers_is_an_error_unless_told(texts: list[str], side: str) -> None:
     number, text = pl.DataFrame({"age": [7.5, 3.12] * 20}), pl.DataFrame({"age": texts * 20})
@@ -141,10 +141,24 @@ def test_text_beside_numbers_is_an_error_unless_told(texts: list[str], side: str
     assert not any(value in str(told.value) for value in texts)
     assert gh.Pair(**tables, schema={"age": "categorical"}).schema["age"].kind == "categorical"
     pair = gh.Pair(**tables, schema={"age": "numeric"})
-    read = pair.values("age", side)
-    assert np.isnan(read).sum() == {"75 years": 40, "7,5": 0, SECRET: 20}[texts[0]]
-    if texts[0] == "7,5":
-        assert set(read) == {7.5, 3.12} and "decimal comma" in str(pair.check().about("age"))
+    assert np.isnan(pair.values("age", side)).sum() == {"75 years": 40, "1,234": 40, SECRET: 20}[texts[0]]
+
+
+@pytest.mark.parametrize("engine", ["polars", "pandas", "lazy", "duckdb"])
+@pytest.mark.parametrize("side", ["released", "original", "holdout"])
+@pytest.mark.parametrize("numbers", [[7.5, 3.12], [7, 3]])
+def test_decimal_commas_beside_numbers_are_numbers_and_check_says_so(
+    side: str, engine: str, numbers: list[float], request: pytest.FixtureRequest
+) -> None:
+    """An original from a German office, and the release that a synthesiser wrote with points."""
+    convert = converter(engine, request)
+    number, text = pl.DataFrame({"age": numbers * 20}), pl.DataFrame({"age": ["7,5", "3,12"] * 20})
+    tables = {"original": number, "released": number, "holdout": number, side: text}
+    pair = gh.Pair(**{name: convert(table) for name, table in tables.items()})
+    assert pair.schema["age"].kind == "numeric" and set(pair.values("age", side)) == {7.5, 3.12}
+    other = "released" if side == "original" else "original"
+    assert set(pair.values("age", other)) == set(map(float, numbers))
+    assert "decimal comma" in str(pair.check().about("age"))
 
 
 def test_a_comma_that_may_mark_thousands_is_no_decimal_comma() -> None:

@@ -145,7 +145,7 @@ def common_storage(
     if "text" in kinds:
         if not readable:  # every text is missing
             return common_storage(name, {t: f for t, f in families.items() if f != "text"}, {}, told)
-        if others <= {"int", "float"} and readable == {"number"}:
+        if others <= {"int", "float"} and readable <= {"number", "comma"}:  # a decimal comma is said where it is read
             return "float", f"stored as {where}: every text is a number, so it is compared as a number"
         if others == {"bool"} and readable == {"bool"}:
             return "bool", f"stored as {where}: every text is true or false, so it is compared as boolean"

@@ -190,7 +190,11 @@ class Tables:
             if kind == "text":
                 values = labels_of(self.adopted[table].lazy, [column], spoken(table))[column]
                 found[table] = next((k for k in ("number", "bool", "time") if readable(values, k).all()), "text")
-                if len(present) == 1 and decimal_commas(values) and readable(values, "number", commas=True).all():
+                if (
+                    present <= {"text", "int", "float"}
+                    and decimal_commas(values)
+                    and readable(values, "number", commas=True).all()
+                ):
                     found[table] = "comma"
                 found[table] = found[table] if len(values) else "nothing"
         return found
