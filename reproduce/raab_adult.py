@@ -146,7 +146,8 @@ def table_2(setting: Setting) -> list[Item]:
     -------
     list of Item
     """
-    releases = setting.draws(4, 8)
+    # the paper's error is the spread of ours: of eight releases it came out as half of what it is in forty (workclass)
+    releases = setting.draws(12, 40)
     lines = setting.gather("raab_adult", [(seed,) for seed in range(releases)], release_of(setting))
     rows = []
     for target in TARGETS:
@@ -156,9 +157,6 @@ def table_2(setting: Setting) -> list[Item]:
             if held in lines[0]:  # only where the release lacks a number of hours, as the paper's must have
                 misread = mean([line[held][place] for line in lines if line[held] != line[target]])
                 row = TABLE_2.figure(what, published, ours, digits=2, like=misread, explained=misread.value)
-            elif target == "workclass":
-                again = TABLE_2.figure(what, TABLE_2["rerun_workclass"][place], ours)
-                row = TABLE_2.figure(what, published, ours, digits=2, confirmed=again.status == "reproduced")
             else:
                 row = TABLE_2.figure(what, published, ours, digits=2)
             rows.append(row)

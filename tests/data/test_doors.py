@@ -61,7 +61,7 @@ def test_texts_that_are_no_dates_become_missing_and_are_counted() -> None:
     pair = gh.Pair(table, table, schema={"d": "datetime"})
     assert pair.n_missing("d") == 2 and pair.values("d")[1] == -14212.0
     said = [f.message for f in pair.check()]
-    assert any("1 distinct texts in" in s and "no date that can be told" in s for s in said)
+    assert any("1 distinct text in" in s and "no date that can be told" in s for s in said)
     assert not any(SECRET in s or "1931" in s for s in said)
 
 

@@ -17,7 +17,7 @@ from tests.conftest import converter
 
 N = 200
 SECRET = "Rosalind-Franklin-1920"
-MISTAKES = ("same_table", "swapped", "holdout_overlap", "holdout_released", "similar_name", "special_code")
+MISTAKES = ("same_table", "swapped", "holdout_overlap", "holdout_released", "similar_name", "special_code", "units")
 
 
 def run(*arguments: str) -> int:
@@ -130,7 +130,7 @@ def test_two_whole_numbers_are_categories_and_more_are_numbers(
     assert "6 whole numbers" not in capsys.readouterr().out
 
 
-@pytest.mark.parametrize("texts", [["75 years", "31 years"], ["7,5", "3,12"], [SECRET, "31"]])
+@pytest.mark.parametrize("texts", [["75 years", "31 years"], ["1,234", "5,678"], [SECRET, "31"]])
 @pytest.mark.parametrize("side", ["released", "original", "holdout"])
 def test_text_beside_numbers_is_an_error_unless_told(texts: list[str], side: str) -> None:
     number, text = pl.DataFrame({"age": [7.5, 3.12] * 20}), pl.DataFrame({"age": texts * 20})
@@ -141,10 +141,24 @@ def test_text_beside_numbers_is_an_error_unless_told(texts: list[str], side: str
     assert not any(value in str(told.value) for value in texts)
     assert gh.Pair(**tables, schema={"age": "categorical"}).schema["age"].kind == "categorical"
     pair = gh.Pair(**tables, schema={"age": "numeric"})
-    read = pair.values("age", side)
-    assert np.isnan(read).sum() == {"75 years": 40, "7,5": 0, SECRET: 20}[texts[0]]
-    if texts[0] == "7,5":
-        assert set(read) == {7.5, 3.12} and "decimal comma" in str(pair.check().about("age"))
+    assert np.isnan(pair.values("age", side)).sum() == {"75 years": 40, "1,234": 40, SECRET: 20}[texts[0]]
+
+
+@pytest.mark.parametrize("engine", ["polars", "pandas", "lazy", "duckdb"])
+@pytest.mark.parametrize("side", ["released", "original", "holdout"])
+@pytest.mark.parametrize("numbers", [[7.5, 3.12], [7, 3]])
+def test_decimal_commas_beside_numbers_are_numbers_and_check_says_so(
+    side: str, engine: str, numbers: list[float], request: pytest.FixtureRequest
+) -> None:
+    """An original from a German office, and the release that a synthesiser wrote with points."""
+    convert = converter(engine, request)
+    number, text = pl.DataFrame({"age": numbers * 20}), pl.DataFrame({"age": ["7,5", "3,12"] * 20})
+    tables = {"original": number, "released": number, "holdout": number, side: text}
+    pair = gh.Pair(**{name: convert(table) for name, table in tables.items()})
+    assert pair.schema["age"].kind == "numeric" and set(pair.values("age", side)) == {7.5, 3.12}
+    other = "released" if side == "original" else "original"
+    assert set(pair.values("age", other)) == set(map(float, numbers))
+    assert "decimal comma" in str(pair.check().about("age"))
 
 
 def test_a_comma_that_may_mark_thousands_is_no_decimal_comma() -> None:
@@ -178,6 +192,72 @@ def test_scales_and_counts_are_no_special_codes(values: np.ndarray) -> None:
     weights = None if values.size != 5 else [0.3, 0.3, 0.2, 0.197, 0.003]  # somebody with nine children
     table = pl.DataFrame({"x": rng.choice(values, 300, p=weights), "y": rng.normal(size=300)})
     assert "special_code" not in codes(gh.Pair(table, table.sample(fraction=0.5, seed=1)))
+
+
+# -- words for missing, households -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("engine", ["polars", "pandas", "lazy", "duckdb"])
+def test_a_word_for_missing_is_said_and_the_way_to_numbers_and_dates_works(
+    engine: str, request: pytest.FixtureRequest
+) -> None:
+    convert = converter(engine, request)
+    table = pl.DataFrame({
+        "income": ["NA", *map(str, range(1, 10))] * 4, "paid": ["NA", *(f"{i},5" for i in range(9))] * 4,
+        "born": ["NaN", *(f"{i}.12.2020" for i in range(13, 22))] * 4, "job": ["NA", "clerk"] * 20,
+        "own": ["none", "one"] * 20,
+    })  # fmt: skip
+    pair = gh.Pair(convert(table), convert(table.reverse()))
+    found = {f.column: f for f in pair.check() if f.code in ("fractions_as_text", "date_text", "missing_word")}
+    assert {c: f.code for c, f in found.items()} == {
+        "income": "fractions_as_text", "paid": "fractions_as_text", "born": "date_text", "job": "missing_word",
+    }  # fmt: skip
+    assert "schema={'income': 'numeric'}" in found["income"].message
+    schema = {"income": "numeric", "paid": "numeric", "born": "datetime"}
+    assert all(f"{column!r}: {kind!r}" in found[column].message for column, kind in schema.items())
+    told = gh.Pair(convert(table), convert(table), schema=schema)
+    assert [told.n_missing(c) for c in schema] == [4, 4, 4], "the words, and nothing else, are missing"
+    assert "missing_word" not in [f.code for f in told.check() if f.column in schema]
+
+
+def household(name: str, texts: bool, each: int = 2, n: int = 300) -> pl.DataFrame:
+    numbers = np.arange(n) // each + 1000
+    return pl.DataFrame({name: [f"H{i}" for i in numbers] if texts else numbers, "age": np.arange(n) % 60})
+
+
+@pytest.mark.parametrize("texts", [False, True])
+@pytest.mark.parametrize("name", ["household_id", "Haushalts-Nr", "hhid", "person_no", "patient id", "pid"])
+def test_a_column_that_names_households_is_said_until_it_is_the_cluster(name: str, texts: bool) -> None:
+    table = household(name, texts)
+    (found,) = [f for f in gh.Pair(table, table).check() if f.code == "units"]
+    assert found.column == name and f"cluster={name!r}" in found.message and "150 in 300" in found.message
+    assert "units" in codes(gh.Pair(table, table.drop(name))), "also where the release is without it"
+    for settled in ({"cluster": name}, {"exclude": [name]}, {"keys": [name]}, {"schema": {name: "categorical"}}):
+        assert "units" not in codes(gh.Pair(table, table, **settled))
+    assert "free_text" not in codes(gh.Pair(table, table, cluster=name)), "no advice to leave out what has a role"
+
+
+@pytest.mark.parametrize(
+    ("name", "each"),
+    [
+        ("household_size", 2),
+        ("income_household", 2),
+        ("zip_code", 2),
+        ("household_id", 1),
+        ("region_id", 30),
+        ("paid", 2),
+    ],
+)
+def test_other_columns_are_no_households(name: str, each: int) -> None:
+    table = household(name, False, each)
+    assert "units" not in codes(gh.Pair(table, table))
+
+
+def test_missing_households_are_not_counted_as_one() -> None:
+    table = household("household_id", False).with_columns(
+        pl.when(pl.int_range(300) < 200).then(None).otherwise(pl.col("household_id")).alias("household_id")
+    )
+    assert "units" not in codes(gh.Pair(table, table)), "50 of 100 are no more than categories have"
 
 
 # -- tables ------------------------------------------------------------------------------------------------------------

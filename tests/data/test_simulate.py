@@ -52,24 +52,25 @@ def test_dependence_as_stated() -> None:
     assert np.corrcoef(education, older)[0, 1] < -0.2 and np.corrcoef(people["health_score"], older)[0, 1] < -0.2
 
 
-def test_log_income_by_nominal_moments() -> None:
-    """With the constants of the paper the intercepts come back for (log income - 10), whatever its mean is."""
+def test_age_by_the_people_drawn() -> None:
+    """The coefficients come back for age and log income standardised by the people drawn, whatever age spreads by."""
     from sklearn.linear_model import LogisticRegression
 
-    people = gh.data.simulate_health(60_000, kappa=4, random_state=2, moments="nominal")
-    older, education = (people["age"].to_numpy() - 45) / 12, people["education"].to_physical().to_numpy().astype(float)
-    richer = np.log(people["income"].to_numpy()) - 10
-    assert richer.mean() > 0.1, "dependence moves the mean, so that the two ways differ"
+    people = gh.data.simulate_health(60_000, kappa=4, random_state=2, moments="both", age_spread=15)
+    age, education = people["age"].to_numpy(), people["education"].to_physical().to_numpy().astype(float)
+    assert 13.5 < age.std() < 14.5, "cut at 18 and 85"
+    older, richer = ((v - v.mean()) / v.std() for v in (age, np.log(people["income"].to_numpy())))
     fit = LogisticRegression(C=1e6, max_iter=2000).fit(
         np.column_stack([older, richer, education]), people["disease_status"].to_physical().to_numpy()
     )
     np.testing.assert_allclose((fit.intercept_ - fit.intercept_[0])[1:], [-1.5, -1.3], atol=0.15)
     np.testing.assert_allclose((fit.coef_ - fit.coef_[0])[1], 4 * np.array([0.8, -0.3, -0.2]), atol=0.2)
-    sample = gh.data.simulate_health(60_000, kappa=4, random_state=2)
-    assert sample["income"].equals(people["income"]), "income itself is drawn alike"
-    assert not sample["disease_status"].equals(people["disease_status"])
-    with pytest.raises(gh.InputError, match="moments='both' is unknown"):
-        gh.data.simulate_health(10, moments="both")
+    assert not people["age"].equals(gh.data.simulate_health(60_000, kappa=4, random_state=2)["age"])
+    with pytest.raises(gh.InputError, match="moments='nominal' is unknown"):
+        gh.data.simulate_health(10, moments="nominal")
+    for spread in (0, -1):
+        with pytest.raises(gh.InputError, match="age_spread must be above zero"):
+            gh.data.simulate_health(10, age_spread=spread)
 
 
 def test_seed_and_columns() -> None:

@@ -15,7 +15,6 @@ from reproduce.studies import STUDIES
 # numbers of a heading that say how a figure was made or where it stands, not what was found
 GIVEN = {
     "draws", "precision", "precision_R", "n", "tau", "kappa", "age", "baseline", "probabilities", "true", "predicted",
-    "rerun_workclass",
 }  # fmt: skip
 ITEMS = [(study.source, name) for study in STUDIES.values() for name in study.items]
 

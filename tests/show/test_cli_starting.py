@@ -45,6 +45,45 @@ def test_a_file_name_that_is_no_text_is_refused_in_a_sentence(
     assert "is not UTF-8" in capsys.readouterr().err and not made.exists()
 
 
+@pytest.mark.parametrize("name", ["household_id", "Haushalts-Nr"])
+def test_a_household_is_offered_as_the_cluster_and_neither_known_nor_wanted(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], name: str
+) -> None:
+    path = tmp_path / "o.csv"
+    pl.DataFrame(
+        {name: [i // 2 for i in range(200)], "age": [i % 60 for i in range(200)], "ill": ["a", "b"] * 100}
+    ).write_csv(path)
+    assert run("init", str(path), str(path), "-o", "-") == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert sum(f'"{name}"' in line for line in lines if not line.startswith(f'# "{name}"')) == 1
+    assert any(line.startswith(f'# cluster = "{name}"') for line in lines)
+
+
+def test_each_line_to_fill_in_stands_there_once(table: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run("init", str(table), str(table), "-o", "-") == 0
+    offered = [line.split("=")[0].strip("# ") for line in capsys.readouterr().out.splitlines() if " = " in line]
+    assert [name for name in ("keys", "target", "policy", "cluster") if offered.count(name) != 1] == []
+
+
+def test_free_text_is_no_target_where_anything_else_is(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "o.csv"
+    pl.DataFrame(
+        {"remark": [f"r{i % 90}" for i in range(200)], "age": [i % 60 for i in range(200)], "ill": ["a", "b"] * 100}
+    ).write_csv(path)
+    assert run("init", str(path), str(path), "-o", "-") == 0
+    assert '# target = "ill"' in capsys.readouterr().out
+
+
+def test_split_says_that_it_tears_households_apart(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "o.csv"
+    pl.DataFrame({"household_id": [i // 2 for i in range(200)], "age": [i % 60 for i in range(200)]}).write_csv(path)
+    parts = ("-o", str(tmp_path / "a.csv"), "--holdout", str(tmp_path / "b.csv"))
+    assert run("split", str(path), *parts) == 0
+    assert "--cluster household_id keeps them together" in capsys.readouterr().err
+    assert run("split", str(path), *parts, "--cluster", "household_id") == 0
+    assert "torn apart" not in capsys.readouterr().err
+
+
 def test_a_page_that_names_such_a_file_is_written(tmp_path: Path) -> None:
     write_atomically(tmp_path / "page.html", "read from r\udcff.csv")
     assert (tmp_path / "page.html").read_text() == "read from r\\udcff.csv"

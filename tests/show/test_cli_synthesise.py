@@ -96,3 +96,12 @@ def test_codes_that_a_file_declares_stay_codes(tmp_path: Path) -> None:
     assert made(plain, "--smoothing", "density")["income"].to_list() != expected["income"].to_list()
     told = made(plain, "--smoothing", "density", "--special-codes", "income=-8")
     assert told["income"].to_list() == expected["income"].to_list()
+
+
+def test_households_of_the_original_in_the_release_are_said(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "people.csv"
+    pl.DataFrame({"household_id": [i // 2 for i in range(200)], "age": [i % 60 for i in range(200)]}).write_csv(path)
+    assert "household_id" in made(path).columns
+    assert "column 'household_id' looks like the household or person" in capsys.readouterr().err
+    assert made(path, "--visit-sequence", "age").columns == ["age"]
+    assert "looks like" not in capsys.readouterr().err

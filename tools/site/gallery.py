@@ -77,7 +77,7 @@ def page() -> str:
 
 def _several(thing: Any, name: str, registered: str) -> Iterator[str]:
     for kind in kinds(registered):
-        yield heading(f'{name}.plot("{kind}")', "~")
+        yield heading(f'``{name}.plot("{kind}")``', "~")
         yield f"{WORDS.get(kind, '')}\n"
         svg = drawn(thing, kind)
         yield figure(svg, f"{name}, {kind}") if svg else "Too large to be shown here.\n"

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 import narwhals as nw
+import polars as pl
 
 from glasshouse.core.errors import listed
 from glasshouse.core.words import counted, plural
@@ -18,10 +19,13 @@ from glasshouse.data.headers import headerless_text
 from glasshouse.data.here import Label
 from glasshouse.data.mistakes import MISTAKES
 from glasshouse.data.schema import FEW, GIVEN, TWO_CODES
+from glasshouse.data.units import names_units
 
 if TYPE_CHECKING:
     from glasshouse.data.pair import Pair
 
+# what R, pandas, Excel and databases write for a missing value; ordinary words such as "none" may be answers
+MISSING_WORDS = ("NA", "<NA>", "N/A", "#N/A", "NaN", "nan", "NULL", "NaT")
 DATE_SHAPES = ("%Y-%m-%d", "%d.%m.%Y", "%m/%d/%Y", "%d/%m/%Y")
 
 
@@ -123,7 +127,7 @@ def _kinds(pair: Pair) -> Iterator[Finding]:
                 f"column {column!r} is text with dates: read as dates; schema={{{column!r}: 'categorical'}} "
                 "keeps the labels",
             )
-        elif spec.kind == "text":
+        elif spec.kind == "text" and column != pair.cluster and not names_units(column, distinct, n - missing):
             yield Finding(
                 "note",
                 column,
@@ -144,6 +148,10 @@ def _text_looks_like(pair: Pair) -> Iterator[Finding]:
         ):
             continue
         labels = pair._tables.labels("original", column)
+        words = labels.is_in(MISSING_WORDS)
+        if words.any():
+            yield _missing_word(column, labels.filter(~words))
+            continue
         numbers = readable(labels, "number", commas=True)
         grouped = labels.str.contains(GROUPED)
         use = "treated as categories" if column in pair.columns else "left out as if it were an identifier"
@@ -180,6 +188,26 @@ def _text_looks_like(pair: Pair) -> Iterator[Finding]:
                 f"column {column!r} is text that looks like dates, and nothing tells which of them is the day: {use}; "
                 "write them as 2020-12-31 to have them read as dates",
             )
+
+
+def _missing_word(column: str, others: pl.Series) -> Finding:
+    """A word for missing among the labels of a column, whose other labels may be numbers or dates."""
+    code, kind, what = "missing_word", "", ""
+    if len(others) and readable(others, "number", commas=True).all():
+        code, kind, what = "fractions_as_text", "numeric", "numbers"
+    elif len(others) and others.is_in(date_texts(others)).all():
+        code, kind, what = "date_text", "datetime", "dates"
+    if kind:
+        told = (
+            f"column {column!r} is read as text because a word such as NA stands among its {what}; "
+            f"schema={{{column!r}: {kind!r}}} reads the {what}, and the word as missing"
+        )
+    else:
+        told = (
+            f"column {column!r} holds a word for missing, such as the NA that R writes: it counts as a level like any "
+            'other; leave the field empty to have it read as missing (in R: write.csv(..., na = ""))'
+        )
+    return Finding("warning" if kind else "note", column, code, told)
 
 
 def _levels(pair: Pair) -> Iterator[Finding]:

@@ -15,7 +15,7 @@ ALIKE, IN_FULL = 5, 3  # findings of one kind that are all printed; how many are
 # what a reader must know before any figure: the tables are not what they should be, or hold what they should not
 FIRST = (
     "no_header", "same_table", "swapped", "holdout_overlap", "holdout_released", "unsynthesised", "similar_name",
-    "special_code", "fractions_as_text",
+    "special_code", "fractions_as_text", "units",
 )  # fmt: skip
 
 

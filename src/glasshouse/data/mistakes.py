@@ -1,6 +1,6 @@
 """Findings about mistakes in what was handed over: the same table twice, tables swapped, people on both sides, names
-that differ by case, codes among numbers, columns that were not synthesised. Measured on data without any of them by
-``tests/data/test_mistakes.py``: none is found.
+that differ by case, codes among numbers, columns that were not synthesised, households taken for single people.
+Measured on data without any of them by ``tests/data/test_mistakes.py``: none is found.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from glasshouse.core.words import plural
 from glasshouse.data.conversion import collected
 from glasshouse.data.findings import Finding, spoken
 from glasshouse.data.here import Label
+from glasshouse.data.units import units
 
 if TYPE_CHECKING:
     from glasshouse.data.pair import Pair
@@ -349,5 +350,5 @@ def unsynthesised(pair: Pair) -> Iterator[Finding]:
 
 
 MISTAKES: tuple[Callable[[Pair], Iterator[Finding]], ...] = (
-    same_people, swapped, unsynthesised, similar_names, special_codes,
+    same_people, swapped, unsynthesised, similar_names, special_codes, units,
 )  # fmt: skip

@@ -22,9 +22,11 @@ IDENTIFIER_ROWS = 20  # in a smaller table nearly every column is unique
 # Whole numbers that all differ although chance would have made this many pairs equal were handed out one by one. None
 # of 7 expected pairs is equal once in 1,000 tables; numbers that heap (ages, incomes) repeat sooner still.
 PAIRS_EXPECTED = 7
-_ID_NAME = re.compile(
+ID_NAME = re.compile(
     r"(^|[_\W])(id|uuid|guid|ssn|identifier|record_?no|row_?id|person_?id|patient_?id)($|[_\W])", re.IGNORECASE
 )
+
+CATEGORIES, CATEGORY_SHARE = 50, 0.05  # text with more distinct values than both is no category
 
 # What a user may say about a column: a kind, the levels in order, or {"kind": ..., "levels": [...], "ordered": ...}
 Wish: TypeAlias = "str | Sequence[str] | Mapping[str, object]"
@@ -143,7 +145,7 @@ def common_storage(
     if "text" in kinds:
         if not readable:  # every text is missing
             return common_storage(name, {t: f for t, f in families.items() if f != "text"}, {}, told)
-        if others <= {"int", "float"} and readable == {"number"}:
+        if others <= {"int", "float"} and readable <= {"number", "comma"}:  # a decimal comma is said where it is read
             return "float", f"stored as {where}: every text is a number, so it is compared as a number"
         if others == {"bool"} and readable == {"bool"}:
             return "bool", f"stored as {where}: every text is true or false, so it is compared as boolean"
@@ -236,7 +238,7 @@ def detect(
     if storage == "text":
         if unique:
             return Column(name, "identifier", storage, f"text with {distinct:,} distinct values in {present:,} records")
-        if distinct <= max(50, 0.05 * n):
+        if distinct <= max(CATEGORIES, CATEGORY_SHARE * n):
             return Column(name, "categorical", storage, f"text with {distinct:,} distinct values")
         return Column(name, "text", storage, f"text with {distinct:,} distinct values in {n:,} records")
     if two_codes(distinct, present, ends):
@@ -244,7 +246,7 @@ def detect(
     if storage == "int":
         low, high = ends or (0, 0)
         running = present * (present - 1) >= 2 * PAIRS_EXPECTED * (int(high) - int(low) + 1)
-        if unique and distinct == present and (running or _ID_NAME.search(name)):
+        if unique and distinct == present and (running or ID_NAME.search(name)):
             how = "close together as running numbers are" if running else "and named like an identifier"
             return Column(name, "identifier", storage, f"whole numbers, all different, {how}")
         return Column(name, "integer", storage, f"whole numbers, {distinct:,} distinct values")

@@ -25,7 +25,11 @@ REGIONS = ("R1", "R2", "R3", "R4")
 
 @door
 def simulate_health(
-    n: int = 1000, kappa: float = 1.0, random_state: RandomState = 0, moments: str = "sample"
+    n: int = 1000,
+    kappa: float = 1.0,
+    random_state: RandomState = 0,
+    moments: str = "sample",
+    age_spread: float = 12.0,
 ) -> pl.DataFrame:
     """People with a disease that depends on the other columns the more strongly the larger ``kappa``.
 
@@ -37,9 +41,12 @@ def simulate_health(
         Strength of the dependence, zero or more; at 0 all columns are independent.
     random_state : int, numpy Generator or None, default 0
         The same call gives the same people; None draws anew each time.
-    moments : {"sample", "nominal"}, default "sample"
-        What log income is standardised by: mean and standard deviation of the people drawn, or those it has without
-        dependence (10 and 1). The paper says "standardised"; its figures come out with "nominal".
+    moments : {"sample", "both"}, default "sample"
+        What is standardised by the people drawn, where the paper says "standardised": log income ("sample"), and age by
+        45 and its spread, or log income and age ("both").
+    age_spread : float, default 12.0
+        Standard deviation of age before it is cut at 18 and 85; more than zero. The paper says 12; its figures come out
+        with 15 and "both".
 
     Returns
     -------
@@ -49,7 +56,7 @@ def simulate_health(
     Raises
     ------
     InputError
-        When ``n`` is below 1, ``kappa`` is negative or ``moments`` is unknown.
+        When ``n`` is below 1, ``kappa`` is negative, ``moments`` is unknown or ``age_spread`` is not above zero.
 
     Notes
     -----
@@ -83,20 +90,19 @@ def simulate_health(
         raise InputError(f"n must be at least 1, not {n}")
     if not kappa >= 0:
         raise InputError(f"kappa must not be negative, not {kappa}")
-    if moments not in ("sample", "nominal"):
-        raise InputError(f"moments={moments!r} is unknown; choose 'sample' or 'nominal'")
+    if moments not in ("sample", "both"):
+        raise InputError(f"moments={moments!r} is unknown; choose 'sample' or 'both'")
+    if not 0 < age_spread < np.inf:
+        raise InputError(f"age_spread must be above zero, not {age_spread}")
     rng = generator(random_state, "simulate_health")
     signal, noise = np.sqrt(kappa / (1 + kappa)), np.sqrt(1 / (1 + kappa))
     ses = rng.standard_normal(n)
-    age = _truncated_normal(rng, n, 45.0, 12.0, 18.0, 85.0)
-    older = (age - 45) / 12
+    age = _truncated_normal(rng, n, 45.0, age_spread, 18.0, 85.0)
+    older = _by_the_sample(age) if moments == "both" else (age - 45) / age_spread
     latent = signal * (0.8 * ses - 0.4 * older) + noise * rng.standard_normal(n)
     education = np.digitize(latent, [-0.3, 0.7])
     log_income = signal * (0.5 * ses + 0.3 * older + 0.25 * education) + noise * rng.standard_normal(n)
-    richer = log_income  # the 10 is added at the end, and its standard deviation without dependence is 1
-    if moments == "sample":
-        spread = log_income.std()
-        richer = (log_income - log_income.mean()) / (spread if spread > 0 else 1.0)
+    richer = _by_the_sample(log_income)
     health = signal * (0.6 * ses - 0.5 * older + 0.2 * education + 0.2 * richer) + noise * rng.standard_normal(n)
     odds = np.column_stack(
         [
@@ -116,6 +122,12 @@ def simulate_health(
             "disease_status": _labels(_draw_class(rng, odds), DISEASE),
         }
     )
+
+
+def _by_the_sample(values: Floats) -> Floats:
+    spread = values.std()
+    made: Floats = (values - values.mean()) / (spread if spread > 0 else 1.0)
+    return made
 
 
 @door

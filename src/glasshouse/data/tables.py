@@ -12,6 +12,7 @@ import polars as pl
 from narwhals.dtypes import DType
 
 from glasshouse.core.errors import InputError, Named, names_known
+from glasshouse.core.words import counted, plural
 from glasshouse.data.code_books import settle
 from glasshouse.data.conversion import (
     EXACT,
@@ -189,7 +190,11 @@ class Tables:
             if kind == "text":
                 values = labels_of(self.adopted[table].lazy, [column], spoken(table))[column]
                 found[table] = next((k for k in ("number", "bool", "time") if readable(values, k).all()), "text")
-                if len(present) == 1 and decimal_commas(values) and readable(values, "number", commas=True).all():
+                if (
+                    present <= {"text", "int", "float"}
+                    and decimal_commas(values)
+                    and readable(values, "number", commas=True).all()
+                ):
                     found[table] = "comma"
                 found[table] = found[table] if len(values) else "nothing"
         return found
@@ -277,7 +282,8 @@ class Tables:
             kind = {"number": "number", "bool": "boolean", "time": "date that can be told"}[target]
             before = f"{self.remarks[name].partition(':')[0]}; " if name in self.unread else ""
             self.unread.add(name)
-            self.remarks[name] = f"{before}{len(bad)} distinct texts in {spoken(table)} are no {kind}: read as missing"
+            texts = f"{counted(len(bad), 'distinct text')} in {spoken(table)} {plural(len(bad), 'is', 'are')} no {kind}"
+            self.remarks[name] = f"{before}{texts}: read as missing"
             self.missing[table][name] += self._holding(table, name, bad)
             column = nw.when(~column.is_in(bad)).then(column)
         if storage == "bool":

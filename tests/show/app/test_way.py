@@ -46,6 +46,23 @@ def test_wrong_types_are_found_and_corrected_with_one_click(bench: App, tmp_path
     assert "no such column" in words(client.post("columns/change", fix='["schema", "gone", "numeric"]'))
 
 
+def test_households_and_words_for_missing_are_settled_with_one_click(bench: App, tmp_path: Path) -> None:
+    client, path = Client(bench.address), tmp_path / "people.csv"
+    rows = [f"{i // 2},{'NA' if i % 9 == 0 else i % 60},{'ab'[i % 2]}" for i in range(300)]
+    path.write_text("\n".join(["household_id,age,ill", *rows]))
+    for table in ("original", "released"):
+        client.post("files/name", table=table, path=client.upload(path))
+    said = words(client.post("files/read"))
+    assert "looks like the household or person" in said and "a word such as NA stands among its numbers" in said
+    assert "cluster=" not in said and "schema=" not in said
+    said = words(client.post("columns/change", fix='["cluster", "household_id", ""]'))
+    assert (
+        "Records with the same household_id are one household or person" in said and "looks like the house" not in said
+    )
+    said = words(client.post("columns/change", fix='["schema", "age", "numeric"]'))
+    assert "age is treated as numeric" in said and "11.3 %" in said
+
+
 def test_no_button_of_the_columns_drops_what_stands_in_the_table(bench: App, tmp_path: Path) -> None:
     client = Client(bench.address)
     for table, path in zip(("original", "released"), odd(tmp_path), strict=True):

@@ -62,7 +62,7 @@ def split(
     parts = gh.data.split_before_synthesis(
         adopted.native, fraction, o.listing(stratify), cluster, random_state=seed if seed is not None else 0
     )
-    for told in _not_in_csv(adopted):
+    for told in (*_not_in_csv(adopted), *([] if cluster else _torn(adopted))):
         err(f"note: {told}", quiet)
     tables = dict(zip((output, holdout), map(pl.DataFrame, parts), strict=True))
     texts = {path: part.write_csv() for path, part in tables.items()}
@@ -90,3 +90,14 @@ def _not_in_csv(adopted: Adopted) -> list[str]:
             "list of levels, from low to high"
         )
     return said
+
+
+def _torn(adopted: Adopted) -> list[str]:
+    """Households and persons that a split record by record puts on both sides: then strangers are none."""
+    from glasshouse.data.units import named_units
+
+    return [
+        f"column {column!r} looks like the household or person behind several records, and they are torn apart; "
+        f"--cluster {column} keeps them together"
+        for column in named_units(adopted.lazy)
+    ]

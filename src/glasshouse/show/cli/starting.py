@@ -102,6 +102,7 @@ def draft(pair: Pair, files: dict[str, list[str]], reading: dict[str, object]) -
     """
     keys, targets = candidates(pair)
     some = keys[:3]
+    together = next(iter(units_of(pair)), "...")
     lines = [
         "# Settings of glasshouse. In this folder `glasshouse assess` takes everything from here; flags win",
         "# over it. Files are found from the folder of this file. It holds names of files and columns, no value.",
@@ -128,7 +129,7 @@ def draft(pair: Pair, files: dict[str, list[str]], reading: dict[str, object]) -
         f"# target = {_text(targets[0]) if targets else _text('income')}",
         "",
         '# weights = "..."           # column of survey weights',
-        '# cluster = "..."           # column that names the household or person behind several rows',
+        f"{f'# cluster = {_text(together)}':<28}# column that names the household or person behind several rows",
         "# exclude = []              # columns to leave out of everything",
         "# key_groups = 20           # numeric keys in groups, where classes of keys are counted",
         "",
@@ -144,10 +145,9 @@ def draft(pair: Pair, files: dict[str, list[str]], reading: dict[str, object]) -
         "",
         *_codes(pair),
         "# Several attackers in one run: a table over what they know, and the verdict of the worst.",
-        "# [scenarios.neighbour]",
-        f"# keys = {_texts(some[:2])}",
-        "# [scenarios.employer]",
-        f"# keys = {_texts(some)}",
+        "# [scenarios]",  # in one line each: a second "keys =" would be taken for the one above
+        f"# neighbour = {{ keys = {_texts(some[:2])} }}",
+        f"# employer = {{ keys = {_texts(some)} }}",
         "",
         "# [options.rapid]",
         "# trees = 200",
@@ -168,10 +168,19 @@ def candidates(pair: Pair) -> tuple[list[str], list[str]]:
     -------
     tuple of list of str
     """
-    keys = [c for c in pair.columns if known_to_others(c)]
-    rest = [c for c in pair.columns if c not in keys]
+    units = units_of(pair)
+    columns = [c for c in pair.columns if c not in units]  # whoever belongs together is told by cluster
+    keys = [c for c in columns if known_to_others(c)]
+    rest = [c for c in columns if c not in keys and pair.schema[c].kind != "text"]
     keys = keys or [c for c in rest if pair.schema[c].kind in ("categorical", "ordinal", "boolean", "integer")]
     return keys, [c for c in rest if c not in keys] or list(pair.columns)
+
+
+def units_of(pair: Pair) -> dict[str, int]:
+    """Columns that look as if they named the household or person behind several records."""
+    from glasshouse.data.units import named_units
+
+    return named_units(pair._tables.adopted["original"].lazy)
 
 
 def known_to_others(column: str) -> bool:

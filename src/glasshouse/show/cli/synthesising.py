@@ -70,6 +70,7 @@ def synthesise(
 
     from glasshouse.data.frames import adopt
     from glasshouse.data.headers import refuse_headerless
+    from glasshouse.data.units import named_units
 
     if output.suffix.lower() != ".csv":
         raise InputError(f"{output}: synthesise writes .csv")
@@ -100,6 +101,13 @@ def synthesise(
         sample = pl.DataFrame(model.fit(adopted.native).sample(n=n, random_state=seed if seed is not None else 0))
     for text in dict.fromkeys(str(one.message) for one in heard):
         err(f"note: {flagged(text)}", quiet)
+    for column in named_units(adopted.lazy):
+        if column in sample.columns:
+            err(
+                f"note: column {column!r} looks like the household or person behind several records, and the release "
+                "holds those of real ones; name the columns to make in --visit-sequence, and leave it out",
+                quiet,
+            )
     lost = put(output, sample.write_csv(), quiet, permissions, f": {sample.height:,} records")
     if lost is not None:
         raise InputError(lost)

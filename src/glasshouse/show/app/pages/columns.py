@@ -36,12 +36,13 @@ FIXES: Mapping[str, tuple[tuple[str, str, str], ...]] = {
     "identifier": (("Leave it out", "exclude", ""), ("It identifies nobody: use it", "schema", "categorical")),
     "free_text": (("Leave it out", "exclude", ""),),
     "special_code": (("They are codes for missing", "codes", ""), ("They are numbers", "schema", "numeric")),
+    "units": (("Those who share a value belong together", "cluster", ""), ("Leave it out", "exclude", "")),
     "all_missing": (("Leave it out", "exclude", ""),),
     "constant": (("Leave it out", "exclude", ""),),
     "no_header": (("The first line holds names", "header", ""),),
 }
 # what a message says to whoever writes code; here a button does it
-_IN_CODE = re.compile(r"; [^;.]*\b(?:schema|exclude|special_codes|header|holdout)=[^;.]*(?:\.{3}[^;.]*)?")
+_IN_CODE = re.compile(r"; [^;.]*\b(?:schema|exclude|special_codes|header|holdout|cluster)=[^;.]*(?:\.{3}[^;.]*)?")
 MOST_FIXES = 40  # findings of one kind that are shown with their buttons
 
 
@@ -132,6 +133,9 @@ def _fix(desk: Desk, what: str, column: Any, value: str, known: Iterable[str], c
     if what == "header":
         desk.say(header=True)
         return "The first line is read as names."
+    if what == "cluster":
+        desk.say(cluster=column)
+        return f"Records with the same {column} are one household or person."
     if column not in known:
         raise InputError("there is no such column any more")
     if what == "schema" and value in KINDS:
