@@ -79,7 +79,7 @@ def reader(engine: str) -> Callable[[str], Any]:
     if engine == "polars":
         import polars as pl
 
-        return pl.read_parquet
+        return pl.scan_parquet  # a table read whole would be most of the memory
     if engine == "duckdb":
         import duckdb
 

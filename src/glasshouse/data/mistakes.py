@@ -10,12 +10,16 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import narwhals as nw
+import numpy as np
+import polars as pl
 
 from glasshouse.core.errors import listed
 from glasshouse.core.words import plural
 from glasshouse.data.conversion import collected
 from glasshouse.data.findings import Finding, spoken
+from glasshouse.data.frames import Lazy
 from glasshouse.data.here import Label
+from glasshouse.data.row_keys import RowKey
 from glasshouse.data.units import units
 
 if TYPE_CHECKING:
@@ -26,6 +30,7 @@ _HIGH = (*(int("9" * i + last) for i in range(6) for last in "6789"), 77, 88, 77
 _LOW = (*range(-9, 0), *(-v for v in _HIGH if v > 9))
 _PLAIN_NEGATIVE = -6  # -1 to -6 may also be scores of a scale around 0
 _MANY = 10  # distinct values beyond which a scale around 0 is none
+CODED = ("memory", "polars-lazy")  # engines whose whole records are slower to group than to encode
 _NEW = 10  # of two tables alike, one lacks this many values of the other and none the other way once in 2 ** 10
 _MADE = re.compile(r"(^|[^a-z])(syn|synth|synthetic|synthesi[sz]ed|releas(e|ed)|anonymi[sz]ed|public)($|[^a-z])")
 _REAL = re.compile(r"(^|[^a-z])(orig|original|raw|real|confidential|train|training)($|[^a-z])")
@@ -242,14 +247,9 @@ class _Counts:
     """How often every record occurs in every table, in one query."""
 
     def __init__(self, pair: Pair, columns: Sequence[str], tables: Sequence[str]) -> None:
-        longest = "_" * (1 + max(len(c) for c in columns))  # longer than any name, so that it is nobody's
-        self.pair, self.names = pair, {t: f"{longest}{i}" for i, t in enumerate(tables)}
-        parts = [
-            pair.frame(t).select(*columns).with_columns(*(nw.lit(int(o == t)).alias(n) for o, n in self.names.items()))
-            for t in tables
-        ]
-        sums = [nw.col(n).sum() for n in self.names.values()]
-        rows = nw.concat(parts, how="vertical").group_by(*columns).agg(*sums)
+        self.pair, self.names = pair, _nobodys(columns, tables)
+        count = _by_codes if pair.engine() in CODED else _by_query
+        rows = count(pair, columns, self.names)
         held = {t: nw.col(n) for t, n in self.names.items()}
         wanted = {}
         for a, x in held.items():
@@ -273,6 +273,35 @@ class _Counts:
     def same(self, table: str, other: str) -> bool:
         """Whether two tables hold the same records, each as often."""
         return bool(self.found[table, other + "="])
+
+
+def _nobodys(columns: Sequence[str], tables: Sequence[str]) -> dict[str, str]:
+    """A name for the counts of each table, longer than any column's, so that it is no column's."""
+    longest = "_" * (1 + max(len(c) for c in columns))
+    return {t: f"{longest}{i}" for i, t in enumerate(tables)}
+
+
+def _by_codes(pair: Pair, columns: Sequence[str], names: Mapping[str, str]) -> Lazy:
+    """A row per distinct record with its counts, from the codes that most measures ask for anyway."""
+    sizes = [pair.n(t) for t in names]
+    key = RowKey(sum(sizes))
+    for column in columns:
+        codes = pair.codes(column)
+        key.add(np.concatenate([codes.of(t) for t in names]).astype(np.int64) + 1)
+    ids, edges = key.ids(), np.cumsum([0, *sizes])
+    most = int(ids.max(initial=-1)) + 1
+    counts = {n: np.bincount(ids[edges[i] : edges[i + 1]], minlength=most) for i, n in enumerate(names.values())}
+    return nw.from_native(pl.DataFrame(counts).lazy())
+
+
+def _by_query(pair: Pair, columns: Sequence[str], names: Mapping[str, str]) -> Lazy:
+    """The same, where the tables are."""
+    parts = [
+        pair.frame(t).select(*columns).with_columns(*(nw.lit(int(o == t)).alias(n) for o, n in names.items()))
+        for t in names
+    ]
+    sums = [nw.col(n).sum() for n in names.values()]
+    return nw.concat(parts, how="vertical").group_by(*columns).agg(*sums)
 
 
 def swapped(pair: Pair) -> Iterator[Finding]:

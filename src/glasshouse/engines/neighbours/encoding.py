@@ -11,6 +11,7 @@ import numpy as np
 
 from glasshouse.core.errors import InputError, NotApplicable
 from glasshouse.data.arrays import Bools, Floats, Ints
+from glasshouse.data.row_keys import RowKey
 from glasshouse.engines.models.design import distinct_rows
 
 if TYPE_CHECKING:
@@ -307,7 +308,7 @@ def encode(
     numbers = np.empty((n, len(numeric)))
     codes = np.empty((n, len(nominal)), np.int32)
     ranges: dict[str, float] = {}
-    key = _RowKey(n)
+    key = RowKey(n)
     for v, name in enumerate(nominal):
         codes[:, v] = np.maximum(np.concatenate(nominal[name]), -1)
         key.add(codes[:, v].astype(np.int64) + 1)
@@ -373,7 +374,7 @@ def row_ids(pair: Pair, columns: Sequence[str], round_digits: int | None = None)
     """
     tables = ["original", "released", *(["holdout"] if pair.has_holdout else [])]
     sizes = [pair.n(table) for table in tables]
-    key = _RowKey(sum(sizes))
+    key = RowKey(sum(sizes))
     for name in columns:
         if pair.is_numeric(name):
             values = np.concatenate([np.asarray(pair.values(name, table), float) for table in tables])
@@ -385,27 +386,6 @@ def row_ids(pair: Pair, columns: Sequence[str], round_digits: int | None = None)
     edges = np.cumsum([0, *sizes])
     ids = key.ids()
     return {table: ids[edges[i] : edges[i + 1]] for i, table in enumerate(tables)}
-
-
-class _RowKey:
-    """Joint identity of rows: codes packed into one integer, made dense whenever it would overflow."""
-
-    def __init__(self, n: int) -> None:
-        self.key: Ints = np.zeros(n, np.int64)
-        self.size = 1
-
-    def add(self, codes: Ints) -> None:
-        """One more column, its codes from 0."""
-        levels = int(codes.max()) + 1 if len(codes) else 1
-        if self.size * levels >= 2**62:
-            self.key = self.ids()
-            self.size = int(self.key.max()) + 1
-        self.key = self.key * levels + codes
-        self.size *= levels
-
-    def ids(self) -> Ints:
-        """One dense number per distinct row."""
-        return np.unique(self.key, return_inverse=True)[1].reshape(-1)
 
 
 def _ranks(pair: Pair, name: str, table: str) -> Floats:
