@@ -28,6 +28,7 @@ from glasshouse.core.errors import InputError
 from glasshouse.core.streams import RandomState, generator
 from glasshouse.core.threads import one_blas_thread
 from glasshouse.data.pair import Pair
+from glasshouse.engines.models.design import lexicographic
 from glasshouse.engines.workers import in_threads
 from glasshouse.utility.nulls import Band, band
 
@@ -355,13 +356,13 @@ def canonical_rows(pair: Pair, keep: np.ndarray | None = None) -> np.ndarray:
     """Rows of the original sorted by content, so that what is drawn depends neither on the order of the file nor on
     what categories are called.
     """
-    order = pair.memo(("canonical_rows",), lambda: np.lexsort(_content(pair, ("original",))))
+    order = pair.memo(("canonical_rows",), lambda: lexicographic(*_content(pair, ("original",))))
     return order if keep is None else order[keep[order]]
 
 
-def _content(pair: Pair, tables: Sequence[str]) -> list[np.ndarray]:
-    """Sort keys of the records of some tables, the last one first. Categories are ranked by how often they occur;
-    equally frequent ones fall back on their order.
+def _content(pair: Pair, tables: Sequence[str]) -> tuple[list[np.ndarray], np.ndarray | None]:
+    """What the records of some tables are sorted by, the first one first, and their weights. Categories are ranked by
+    how often they occur; equally frequent ones fall back on their order.
     """
 
     def ranked(column: str) -> np.ndarray:
@@ -375,12 +376,12 @@ def _content(pair: Pair, tables: Sequence[str]) -> list[np.ndarray]:
         place[-1] = -1
         return place[array]
 
-    columns = [ranked(c) for c in sorted(pair.columns, reverse=True)]  # by name: their order in the file says nothing
+    columns = [ranked(c) for c in sorted(pair.columns)]  # by name: their order in the file says nothing
     if pair.weight_values("original") is None:
-        return columns
+        return columns, None
     known = [pair.weight_values(table) for table in tables]
     weights = [np.ones(pair.n(t)) if w is None else w for t, w in zip(tables, known, strict=True)]
-    return [np.concatenate(weights), *columns]
+    return columns, np.concatenate(weights)
 
 
 def _ordered(pair: Pair) -> tuple[np.ndarray, np.ndarray]:
@@ -389,8 +390,8 @@ def _ordered(pair: Pair) -> tuple[np.ndarray, np.ndarray]:
     A cluster of the release is never one of the original's, whatever it is called. Records without a cluster are one
     each, and so are all records of a release that does not name them.
     """
-    keys = _content(pair, POOL)
-    order = np.lexsort(keys)
+    columns, weights = _content(pair, POOL)
+    order = lexicographic(columns, weights)
     clusters = [pair.cluster_codes(table) for table in POOL]
     if clusters[0] is None:
         return order, np.arange(len(order))
@@ -401,7 +402,7 @@ def _ordered(pair: Pair) -> tuple[np.ndarray, np.ndarray]:
     named = np.unique(named, return_inverse=True)[1]
     # equal records have equal content, whatever the file's order and the clusters' names
     differs = np.zeros(total, bool)
-    for key in keys:
+    for key in columns if weights is None else [*columns, weights]:
         differs[1:] |= key[order][1:] != key[order][:-1]
     content = np.empty(total, np.int64)
     content[order] = np.cumsum(differs)

@@ -14,7 +14,7 @@ import numpy as np
 from glasshouse.core.errors import InputError, NotApplicable
 from glasshouse.core.streams import RandomState, generator, integer_seed
 from glasshouse.data.pair import Pair
-from glasshouse.engines.models.design import MISSING, Design, Levels, as_numbers
+from glasshouse.engines.models.design import MISSING, Design, Levels, as_numbers, lexicographic
 
 MODELS = ("logit", "cart", "forest")
 FOLDS = 5
@@ -110,7 +110,7 @@ def stacked(pair: Pair, columns: Sequence[str], first: str, second: str) -> Stac
     codes = np.column_stack(arrays).astype(np.int32)
     labels = np.concatenate([np.zeros(pair.n(first), np.int8), np.ones(pair.n(second), np.int8)])
     by_name = np.argsort(np.asarray(names), kind="stable")  # whatever the order of columns in the file
-    order = np.lexsort([labels, *codes.T[by_name][::-1]])
+    order = lexicographic([arrays[j] for j in by_name], labels)
     return Stacked(
         Design(tuple(names), tuple(kinds), np.ascontiguousarray(codes[order]), tuple(levels)),
         labels[order],
