@@ -208,6 +208,8 @@ def _tstr_null(
     place = np.cumsum(made.keep) - 1
     matrix, response = made.matrices["pool"], made.response["pool"]
     same = Same.of([*made.designs["pool"].codes.T], response)
+    if same is not None:
+        matrix, response = matrix[same.first], response[same.first]
     questions = made.matrices[asked] if test is None else made.matrices[asked][test]
 
     start: np.ndarray | None = None

@@ -253,7 +253,7 @@ def _plan(
 ) -> Plan:
     kind = kernel.REGRESSION if n_classes is None else kernel.BINARY if n_classes <= 2 else kernel.MULTICLASS
     # records in the order of their keys, then of the target: draws then do not depend on the order of the file
-    records = lexicographic(codes.T, y)
+    records = lexicographic([*codes.T], y)
     sorted_codes = _compact(codes[records], wide)
     sorted_y = y[records]
     # classes of a multi-class target are part of the row, the other targets are totals over equal key rows
