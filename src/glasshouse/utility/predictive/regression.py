@@ -165,8 +165,8 @@ def regression_fidelity(
         correct.append(_correct_overlaps(fits[0], len(x.response), len(y.response), confidence, draws, rng))
     if not terms:
         raise NotApplicable("no coefficient can be estimated in either table")
-    null = overlap_null(pair, x, y, kind, confidence, draws, random_state, np.concatenate(correct, axis=1))
-    return _report(pair, model, terms, null, kind, notes, x, y)
+    null, asked = overlap_null(pair, x, y, kind, confidence, draws, random_state, np.concatenate(correct, axis=1))
+    return _report(pair, model, terms, null, asked, kind, notes, x, y)
 
 
 def _formula(pair: Pair, formula: str | None) -> Formula:
@@ -268,6 +268,7 @@ def _report(
     model: Formula,
     terms: Sequence[Term],
     null: Band | None,
+    asked: float | None,
     kind: str,
     notes: Sequence[str],
     x: ModelFrame,
@@ -303,6 +304,7 @@ def _report(
         value,
         null,
         "higher",
+        asked=asked,
         utility=value,
         details=details,
         table=rows,

@@ -21,7 +21,8 @@ from glasshouse.utility.nulls import Band, band, shared_out
 from glasshouse.utility.predictive.formula import ModelFrame
 from glasshouse.utility.predictive.same import WORTH, Same
 
-LOOSE = 1e-8  # ends a fit; where classes are separated, far enough out for the interval to be as useless as it gets
+LOOSE = 1e-8  # ends a fit whose classes overlap: one step later it would not have moved
+NEARLY = 1e-5  # a variance below which an outcome is all but certain, and a loose fit may have ended on its way
 
 
 class Scaled(NamedTuple):
@@ -69,8 +70,8 @@ def overlap_null(
     draws: int,
     random_state: RandomState,
     correct: np.ndarray,
-) -> Band | None:
-    """Band of the mean overlap over terms.
+) -> tuple[Band | None, float | None]:
+    """Band of the mean overlap over terms, and the figure to be read against it.
 
     Parameters
     ----------
@@ -85,11 +86,12 @@ def overlap_null(
 
     Returns
     -------
-    Band or None
-        None without draws.
+    (band, asked) : tuple of Band or None and float or None
+        ``asked`` is the overlap of the two tables found as in a deal: where classes are separated, a coefficient is
+        where a fit happened to end, and another way to the same fit ends elsewhere. None without draws.
     """
     if not draws:
-        return None
+        return None, None
     both = x.beside(y)
     keep = np.zeros(pair.n("original") + pair.n("released"), bool)
     keep[x.rows], keep[pair.n("original") + y.rows] = True, True
@@ -122,10 +124,12 @@ def overlap_null(
         known = np.concatenate(overlap)
         return float(known.mean()) if known.size else None
 
+    own, others = usable.rows[usable.own], usable.rows[~usable.own]
+    asked = mean_overlap(Deal(own, others, own))
     found = in_deals(pair, mean_overlap, range(shared_out(draws, len(targets))), random_state, keep)
     # mean over all terms of all fits, so fits with more terms weigh more, as in the headline
     by_law = correct.mean(axis=1) if correct.size else ()
-    return band(found, by_law, f"{len(found)} {usable.how}")
+    return band(found, by_law, f"{len(found)} {usable.how}"), asked
 
 
 def _same(alike: Alike, response: np.ndarray) -> Same | None:
@@ -206,6 +210,10 @@ def _interval(
     else:
         begin = None if start is None else start[kept]
         fit = logistic(design, y, w, errors=False, tolerance=LOOSE, start=begin)
+        if (fit.fitted * (1 - fit.fitted)).min() < NEARLY:
+            # separated classes: how far out a fit ends is how wide its intervals are, so it ends where the headline's
+            # does, or dealt tables overlap less than honest ones
+            fit = logistic(design, y, w, errors=False, start=fit.coefficients)
         beta, rest, curve = fit.coefficients, y - fit.fitted, w * variance(fit.fitted)
         bread = np.linalg.pinv(_cross(design, curve), hermitian=True)
         factor = float(ndtri(0.5 + confidence / 2))
