@@ -290,13 +290,19 @@ def _deals(pair: Pair, random_state: RandomState, keep: np.ndarray | None) -> _D
     return pair.memo(("deals", int(random_state), which), lambda: _Deals(pool(pair, keep), random_state, room))
 
 
-def labels(pair: Pair, replicates: int, random_state: RandomState, keep: np.ndarray | None = None) -> np.ndarray:
-    """Labels 0 (original) and 1 (release) of the usable rows of the pool, [1 + replicates, rows]: the true ones first,
-    then those of the deals.
+def labels(pair: Pair, replicates: int, random_state: RandomState, rows: np.ndarray) -> np.ndarray:
+    """Labels 0 (original) and 1 (release) of these rows of the pool, [1 + replicates, rows]: the true ones first, then
+    those of the deals.
     """
-    base = pool(pair, keep)
-    true = np.sort(base.rows) >= pair.n("original")
-    return np.concatenate([true.astype(np.int8)[None, :], base.labels(replicates, random_state).T])
+    dealt = pool(pair).labels(replicates, random_state).T
+    made = np.empty((1 + replicates, len(rows)), np.int8)
+    made[0] = rows >= pair.n("original")
+
+    def put(r: int) -> None:
+        made[r + 1] = dealt[r][rows]
+
+    in_threads(put, range(replicates))
+    return made
 
 
 def resampled(

@@ -15,6 +15,7 @@ from glasshouse.core.errors import InputError, NotApplicable
 from glasshouse.core.streams import RandomState, generator, integer_seed
 from glasshouse.data.pair import Pair
 from glasshouse.engines.models.design import MISSING, Design, Levels, as_numbers, lexicographic
+from glasshouse.engines.workers import in_threads, share_out
 
 MODELS = ("logit", "cart", "forest")
 FOLDS = 5
@@ -187,27 +188,47 @@ def _main_effects(data: Stacked, max_params: int, notes: list[str]) -> tuple[np.
             made[:, at] = data.design.column(j)
             at += 1
             continue
-        made[:, at : at + len(present)] = merged.get(j, data.design.codes[:, j])[:, None] == present
+        _flags(merged.get(j, data.design.codes[:, j]), present, made[:, at : at + len(present)])
         at += len(present)
     return made, names, source
 
 
+def _flags(codes: np.ndarray, levels: np.ndarray, into: np.ndarray) -> None:
+    """A column of zeros and ones per level."""
+
+    def fill(start: int, stop: int) -> None:
+        into[start:stop] = codes[start:stop, None] == levels
+
+    share_out(fill, len(codes), BLOCK)
+
+
 def _standardise(columns: np.ndarray) -> np.ndarray:
     """Columns centred and scaled where they stand."""
-    columns -= columns.mean(axis=0)
-    squares = np.zeros(columns.shape[1])
-    for at in range(0, len(columns), BLOCK):
-        squares += (columns[at : at + BLOCK] ** 2).sum(axis=0)
+    mean, blocks = columns.mean(axis=0), [slice(at, at + BLOCK) for at in range(0, len(columns), BLOCK)]
+
+    def centred(at: slice) -> np.ndarray:
+        columns[at] -= mean
+        return np.asarray((columns[at] ** 2).sum(axis=0))
+
+    squares = sum(in_threads(centred, blocks), start=np.zeros(columns.shape[1]))
     scale = np.sqrt(squares / max(len(columns), 1))
-    columns /= np.where(scale > 0, scale, 1.0)
+    divisor = np.where(scale > 0, scale, 1.0)
+
+    def scaled(at: slice) -> None:
+        columns[at] /= divisor
+
+    in_threads(scaled, blocks)
     return columns
 
 
 def _with_intercept(columns: np.ndarray, kept: np.ndarray) -> np.ndarray:
     """A column of ones and the kept columns."""
     made = np.ones((len(columns), 1 + int(kept.sum())))
-    for at in range(0, len(columns), BLOCK):
-        made[at : at + BLOCK, 1:] = columns[at : at + BLOCK, kept]
+
+    def fill(start: int, stop: int) -> None:
+        made[start:stop, 1:] = columns[start:stop, kept]
+
+    share_out(fill, len(columns), BLOCK)
     return made
 
 

@@ -254,7 +254,7 @@ def _plan(
     kind = kernel.REGRESSION if n_classes is None else kernel.BINARY if n_classes <= 2 else kernel.MULTICLASS
     # records in the order of their keys, then of the target: draws then do not depend on the order of the file
     records = lexicographic([*codes.T], y)
-    sorted_codes = _compact(codes[records], wide)
+    sorted_codes = _compact(codes, wide)[records]
     sorted_y = y[records]
     # classes of a multi-class target are part of the row, the other targets are totals over equal key rows
     labels = sorted_y.astype(np.int64) if kind == kernel.MULTICLASS else None
