@@ -182,24 +182,24 @@ def _main_effects(data: Stacked, max_params: int, notes: list[str]) -> tuple[np.
         names += [f"{name}[{level}]" for level in present]
         source += [data.source[j]] * len(present)
     # written in place: with millions of records a second copy would not fit beside it
-    made, at = np.empty((len(data.labels), len(names))), 0
-    for j, present in parts:
-        if data.design.kinds[j] == "numeric":
-            made[:, at] = data.design.column(j)
-            at += 1
-            continue
-        _flags(merged.get(j, data.design.codes[:, j]), present, made[:, at : at + len(present)])
-        at += len(present)
-    return made, names, source
-
-
-def _flags(codes: np.ndarray, levels: np.ndarray, into: np.ndarray) -> None:
-    """A column of zeros and ones per level."""
+    made = np.empty((len(data.labels), len(names)))
+    # a number is one column, a category one per level
+    columns = [
+        (data.design.column(j), None)
+        if data.design.kinds[j] == "numeric"
+        else (merged.get(j, data.design.codes[:, j]), present)
+        for j, present in parts
+    ]
 
     def fill(start: int, stop: int) -> None:
-        into[start:stop] = codes[start:stop, None] == levels
+        at = 0
+        for column, present in columns:
+            some, width = column[start:stop, None], 1 if present is None else len(present)
+            made[start:stop, at : at + width] = some if present is None else some == present
+            at += width
 
-    share_out(fill, len(codes), BLOCK)
+    share_out(fill, len(made), BLOCK)
+    return made, names, source
 
 
 def _standardise(columns: np.ndarray) -> np.ndarray:
@@ -223,9 +223,10 @@ def _standardise(columns: np.ndarray) -> np.ndarray:
 
 def _with_intercept(columns: np.ndarray, kept: np.ndarray) -> np.ndarray:
     """A column of ones and the kept columns."""
-    made = np.ones((len(columns), 1 + int(kept.sum())))
+    made = np.empty((len(columns), 1 + int(kept.sum())))
 
     def fill(start: int, stop: int) -> None:
+        made[start:stop, 0] = 1.0
         made[start:stop, 1:] = columns[start:stop, kept]
 
     share_out(fill, len(columns), BLOCK)
