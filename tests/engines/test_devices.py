@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import sys
 
 import numpy as np
 import polars as pl
@@ -116,6 +117,13 @@ def test_a_card_that_is_not_there_is_refused_with_the_way_out(pair, monkeypatch)
     monkeypatch.setattr(devices, "_missing", lambda name: "torch finds no card")
     with pytest.raises(gh.InputError, match="cannot be used: torch finds no card; leave device out"):
         gh.assess(pair, measures=["dcr"], device="cuda")
+
+
+def test_a_torch_for_processors_is_not_loaded_to_learn_that_it_finds_no_card(monkeypatch):
+    monkeypatch.setattr(devices, "find_spec", lambda name: name)
+    monkeypatch.setattr("importlib.metadata.version", lambda name: "2.9.1+cpu")
+    monkeypatch.setitem(sys.modules, "torch", None)  # an import would fail
+    assert devices._missing.__wrapped__("cuda") == "torch finds no card"
 
 
 def test_the_block_ends_with_what_was_asked_before(pair):

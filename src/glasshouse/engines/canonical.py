@@ -8,17 +8,19 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from glasshouse.data.arrays import Ints
+from glasshouse.data.arrays import Floats, Ints
+from glasshouse.engines.workers import share_out
 
 if TYPE_CHECKING:
     from glasshouse.data.pair import Pair
     from glasshouse.engines.models.design import Design
 
 ROUNDS = 3
+BLOCK = 4096  # rows whose fingerprints are made while they are in a cache
 
 
 @dataclass(frozen=True)
@@ -47,7 +49,7 @@ class Canonical:
         """Records of the tables, laid end to end, in the order of their fingerprints."""
         if tables not in self._orders:
             first, second = (np.concatenate([of[t] for t in tables]) for of in (self.records, self.contents))
-            self._orders[tables] = np.lexsort((second, first))
+            self._orders[tables] = _ordered(first, second)
         return self._orders[tables]
 
 
@@ -75,26 +77,52 @@ def canonical(pair: Pair, columns: Sequence[str]) -> Canonical:
     return pair.memo(("canonical", names), lambda: _refined(pair, names))
 
 
-def by_content(table: np.ndarray, *last: np.ndarray) -> Ints:
-    """An order of rows of numbers that follows from what they hold, for sums that must not know the order of a file.
+class Alike(NamedTuple):
+    """Rows of numbers in an order that follows from what they hold, for sums that must not know the order of a file.
 
-    Parameters
+    Attributes
     ----------
-    table : array of float
-        [rows, columns].
-    last : array
-        Further columns, which decide among rows that are otherwise equal.
-
-    Returns
-    -------
-    array of int
+    order : array of int
         Rows in the order of a fingerprint of 64 bits: hundreds of columns are sorted by one number.
+    number : array of int
+        In that order, which rows are equal: the number of their run.
+    rows : array of float
+        The rows in that order.
     """
-    prints = np.zeros(len(table), np.uint64)
-    salts = _mixed(np.arange(1, table.shape[1] + 1, dtype=np.uint64))
-    for column, salt in zip(table.T, salts, strict=True):
-        prints += _mixed((np.asarray(column, float) + 0.0).view(np.uint64) + salt)
-    return np.lexsort((*last, prints))
+
+    order: Ints
+    number: Ints
+    rows: Floats
+
+    @classmethod
+    def of(cls, table: np.ndarray) -> Alike:
+        """From a table [rows, columns]."""
+        prints = np.zeros(len(table), np.uint64)
+        salts = _mixed(np.arange(1, table.shape[1] + 1, dtype=np.uint64))
+
+        def add(start: int, stop: int) -> None:
+            for column, salt in zip(table[start:stop].T, salts, strict=True):
+                prints[start:stop] += _mixed((np.asarray(column, float) + 0.0).view(np.uint64) + salt)
+
+        share_out(add, len(table), BLOCK)
+        order = np.argsort(prints)
+        rows = table[order]
+        new = np.zeros(len(rows), np.bool_)
+
+        def compare(start: int, stop: int) -> None:
+            before = max(start, 1) - 1
+            new[before + 1 : stop] = (rows[before + 1 : stop] != rows[before : stop - 1]).any(axis=1)
+
+        share_out(compare, len(rows), BLOCK)
+        return cls(order, np.cumsum(new, dtype=np.int32 if len(rows) < 2**31 else np.int64), rows)
+
+    def by(self, *last: np.ndarray) -> Ints:
+        """The order in which these columns decide among equal rows, the last one first."""
+        return self.order[np.lexsort((*(column[self.order] for column in last), self.number))]
+
+    def bare(self) -> Alike:
+        """Without the rows."""
+        return self._replace(rows=self.rows[:0])
 
 
 def drawn_records(pair: Pair, table: str, wanted: int | None, rng: np.random.Generator) -> Ints | None:
@@ -193,6 +221,19 @@ def _refined(pair: Pair, names: tuple[str, ...]) -> Canonical:
         contents += _mixed(own.astype(np.uint64) + salt)
     split = [{t: of[edges[i] : edges[i + 1]] for i, t in enumerate(tables)} for of in (records, contents)]
     return Canonical(names, split[0], places, split[1])
+
+
+def _ordered(first: np.ndarray, second: np.ndarray) -> Ints:
+    """The order by one fingerprint, then by another, then as they stand; few records share one, and only those are
+    looked at twice."""
+    order = np.argsort(first)
+    prints = first[order]
+    tied = np.zeros(len(order) + 1, np.bool_)
+    tied[1:-1] = prints[1:] == prints[:-1]
+    among = np.flatnonzero(tied[1:] | tied[:-1])
+    some = order[among]
+    order[among] = some[np.lexsort((some, second[some], prints[among]))]
+    return order
 
 
 def _summed(at: Ints, what: np.ndarray, size: int) -> np.ndarray:

@@ -15,7 +15,7 @@ import logging
 import os
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from functools import cache, wraps
 from importlib.util import find_spec
@@ -204,6 +204,11 @@ def _missing(name: str) -> str | None:
     """Why a card cannot be used; None where it can. Looking takes seconds, so it is done once."""
     if find_spec("torch") is None:
         return "torch is not installed (pip install 'glasshouse[torch]')"
+    from importlib.metadata import PackageNotFoundError, version
+
+    with suppress(PackageNotFoundError):
+        if version("torch").endswith("+cpu"):  # made for processors: loading it would only tell the same, in seconds
+            return "torch finds no card"
     import torch
 
     if not torch.cuda.is_available():

@@ -93,6 +93,26 @@ def in_threads(work: Callable[[Part], Found], parts: Sequence[Part]) -> list[Fou
     return [found[i] for i in range(len(parts))]
 
 
+def by_turns(work: Callable[[Part], Found], parts: Sequence[Part]) -> Iterator[Found]:
+    """What :func:`in_threads` finds, for parts whose answers are large: no more are held than there are threads.
+
+    Parameters
+    ----------
+    work, parts
+        As there.
+
+    Yields
+    ------
+    Found
+        In the order of the parts.
+    """
+    import numba
+
+    together = numba.get_num_threads()
+    for at in range(0, len(parts), together):
+        yield from in_threads(work, parts[at : at + together])
+
+
 @contextmanager
 def threads(n_jobs: int | None, queries: int | None = None) -> Iterator[None]:
     """Run compiled loops on some threads; no answer depends on it.

@@ -19,6 +19,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from hashlib import blake2b
 from typing import NamedTuple, TypeAlias, TypeVar
 
@@ -29,6 +30,7 @@ from glasshouse.core.streams import RandomState, generator
 from glasshouse.core.threads import one_blas_thread
 from glasshouse.data.pair import Pair
 from glasshouse.engines.workers import in_threads
+from glasshouse.utility.contents import units_by_content
 from glasshouse.utility.nulls import Band, band
 
 Rows: TypeAlias = np.ndarray | None  # rows of the pool, the original's first; None: the original as it stands
@@ -63,6 +65,13 @@ class Times(NamedTuple):
         if most <= 1:
             return cls(np.packbits(times.astype(bool)), size, True)
         return cls(times.astype(np.min_scalar_type(most)), size, False)
+
+    @classmethod
+    def once_each(cls, rows: np.ndarray) -> Times:
+        """From rows of which none is there twice: flags are written sooner than counts are raised."""
+        there = np.zeros(int(rows.max(initial=-1)) + 1, bool)
+        there[rows] = True
+        return cls(np.packbits(there), len(there), True)
 
     def rows(self) -> np.ndarray:
         """The rows in the order of the file, so that whoever reads them walks through memory once."""
@@ -114,14 +123,20 @@ class Pool:
         whole = "" if len(self.rows) == self.unit[-1] + 1 else ", whole clusters"
         return f"random deals of original and released records{whole}"
 
+    @cached_property
+    def originals(self) -> tuple[np.ndarray, np.ndarray]:
+        """The original rows, sorted by unit, and where each unit starts."""
+        unit = self.unit[self.own]
+        return self.rows[self.own], np.flatnonzero(np.diff(unit, prepend=-1))
+
     def deal(self, rng: np.random.Generator) -> Deal:
         """One deal, its rows as they were drawn."""
-        mine, of = self.rows[self.own], self.unit[self.own]
+        mine, starts = self.originals
         if self.chances is not None:
             drawn = [_by_chance(mine, self.chances, self.m, rng) for _ in range(2)]
-            return Deal(_whole(mine, of, self.n, rng), drawn[0], drawn[1])
+            return Deal(_whole(mine, starts, self.n, rng), drawn[0], drawn[1])
         x, y = self._dealt(rng)
-        return Deal(x, y, _whole(mine, of, self.m, rng))
+        return Deal(x, y, _whole(mine, starts, self.m, rng))
 
     def by_content(self, rows: np.ndarray) -> np.ndarray:
         """The rows in an order that the file has no say in, for those who add up decimals to the last digit."""
@@ -180,13 +195,12 @@ class Pool:
         return self.rows[order[:cut]], self.rows[order[cut:]]
 
 
-def _whole(rows: np.ndarray, unit: np.ndarray, size: int, rng: np.random.Generator) -> np.ndarray:
+def _whole(rows: np.ndarray, starts: np.ndarray, size: int, rng: np.random.Generator) -> np.ndarray:
     """About ``size`` rows in whole units, drawn with replacement; exactly so many where every row is a unit."""
-    starts = np.flatnonzero(np.diff(unit, prepend=-1))
     drawn = rng.integers(0, len(starts), size)
     if len(starts) == len(rows):
         return rows[drawn]
-    sizes = np.diff(np.append(starts, len(unit)))
+    sizes = np.diff(np.append(starts, len(rows)))
     ends = np.cumsum(sizes[drawn])
     drawn = drawn[: int(np.argmin(np.abs(ends - size))) + 1]
     taken = sizes[drawn]
@@ -201,7 +215,7 @@ def _by_chance(rows: np.ndarray, chances: np.ndarray, size: int, rng: np.random.
 
 def pool(pair: Pair, keep: np.ndarray | None = None) -> Pool:
     """The pool of original and release; ``keep`` flags the rows of it that a measure can use."""
-    order, unit = pair.memo(("pool",), lambda: _ordered(pair))
+    order, unit = pair.memo(("pool",), lambda: units_by_content(pair, POOL))
     n = pair.n("original")
     if keep is not None:
         order, unit = order[keep[order]], unit[keep[order]]
@@ -272,7 +286,10 @@ class _Deals:
         """Deal number r."""
         made = self.kept.get(r)
         if made is None:
-            made = [Times.of(side) for side in self.pool.deal(generator(self.random_state, "null", r))]
+            x, y, again = self.pool.deal(generator(self.random_state, "null", r))
+            # a row is dealt to one table, once; only what is drawn from chances may be there twice
+            of = Times.once_each if self.pool.chances is None else Times.of
+            made = [of(x), of(y), Times.of(again)]
             size = sum(side.times.nbytes for side in made)
             if size <= self.room.left:
                 self.room.left -= size
@@ -289,13 +306,19 @@ def _deals(pair: Pair, random_state: RandomState, keep: np.ndarray | None) -> _D
     return pair.memo(("deals", int(random_state), which), lambda: _Deals(pool(pair, keep), random_state, room))
 
 
-def labels(pair: Pair, replicates: int, random_state: RandomState, keep: np.ndarray | None = None) -> np.ndarray:
-    """Labels 0 (original) and 1 (release) of the usable rows of the pool, [1 + replicates, rows]: the true ones first,
-    then those of the deals.
+def labels(pair: Pair, replicates: int, random_state: RandomState, rows: np.ndarray) -> np.ndarray:
+    """Labels 0 (original) and 1 (release) of these rows of the pool, [1 + replicates, rows]: the true ones first, then
+    those of the deals.
     """
-    base = pool(pair, keep)
-    true = np.sort(base.rows) >= pair.n("original")
-    return np.concatenate([true.astype(np.int8)[None, :], base.labels(replicates, random_state).T])
+    dealt = pool(pair).labels(replicates, random_state).T
+    made = np.empty((1 + replicates, len(rows)), np.int8)
+    made[0] = rows >= pair.n("original")
+
+    def put(r: int) -> None:
+        made[r + 1] = dealt[r][rows]
+
+    in_threads(put, range(replicates))
+    return made
 
 
 def resampled(
@@ -349,66 +372,3 @@ def pooled_weights(pair: Pair) -> np.ndarray | None:
         return None
     others = pair.weight_values("released")
     return pooled([weights, np.ones(pair.n("released")) if others is None else others])
-
-
-def canonical_rows(pair: Pair, keep: np.ndarray | None = None) -> np.ndarray:
-    """Rows of the original sorted by content, so that what is drawn depends neither on the order of the file nor on
-    what categories are called.
-    """
-    order = pair.memo(("canonical_rows",), lambda: np.lexsort(_content(pair, ("original",))))
-    return order if keep is None else order[keep[order]]
-
-
-def _content(pair: Pair, tables: Sequence[str]) -> list[np.ndarray]:
-    """Sort keys of the records of some tables, the last one first. Categories are ranked by how often they occur;
-    equally frequent ones fall back on their order.
-    """
-
-    def ranked(column: str) -> np.ndarray:
-        codes = pair.codes(column)
-        array = np.concatenate([codes.of(table) for table in tables])
-        if pair.is_numeric(column) or codes.ordered:
-            return array
-        counts = np.bincount(array[array >= 0], minlength=codes.n_levels)
-        place = np.empty(codes.n_levels + 1, np.int64)
-        place[np.argsort(-counts, kind="stable")] = np.arange(codes.n_levels)
-        place[-1] = -1
-        return place[array]
-
-    columns = [ranked(c) for c in sorted(pair.columns, reverse=True)]  # by name: their order in the file says nothing
-    if pair.weight_values("original") is None:
-        return columns
-    known = [pair.weight_values(table) for table in tables]
-    weights = [np.ones(pair.n(t)) if w is None else w for t, w in zip(tables, known, strict=True)]
-    return [np.concatenate(weights), *columns]
-
-
-def _ordered(pair: Pair) -> tuple[np.ndarray, np.ndarray]:
-    """Rows of the pool sorted by content, unit by unit, and the unit of each.
-
-    A cluster of the release is never one of the original's, whatever it is called. Records without a cluster are one
-    each, and so are all records of a release that does not name them.
-    """
-    keys = _content(pair, POOL)
-    order = np.lexsort(keys)
-    clusters = [pair.cluster_codes(table) for table in POOL]
-    if clusters[0] is None:
-        return order, np.arange(len(order))
-    total, n = len(order), pair.n("original")
-    single = np.arange(total) + total
-    named = np.concatenate([np.full(pair.n(t), -1) if c is None else c for t, c in zip(POOL, clusters, strict=True)])
-    named = np.where(named < 0, single, 2 * named.astype(np.int64) + 2 * total + (np.arange(total) >= n))
-    named = np.unique(named, return_inverse=True)[1]
-    # equal records have equal content, whatever the file's order and the clusters' names
-    differs = np.zeros(total, bool)
-    for key in keys:
-        differs[1:] |= key[order][1:] != key[order][:-1]
-    content = np.empty(total, np.int64)
-    content[order] = np.cumsum(differs)
-    sizes, sums = np.bincount(named), np.bincount(named, weights=content.astype(float))
-    squares = np.bincount(named, weights=content.astype(float) ** 2)
-    rank = np.empty(len(sizes), np.int64)
-    rank[np.lexsort((squares, sums, sizes))] = np.arange(len(sizes))
-    unit = rank[named]
-    order = np.lexsort((content, unit))
-    return order, unit[order]

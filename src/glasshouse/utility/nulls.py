@@ -206,6 +206,7 @@ def judged(
     null: Band | None,
     better: Better,
     *,
+    asked: float | None = None,
     utility: float | None,
     details: Mapping[str, object],
     sentence: str,
@@ -220,6 +221,8 @@ def judged(
     ----------
     value, null, better
         The figure, the band of a perfect synthesiser (None: none is known) and the good direction.
+    asked
+        The figure as the draws of the band were computed, where ``value`` took another way; default: ``value``.
     utility
         The figure as a score; cut to 0 to 1.
     details, warnings, table, plot_data
@@ -241,7 +244,7 @@ def judged(
     elif null is None:
         reading, said = None, f"{sentence}."
     else:
-        reading = null.read(float(value), better, alarm)
+        reading = null.read(float(value if asked is None else asked), better, alarm)
         figures |= in_details(reading)
         said = f"{sentence}; {_compared(reading)}"
     return Result(

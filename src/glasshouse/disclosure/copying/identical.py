@@ -328,6 +328,7 @@ def _near_copies(pair: Pair, columns: Sequence[str], missing: str, near: float, 
             distance = space.nearest("released", table, 2 if pair.n(table) > 1 else 1, n_jobs).distance[:, 0]
             found[table] = int(((distance > TOL) & (distance <= near + TOL)).sum())
         else:  # nobody else asks about everybody, and a search that goes no further than that is quick
-            around, equal = (space.count_within("released", table, radius, n_jobs) for radius in (near, 0.0))
-            found[table] = int(((around > 0) & (equal == 0)).sum())
+            around = np.flatnonzero(space.count_within("released", table, near, n_jobs))
+            rows = space.rows("released", around)
+            found[table] = int((space.count_rows_within(rows, table, 0.0, n_jobs) == 0).sum()) if len(around) else 0
     return found

@@ -16,6 +16,7 @@ import numpy as np
 
 from glasshouse.core.errors import InputError, listed
 from glasshouse.engines.canonical import canonical
+from glasshouse.engines.workers import share_out
 
 if TYPE_CHECKING:
     from glasshouse.data.pair import Pair
@@ -27,6 +28,7 @@ FORM = (
 Description: TypeAlias = Sequence[Sequence[object]]  # conditions (column, operator, value), joined by "and"
 OPERATORS = ("==", "!=", "<", "<=", ">", ">=")
 MISSING = -1
+BLOCK = 4096  # predicates whose columns are drawn together
 FEW = 64  # predicates for which sorting a table costs more than it saves
 
 
@@ -160,12 +162,18 @@ class Board:
     def _around_records(self, rows: np.ndarray, size: int, width: int, rng: np.random.Generator) -> Predicates:
         column = _column_sets(size, width, len(self.columns), rng)
         row = rng.integers(0, len(rows), size)
-        value = rows[row[:, None], column]
-        upper = self.numeric[column] & (value > self.medians[column])
-        lower = self.numeric[column] & ~upper
-        low = np.where(lower & (value >= 0), 0, value)
-        high = np.where(upper & (value >= 0), self.levels[column] - 1, value)
-        return Predicates(column, low.astype(np.int32), high.astype(np.int32), np.zeros(column.shape, bool))
+        low, high, medians = np.empty_like(column), np.empty_like(column), self.medians
+
+        def guess(start: int, stop: int) -> None:
+            some = column[start:stop]
+            value = rows[row[start:stop, None], some]
+            upper = self.numeric[some] & (value > medians[some])
+            lower = self.numeric[some] & ~upper
+            low[start:stop] = np.where(lower & (value >= 0), 0, value)
+            high[start:stop] = np.where(upper & (value >= 0), self.levels[some] - 1, value)
+
+        share_out(guess, size, BLOCK)
+        return Predicates(column, low, high, np.zeros(column.shape, bool))
 
     def random(self, wanted: int, width: int, rng: np.random.Generator) -> Predicates:
         """The naive attacker's predicates: random columns, values drawn from the release, random operators."""
@@ -304,8 +312,13 @@ def _single(column: np.ndarray, low: np.ndarray, high: np.ndarray) -> Predicates
 
 def _column_sets(size: int, width: int, columns: int, rng: np.random.Generator) -> np.ndarray:
     """``width`` different columns per predicate, in ascending order."""
-    chosen = np.argsort(rng.random((size, columns)), axis=1)[:, :width]
-    return np.sort(chosen, axis=1).astype(np.int32)
+    drawn, chosen = rng.random((size, columns)), np.empty((size, width), np.int32)
+
+    def choose(start: int, stop: int) -> None:
+        chosen[start:stop] = np.sort(np.argsort(drawn[start:stop], axis=1)[:, :width], axis=1)
+
+    share_out(choose, size, BLOCK)
+    return chosen
 
 
 def _middle(codes: np.ndarray) -> float:

@@ -60,7 +60,7 @@ class Coded:
         if rows is None:
             return self
         weights = None if self.weights is None else self.weights[rows]
-        return Coded(self.names, np.ascontiguousarray(self.codes[:, rows]), self.sizes, weights)
+        return Coded(self.names, np.take(self.codes, rows, axis=1), self.sizes, weights)
 
     def beside(self, other: Coded) -> Coded:
         """The records of two files one after the other; those without a weight count once.

@@ -81,7 +81,8 @@ class Rows:
     @cached_property
     def members(self) -> Ints:
         """Record numbers grouped by distinct row, ascending inside each."""
-        return np.argsort(self.inverse, kind="stable")
+        # numbers that tell rows apart are sorted in a tenth of the time a stable argsort takes
+        return np.asarray(np.sort(self.inverse.astype(np.int64) * self.n + np.arange(self.n)) % max(self.n, 1))
 
     @cached_property
     def starts(self) -> Ints:
@@ -175,11 +176,11 @@ class Encoded:
         if table not in self.ids:
             raise NotApplicable(f"this pair has no {table} table")
         ids = self.ids[table] if subset is None else self.ids[table][subset]
-        distinct, firsts, inverse, counts = np.unique(ids, return_index=True, return_inverse=True, return_counts=True)
+        firsts, inverse = distinct_rows(ids[:, None])
         at = firsts if subset is None else np.asarray(subset)[firsts]
         numbers = np.ascontiguousarray(self.numbers[table][at])
         codes = np.ascontiguousarray(self.codes[table][at])
-        return Rows(numbers, codes, distinct, counts, firsts, inverse.reshape(-1))
+        return Rows(numbers, codes, ids[firsts], np.bincount(inverse, minlength=len(firsts)), firsts, inverse)
 
     def as_reference(self, rows: Rows) -> tuple[Floats, Ints]:
         """Coordinates for the searched side: under ``mismatch`` a missing value there differs from a missing query.

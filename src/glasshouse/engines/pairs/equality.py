@@ -11,6 +11,7 @@ from glasshouse.core.streams import generator
 from glasshouse.data.arrays import Bools, Floats, Ints
 from glasshouse.data.pair import Pair
 from glasshouse.engines.exchange import people_clusters
+from glasshouse.engines.workers import by_turns, in_threads
 
 EXPECTED = 0.01  # the share of members copied that the weights are made for
 CERTAIN = 30.0  # a surprise beyond this is certainty, and would only drown the rest
@@ -144,7 +145,9 @@ def by_chance(pair: Pair, columns: Sequence[str], but_one: bool = False) -> Chan
     matched, met = np.zeros(len(total[1])), np.zeros(len(total[0]))
     units = total[1].copy(), total[0].copy()
     left_out = [None, *_equal_without(pair, tuple(columns), total)] if but_one and len(columns) > 1 else [None]
-    for at in left_out:
+
+    def without(at: str | None) -> tuple[np.ndarray, ...]:
+        """The information of matches of the release and among people with a column left out, and what is equal."""
         own, released = total
         if at is not None:
             people = _codes(pair, at)
@@ -155,7 +158,9 @@ def by_chance(pair: Pair, columns: Sequence[str], but_one: bool = False) -> Chan
         twin = np.where(counts[back.reshape(-1)] > 1, other, 0.0)
         values, first = np.unique(own[:n], return_index=True)
         place = np.minimum(np.searchsorted(values, released), len(values) - 1)
-        equal = np.where(values[place] == released, seen[first[place]], 0.0)
+        return np.where(values[place] == released, seen[first[place]], 0.0), twin, released, own
+
+    for equal, twin, released, own in by_turns(without, left_out):
         for best, new, unit, key in ((matched, equal, units[0], released), (met, twin, units[1], own)):
             better = new > best
             best[better], unit[better] = new[better], key[better]
@@ -173,12 +178,15 @@ def _equals(pair: Pair, columns: tuple[str, ...]) -> Equals:
     without = _equal_without(pair, columns, total) if len(columns) > 1 else ()
     if len(columns) > 1 and len(without) < len(columns):
         alone[:] = True  # with a column left out nobody equals anybody
-    for name in without:
+
+    def but(name: str) -> tuple[Bools, Ints, Floats]:
+        """Who is alone and found with a column left out, and the information in the others."""
         codes = _codes(pair, name)
         less = _hashed(*codes, name)
-        single, found = _matched(total[0] - less[0], total[1] - less[1], kin)
+        return *_matched(total[0] - less[0], total[1] - less[1], kin), full - _rarity(codes[0])
+
+    for single, found, rest in by_turns(but, without):
         alone |= single
-        rest = full - _rarity(codes[0])
         better = (found >= 0) & (rest > np.where(at >= 0, best, -1.0))
         best[better], at[better] = rest[better], found[better]
     return Equals(full, whole, np.maximum(best, 0.0), at, alone, lonely)
@@ -206,13 +214,12 @@ def _equal_without(pair: Pair, columns: tuple[str, ...], total: tuple[np.ndarray
     and then there is no more to ask."""
 
     def compute() -> tuple[str, ...]:
-        found = []
-        for name in columns:
+        def some(name: str) -> bool:
             less = _hashed(*_codes(pair, name), name)
             ordered = np.sort(np.concatenate([total[0] - less[0], total[1] - less[1]]))
-            if (ordered[1:] == ordered[:-1]).any():
-                found.append(name)
-        return tuple(found)
+            return bool((ordered[1:] == ordered[:-1]).any())
+
+        return tuple(name for name, equal in zip(columns, in_threads(some, columns), strict=True) if equal)
 
     return pair.memo(("equal without", columns), compute)
 

@@ -37,7 +37,7 @@ class Mixed:
         if rows is None:
             return self
         weights = None if self.weights is None else self.weights[rows]
-        return Mixed(self.names, self.codes[:, rows], self.levels, self.sizes, weights)
+        return Mixed(self.names, np.take(self.codes, rows, axis=1), self.levels, self.sizes, weights)
 
     def beside(self, other: Mixed) -> Mixed:
         """The records of both; those without a weight count once."""

@@ -16,25 +16,15 @@ from glasshouse.core.plain import number
 from glasshouse.core.result import Result
 from glasshouse.core.streams import RandomState, generator
 from glasshouse.data.pair import Pair
-from glasshouse.engines.canonical import by_content
-from glasshouse.engines.models.linear.rank import independent_columns
-from glasshouse.engines.models.linear.regression import Fitted, least_squares, logistic, variance
 from glasshouse.utility.figures import require_finite
 from glasshouse.utility.marginals.means import overlaps
 from glasshouse.utility.nulls import Band, judged
 from glasshouse.utility.predictive.formula import Formula, ModelFrame, model_frames, parse, simple
 from glasshouse.utility.predictive.models import symmetric_root
+from glasshouse.utility.predictive.term_fits import TermFit, term_fits
 from glasshouse.utility.predictive.term_nulls import overlap_null
 
 MOST_CLASSES = 12
-
-
-class TermFit(NamedTuple):
-    """A fit on the columns that can be estimated, which those are, and the covariance of the estimates."""
-
-    fit: Fitted
-    estimable: np.ndarray
-    covariance: np.ndarray
 
 
 class Estimate(NamedTuple):
@@ -167,24 +157,16 @@ def regression_fidelity(
     terms: list[Term] = []
     correct: list[np.ndarray] = []
     notes: list[str] = []
-    for label, target_x, target_y in _targets(x, y, kind):
-        fits = [_fit(frame, target, kind) for frame, target in ((x, target_x), (y, target_y))]
+    labels, targets_x, targets_y = zip(*_targets(x, y, kind), strict=True)
+    for label, *fits in zip(labels, term_fits(x, targets_x, kind), term_fits(y, targets_y, kind), strict=True):
         notes += [n for one in fits for n in one.fit.notes]
         terms += _terms(x.names, fits, confidence, label)
-        correct.append(
-            _correct_overlaps(
-                fits[0],
-                len(target_x),
-                len(target_y),
-                confidence,
-                draws,
-                generator(random_state, "regression", len(correct)),
-            )
-        )
+        rng = generator(random_state, "regression", len(correct))
+        correct.append(_correct_overlaps(fits[0], len(x.response), len(y.response), confidence, draws, rng))
     if not terms:
         raise NotApplicable("no coefficient can be estimated in either table")
-    null = overlap_null(pair, x, y, kind, confidence, draws, random_state, np.concatenate(correct, axis=1))
-    return _report(pair, model, terms, null, kind, notes, x, y)
+    null, asked = overlap_null(pair, x, y, kind, confidence, draws, random_state, np.concatenate(correct, axis=1))
+    return _report(pair, model, terms, null, asked, kind, notes, x, y)
 
 
 def _formula(pair: Pair, formula: str | None) -> Formula:
@@ -224,61 +206,6 @@ def _targets(x: ModelFrame, y: ModelFrame, kind: str) -> list[tuple[str, np.ndar
             f"{MOST_CLASSES}, so group them first"
         )
     return [(x.classes[k], (x.response == k).astype(float), (y.response == k).astype(float)) for k in seen]
-
-
-def _fit(frame: ModelFrame, target: np.ndarray, kind: str) -> TermFit:
-    """The fit on the raw scale, solved on centred and scaled columns.
-
-    Records come in the order of their content: where classes are all but separated, the steps of the fit carry the last
-    digit of a sum into the first digits of a coefficient.
-    """
-    weights = () if frame.weights is None else (frame.weights,)
-    order = by_content(frame.design, *weights, target)
-    frame, target = frame.take(order), target[order]
-    intercept = frame.names[0] == "Intercept"
-    raw = frame.design[:, 1:] if intercept else frame.design
-    centre = raw.mean(axis=0) if intercept else np.zeros(raw.shape[1])
-    spread = raw.std(axis=0)
-    scale = np.where(spread > 1e-12 * np.maximum(1.0, np.abs(raw).max(axis=0, initial=0)), spread, 1.0)
-    scaled = (raw - centre) / scale
-    kept = independent_columns(scaled)
-    if target.std() == 0 and kind == "binomial":
-        empty = Fitted(np.zeros(0), np.zeros(0), target, None, ("the response has one class in one of the tables",))
-        return TermFit(empty, np.zeros(len(frame.names), bool), np.zeros((0, 0)))
-    if len(target) <= kept.sum() + intercept:
-        raise NotApplicable(
-            f"{int(kept.sum()) + intercept} coefficients for {len(target)} records; use a smaller formula"
-        )
-    design = np.column_stack([np.ones(len(target)), scaled[:, kept]]) if intercept else scaled[:, kept]
-    solve = least_squares if kind == "gaussian" else logistic
-    fit = solve(design, target, frame.weights)
-    covariance = _covariance(design, target, fit, kind, frame.weights)
-    back = np.diag(np.concatenate([[1.0], 1 / scale[kept]]) if intercept else 1 / scale[kept])
-    if intercept:
-        back[0, 1:] = -centre[kept] / scale[kept]
-    covariance = back @ covariance @ back.T
-    values, errors = back @ fit.coefficients, np.sqrt(np.maximum(np.diag(covariance), 0.0))
-    estimable = np.concatenate([[True], kept]) if intercept else kept
-    known = np.isfinite(values) & np.isfinite(errors)  # squares of some numbers are beyond all numbers
-    estimable[estimable] = known
-    found = Fitted(values[known], errors[known], fit.fitted, fit.df, fit.notes)
-    return TermFit(found, estimable, covariance[np.ix_(known, known)])
-
-
-def _covariance(
-    design: np.ndarray, target: np.ndarray, fit: Fitted, kind: str, weights: np.ndarray | None
-) -> np.ndarray:
-    w = np.ones(len(target)) if weights is None else weights / weights.mean()
-    curve = w if kind == "gaussian" else w * variance(fit.fitted)
-    half = design * np.sqrt(curve)[:, None]
-    bread = np.linalg.pinv(half.T @ half, hermitian=True)
-    if weights is not None:
-        half = design * (w * (target - fit.fitted))[:, None]
-        made: np.ndarray = bread @ (half.T @ half) @ bread
-        return made * (len(target) / (fit.df or len(target))) if kind == "gaussian" else made
-    if kind == "gaussian":
-        bread = bread * (float(((target - fit.fitted) ** 2).sum()) / max(fit.df or 1.0, 1.0))
-    return bread
 
 
 def _terms(names: Sequence[str], fits: Sequence[TermFit], confidence: float, label: str) -> list[Term]:
@@ -341,6 +268,7 @@ def _report(
     model: Formula,
     terms: Sequence[Term],
     null: Band | None,
+    asked: float | None,
     kind: str,
     notes: Sequence[str],
     x: ModelFrame,
@@ -376,6 +304,7 @@ def _report(
         value,
         null,
         "higher",
+        asked=asked,
         utility=value,
         details=details,
         table=rows,

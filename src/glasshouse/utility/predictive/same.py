@@ -26,7 +26,7 @@ class Same(NamedTuple):
         Parameters
         ----------
         columns : sequence of array
-            What the model sees, without missing values.
+            What the model sees, as codes, none of them negative.
         response : array
             What it predicts.
 
@@ -35,12 +35,12 @@ class Same(NamedTuple):
         Same or None
             None where hardly any records are equal.
         """
-        places = [np.unique(column, return_inverse=True)[1].reshape(-1) for column in (*columns, response)]
-        first, row_of = distinct_rows(np.column_stack(places))
+        places = np.unique(response, return_inverse=True)[1].reshape(-1)
+        first, row_of = distinct_rows(np.column_stack(columns), places)
         return cls(first, row_of) if WORTH * len(first) <= len(row_of) else None
 
     def counted(self, records: Ints) -> tuple[Ints, Floats]:
-        """Some records as records that stand for their row, and how often each row is there.
+        """Which of the distinct rows some records have, and how often each is there.
 
         Parameters
         ----------
@@ -53,4 +53,4 @@ class Same(NamedTuple):
         """
         times = np.bincount(self.row_of[records], minlength=len(self.first))
         there = np.flatnonzero(times)
-        return self.first[there], times[there].astype(float)
+        return there, times[there].astype(float)

@@ -12,16 +12,17 @@ import numpy as np
 
 from glasshouse.core.streams import RandomState
 from glasshouse.data.pair import Pair
-from glasshouse.engines.canonical import by_content
+from glasshouse.engines.canonical import Alike
 from glasshouse.engines.models.linear.rank import independent_in_cross
 from glasshouse.engines.models.linear.regression import logistic, variance
 from glasshouse.utility.deals import Deal, in_deals, pool
 from glasshouse.utility.marginals.means import overlaps
 from glasshouse.utility.nulls import Band, band, shared_out
 from glasshouse.utility.predictive.formula import ModelFrame
-from glasshouse.utility.predictive.same import Same
+from glasshouse.utility.predictive.same import WORTH, Same
 
-LOOSE = 1e-8  # ends a fit; where classes are separated, far enough out for the interval to be as useless as it gets
+LOOSE = 1e-8  # ends a fit whose classes overlap: one step later it would not have moved
+NEARLY = 1e-5  # a variance below which an outcome is all but certain, and a loose fit may have ended on its way
 
 
 class Scaled(NamedTuple):
@@ -31,16 +32,26 @@ class Scaled(NamedTuple):
     back: np.ndarray
 
 
-def scaled(frame: ModelFrame) -> Scaled:
+def scaled(frame: ModelFrame, ordered: np.ndarray, rows: np.ndarray | slice) -> Scaled:
     """The columns centred and scaled, the intercept (if any) left alone.
 
     Sums run over records in the order of their content: where classes are all but separated, the last digit of a scale
     is the first digits of a coefficient, and the order of the file would be seen.
+
+    Parameters
+    ----------
+    frame, ordered
+        All records, and their design in that order.
+    rows
+        Which of them are asked for.
+
+    Returns
+    -------
+    Scaled
     """
-    raw, intercept = frame.design, frame.names[0] == "Intercept"
-    ordered = raw[by_content(raw)]
+    raw, intercept = frame.design[rows], frame.names[0] == "Intercept"
     spread = ordered.std(axis=0)
-    scale = np.where(spread > 1e-12 * np.maximum(1.0, np.abs(raw).max(axis=0, initial=0)), spread, 1.0)
+    scale = np.where(spread > 1e-12 * np.maximum(1.0, np.abs(ordered).max(axis=0, initial=0)), spread, 1.0)
     centre = ordered.mean(axis=0) if intercept else np.zeros(raw.shape[1])
     if intercept:
         scale[0], centre[0] = 1.0, 0.0
@@ -59,8 +70,8 @@ def overlap_null(
     draws: int,
     random_state: RandomState,
     correct: np.ndarray,
-) -> Band | None:
-    """Band of the mean overlap over terms.
+) -> tuple[Band | None, float | None]:
+    """Band of the mean overlap over terms, and the figure to be read against it.
 
     Parameters
     ----------
@@ -75,19 +86,23 @@ def overlap_null(
 
     Returns
     -------
-    Band or None
-        None without draws.
+    (band, asked) : tuple of Band or None and float or None
+        ``asked`` is the overlap of the two tables found as in a deal: where classes are separated, a coefficient is
+        where a fit happened to end, and another way to the same fit ends elsewhere. None without draws.
     """
     if not draws:
-        return None
+        return None, None
     both = x.beside(y)
-    data = scaled(both)
     keep = np.zeros(pair.n("original") + pair.n("released"), bool)
     keep[x.rows], keep[pair.n("original") + y.rows] = True, True
     place = np.cumsum(keep) - 1
-    targets = _targets(both.response, kind, both.classes)
     weights = [None if side.weights is None else both.weights for side in (x, y)]
-    same = Same.of([*both.design.T], both.response) if all(w is None for w in weights) else None
+    alike = Alike.of(both.design)
+    same = _same(alike, both.response) if all(w is None for w in weights) else None
+    asked_for = slice(None) if same is None else same.first
+    data = scaled(both, alike.rows, asked_for)
+    targets = _targets(both.response[asked_for], kind, both.classes)
+    del alike
     usable = pool(pair, keep)
 
     def table(side: np.ndarray) -> tuple[np.ndarray, np.ndarray | None]:
@@ -109,10 +124,24 @@ def overlap_null(
         known = np.concatenate(overlap)
         return float(known.mean()) if known.size else None
 
+    own, others = usable.rows[usable.own], usable.rows[~usable.own]
+    asked = mean_overlap(Deal(own, others, own))
     found = in_deals(pair, mean_overlap, range(shared_out(draws, len(targets))), random_state, keep)
     # mean over all terms of all fits, so fits with more terms weigh more, as in the headline
     by_law = correct.mean(axis=1) if correct.size else ()
-    return band(found, by_law, f"{len(found)} {usable.how}")
+    return band(found, by_law, f"{len(found)} {usable.how}"), asked
+
+
+def _same(alike: Alike, response: np.ndarray) -> Same | None:
+    """Records equal in design and response, in the order of their values; None where hardly any are."""
+    starts = np.flatnonzero(np.diff(alike.number, prepend=-1))
+    if WORTH * len(starts) > len(response):
+        return None
+    place = np.empty(len(starts), np.int64)
+    place[np.lexsort(alike.rows[starts].T[::-1])] = np.arange(len(starts))
+    row = np.empty(len(response), np.int64)
+    row[alike.order] = place[alike.number]
+    return Same.of([row], response)
 
 
 def _targets(response: np.ndarray, kind: str, classes: tuple[str, ...] | None) -> list[np.ndarray]:
@@ -181,6 +210,10 @@ def _interval(
     else:
         begin = None if start is None else start[kept]
         fit = logistic(design, y, w, errors=False, tolerance=LOOSE, start=begin)
+        if (fit.fitted * (1 - fit.fitted)).min() < NEARLY:
+            # separated classes: how far out a fit ends is how wide its intervals are, so it ends where the headline's
+            # does, or dealt tables overlap less than honest ones
+            fit = logistic(design, y, w, errors=False, start=fit.coefficients)
         beta, rest, curve = fit.coefficients, y - fit.fitted, w * variance(fit.fitted)
         bread = np.linalg.pinv(_cross(design, curve), hermitian=True)
         factor = float(ndtri(0.5 + confidence / 2))

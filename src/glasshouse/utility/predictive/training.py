@@ -12,7 +12,8 @@ from glasshouse.core.plain import number
 from glasshouse.core.result import Result
 from glasshouse.core.streams import RandomState, generator
 from glasshouse.data.pair import Pair
-from glasshouse.utility.deals import Deal, canonical_rows, in_deals, pool
+from glasshouse.utility.contents import canonical_rows
+from glasshouse.utility.deals import Deal, in_deals, pool
 from glasshouse.utility.figures import Columns, ignored_weights
 from glasshouse.utility.nulls import Band, band, judged, shared_out
 from glasshouse.utility.predictive.models import Learner, Task, fit_linear, name_of, predictions, ratio, score, task
@@ -208,6 +209,8 @@ def _tstr_null(
     place = np.cumsum(made.keep) - 1
     matrix, response = made.matrices["pool"], made.response["pool"]
     same = Same.of([*made.designs["pool"].codes.T], response)
+    if same is not None:
+        matrix, response = matrix[same.first], response[same.first]
     questions = made.matrices[asked] if test is None else made.matrices[asked][test]
 
     start: np.ndarray | None = None

@@ -14,7 +14,8 @@ import numpy as np
 from glasshouse.core.errors import InputError, NotApplicable
 from glasshouse.core.streams import RandomState, generator, integer_seed
 from glasshouse.data.pair import Pair
-from glasshouse.engines.models.design import MISSING, Design, Levels, as_numbers
+from glasshouse.engines.models.design import MISSING, Design, Levels, as_numbers, lexicographic
+from glasshouse.engines.workers import in_threads, share_out
 
 MODELS = ("logit", "cart", "forest")
 FOLDS = 5
@@ -110,7 +111,7 @@ def stacked(pair: Pair, columns: Sequence[str], first: str, second: str) -> Stac
     codes = np.column_stack(arrays).astype(np.int32)
     labels = np.concatenate([np.zeros(pair.n(first), np.int8), np.ones(pair.n(second), np.int8)])
     by_name = np.argsort(np.asarray(names), kind="stable")  # whatever the order of columns in the file
-    order = np.lexsort([labels, *codes.T[by_name][::-1]])
+    order = lexicographic([arrays[j] for j in by_name], labels)
     return Stacked(
         Design(tuple(names), tuple(kinds), np.ascontiguousarray(codes[order]), tuple(levels)),
         labels[order],
@@ -181,33 +182,54 @@ def _main_effects(data: Stacked, max_params: int, notes: list[str]) -> tuple[np.
         names += [f"{name}[{level}]" for level in present]
         source += [data.source[j]] * len(present)
     # written in place: with millions of records a second copy would not fit beside it
-    made, at = np.empty((len(data.labels), len(names))), 0
-    for j, present in parts:
-        if data.design.kinds[j] == "numeric":
-            made[:, at] = data.design.column(j)
-            at += 1
-            continue
-        made[:, at : at + len(present)] = merged.get(j, data.design.codes[:, j])[:, None] == present
-        at += len(present)
+    made = np.empty((len(data.labels), len(names)))
+    # a number is one column, a category one per level
+    columns = [
+        (data.design.column(j), None)
+        if data.design.kinds[j] == "numeric"
+        else (merged.get(j, data.design.codes[:, j]), present)
+        for j, present in parts
+    ]
+
+    def fill(start: int, stop: int) -> None:
+        at = 0
+        for column, present in columns:
+            some, width = column[start:stop, None], 1 if present is None else len(present)
+            made[start:stop, at : at + width] = some if present is None else some == present
+            at += width
+
+    share_out(fill, len(made), BLOCK)
     return made, names, source
 
 
 def _standardise(columns: np.ndarray) -> np.ndarray:
     """Columns centred and scaled where they stand."""
-    columns -= columns.mean(axis=0)
-    squares = np.zeros(columns.shape[1])
-    for at in range(0, len(columns), BLOCK):
-        squares += (columns[at : at + BLOCK] ** 2).sum(axis=0)
+    mean, blocks = columns.mean(axis=0), [slice(at, at + BLOCK) for at in range(0, len(columns), BLOCK)]
+
+    def centred(at: slice) -> np.ndarray:
+        columns[at] -= mean
+        return np.asarray((columns[at] ** 2).sum(axis=0))
+
+    squares = sum(in_threads(centred, blocks), start=np.zeros(columns.shape[1]))
     scale = np.sqrt(squares / max(len(columns), 1))
-    columns /= np.where(scale > 0, scale, 1.0)
+    divisor = np.where(scale > 0, scale, 1.0)
+
+    def scaled(at: slice) -> None:
+        columns[at] /= divisor
+
+    in_threads(scaled, blocks)
     return columns
 
 
 def _with_intercept(columns: np.ndarray, kept: np.ndarray) -> np.ndarray:
     """A column of ones and the kept columns."""
-    made = np.ones((len(columns), 1 + int(kept.sum())))
-    for at in range(0, len(columns), BLOCK):
-        made[at : at + BLOCK, 1:] = columns[at : at + BLOCK, kept]
+    made = np.empty((len(columns), 1 + int(kept.sum())))
+
+    def fill(start: int, stop: int) -> None:
+        made[start:stop, 0] = 1.0
+        made[start:stop, 1:] = columns[start:stop, kept]
+
+    share_out(fill, len(columns), BLOCK)
     return made
 
 

@@ -178,7 +178,7 @@ def _told(
         draws: dict[str, np.ndarray] = {}
         linear = np.zeros(0)
         if how == "permutation":
-            dealt = labels(pair.release(i), n_perm, random_state)[1:, data.rows]
+            dealt = labels(pair.release(i), n_perm, random_state, data.rows)[1:]
             # a few large clusters can all fall to one side, which tells nothing about telling two apart
             sided = [k for k in range(n_perm) if 0 < dealt[k].sum() < dealt.shape[1]]
             if n_perm and not sided:
@@ -186,7 +186,7 @@ def _told(
             shuffled = [figures(fitter(dealt[k])) for k in sided]
             draws = {name: np.array([s[name] for s in shuffled]) for name in POWER}
         elif how == "expectation" and fit.design is not None:
-            linear = _to_first_order(fit, labels(pair.release(i), DEALS, random_state)[:, data.rows])
+            linear = _to_first_order(fit, labels(pair.release(i), DEALS, random_state, data.rows))
         made.append(PropensityFigures(replace(fit, design=None), figures(fit), draws, linear, pool(pair).how, pairs))
     return made
 
@@ -208,7 +208,7 @@ def _to_first_order(fit: Fit, dealt: np.ndarray) -> np.ndarray:
     # labels are bytes, and as decimals they would be many times the design: block by block, added up in order
     blocks = [slice(at, at + BLOCK) for at in range(0, n, BLOCK)]
     cross = np.sum(in_threads(lambda at: design[at].T @ dealt[:, at].astype(float).T, blocks), axis=0)
-    cross -= np.outer(design.sum(axis=0), dealt.mean(axis=1))
+    cross -= np.outer(design.sum(axis=0), np.count_nonzero(dealt, axis=1) / dealt.shape[1])
     parts = solve_triangular(np.linalg.cholesky(gram), cross, lower=True)
     found = (parts**2).sum(axis=0) / n
     first = float(((fit.scores - fit.labels.mean()) ** 2).mean())

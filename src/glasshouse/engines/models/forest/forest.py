@@ -31,7 +31,7 @@ from glasshouse.engines.models.forest import kernel, room
 
 Done = TypeVar("Done")
 _BATCH = 32  # trees alive at a time when the forest is not kept
-_ROWS = 4096  # rows scored by one task
+_ROWS = 4096  # rows scored by one task at most
 
 
 @dataclass(frozen=True)
@@ -253,8 +253,8 @@ def _plan(
 ) -> Plan:
     kind = kernel.REGRESSION if n_classes is None else kernel.BINARY if n_classes <= 2 else kernel.MULTICLASS
     # records in the order of their keys, then of the target: draws then do not depend on the order of the file
-    records = lexicographic(codes, y)
-    sorted_codes = _compact(codes[records], wide)
+    records = lexicographic([*codes.T], y)
+    sorted_codes = _compact(codes, wide)[records]
     sorted_y = y[records]
     # classes of a multi-class target are part of the row, the other targets are totals over equal key rows
     labels = sorted_y.astype(np.int64) if kind == kernel.MULTICLASS else None
@@ -323,14 +323,16 @@ def _grower(plan: Plan, work: int, n_jobs: int | None) -> Iterator[Grower]:
 def add(kind: int, trees: Sequence[Tree], rows: np.ndarray, total: np.ndarray, workers: Workers) -> None:
     """Add the trees' answers in tree order; tasks own disjoint rows, so no sum depends on the threads."""
 
+    step = max(1, min(_ROWS, -(-len(rows) // workers.n)))  # a few rows are shared out, too
+
     def block(start: int) -> None:
-        stop = min(start + _ROWS, len(rows))
+        stop = min(start + step, len(rows))
         leaf, walk = np.empty(stop - start, np.int32), room.walk()
         for t in trees:
             kernel.find_leaves(t.nodes, rows, start, stop, *walk, leaf)
             kernel.add_leaves(kind, leaf, t.value, t.leaf_start, t.leaf_class, t.leaf_count, start, stop, total)
 
-    workers.each(block, range(0, len(rows), _ROWS))
+    workers.each(block, range(0, len(rows), step))
 
 
 def _distinct(codes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
