@@ -25,6 +25,7 @@ from glasshouse.utility.predictive.term_fits import TermFit, term_fits
 from glasshouse.utility.predictive.term_nulls import overlap_null
 
 MOST_CLASSES = 12
+SEEN = 0.0005  # a difference of two overlaps that three digits show
 
 
 class Estimate(NamedTuple):
@@ -299,6 +300,11 @@ def _report(
         warnings.append(
             f"{len(lost)} of {len(terms)} terms can be estimated in one table only (lost or invented categories); "
             "they count as overlap 0"
+        )
+    if value is not None and asked is not None and abs(asked - value) > SEEN:
+        warnings.append(
+            "the classes are all but separated, so that intervals are as wide as a fit goes far: the band is read with "
+            "the overlap found in the way of its draws, which is not to the digit the one given"
         )
     return judged(
         value,
