@@ -94,15 +94,15 @@ def test_every_measure_answers_within_its_budget(case: str, n: int) -> None:
 
 def test_nobody_looks_through_all_records_for_a_tie(monkeypatch: pytest.MonkeyPatch) -> None:
     """Where every text is in the release, but never with one's own sex, all people of that sex are as near as whoever
-    has the text: the square of the records. Texts that nobody there has tell nobody apart and cost nothing."""
-    from glasshouse.disclosure.gdpr import inference
+    has the text: the square of the records. What they share is listed once."""
+    from glasshouse.engines.neighbours import crowds
 
-    tables = odd_table(300, 1), odd_table(300, 2)
+    original = odd_table(300, 1)
+    crossed = original.with_columns(sex=pl.when(pl.col("sex") == "f").then(pl.lit("m")).otherwise(pl.lit("f")))
     asked = {"keys": ["sex", "text"], "target": "illness"}
-    crossed = tables[0].with_columns(sex=pl.when(pl.col("sex") == "f").then(pl.lit("m")).otherwise(pl.lit("f")))
-    assert gh.disclosure.inference(tables[0], crossed, **asked).status == "ok"
-    monkeypatch.setattr(inference, "MOST_TIES", 10_000)
-    found = gh.disclosure.inference(tables[0], crossed, **asked)
+    monkeypatch.setattr(crowds, "MOST_TIES", 1_000)
+    found = gh.disclosure.inference(original, crossed, **asked)
+    assert found.status == "ok" and found.records["ties"].min() > 100
+    monkeypatch.setattr(crowds, "RARE", 0)  # where nothing counts as rare, it is listed for each
+    found = gh.disclosure.inference(original, crossed, **asked)
     assert found.status == "not_applicable" and "equally near" in found.reason
-    assert gh.disclosure.inference(*tables, **asked).status == "ok"
-    assert gh.disclosure.inference(*tables, keys=["sex", "age"], target="illness").status == "ok"

@@ -60,14 +60,16 @@ def work_space() -> Work:
 
 
 @njit(nogil=True, inner=True)
-def exact(tree: Tree, i: int, numbers: Floats, codes: Ints, rule: int) -> float:
-    """Gower distance between a query and record ``i`` of the tree, float64, columns in order."""
+def between(
+    weights: Floats, their_numbers: Floats, their_codes: Ints, i: int, numbers: Floats, codes: Ints, rule: int
+) -> float:
+    """Gower distance between a query and record ``i`` of a reference, float64, columns in order."""
     n_numbers = numbers.shape[0]
     total = 0.0
     present = 0.0
     for v in range(n_numbers):
-        w = tree.weights[v]
-        gap = abs(numbers[v] - tree.numbers[i, v])
+        w = weights[v]
+        gap = abs(numbers[v] - their_numbers[i, v])
         if gap <= 1.5 * w:
             if rule != IGNORE:
                 total += gap
@@ -77,9 +79,9 @@ def exact(tree: Tree, i: int, numbers: Floats, codes: Ints, rule: int) -> float:
         elif rule <= MISMATCH:
             total += w
     for v in range(codes.shape[0]):
-        w = tree.weights[n_numbers + v]
+        w = weights[n_numbers + v]
         a = codes[v]
-        b = tree.codes[i, v]
+        b = their_codes[i, v]
         if rule >= MATCH:
             if a >= 0 and b >= 0:
                 present += w
@@ -90,6 +92,12 @@ def exact(tree: Tree, i: int, numbers: Floats, codes: Ints, rule: int) -> float:
     if rule == IGNORE:
         return total / present if present > 0.0 else 1.0
     return total
+
+
+@njit(nogil=True, inner=True)
+def exact(tree: Tree, i: int, numbers: Floats, codes: Ints, rule: int) -> float:
+    """Gower distance between a query and record ``i`` of the tree."""
+    return between(tree.weights, tree.numbers, tree.codes, i, numbers, codes, rule)
 
 
 @njit(nogil=True, inner=True)
