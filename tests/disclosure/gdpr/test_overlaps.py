@@ -69,7 +69,8 @@ def test_links_equal_brute_force(k: int, rule: str, rare: int, holes: float, mon
     released = pl.concat([released, original.head(6).with_columns(few=pl.lit("v9"), some=pl.lit("v9"))])
     pair = gh.Pair(original, released, schema=dict.fromkeys(("whole", "real"), "numeric"))
     spaces = tuple(attack_space(pair, side, rule, "original", keep=False) for side in SIDES)
-    found = linked((spaces[0], spaces[1]), "original", None, "released", None, k, 1)
+    found = linked((spaces[0], spaces[1]), "original", None, "released", None, k, 1, by_number=True)
+    assert found.lowest is not None
     matrices = [distances(original, released, side, rule) for side in SIDES]
     several = 0
     for person in range(original.height):

@@ -9,7 +9,7 @@ import pytest
 from glasshouse.core.errors import InputError, NotApplicable
 from glasshouse.data.pair import Pair
 from glasshouse.engines.neighbours import cpu
-from glasshouse.engines.neighbours.encoding import as_seen_by, encode
+from glasshouse.engines.neighbours.encoding import _distinct, _RowKey, as_seen_by, encode
 from glasshouse.engines.neighbours.search import RULES, TOL, Space, gower_space
 
 
@@ -261,3 +261,16 @@ def test_categories_that_nobody_asked_about_has_are_one():
     np.testing.assert_array_equal(one.distance, other.distance)
     np.testing.assert_array_equal(one.indices, other.indices)
     assert as_seen_by(space.rows("b"), space.rows("b")) is space.rows("b")
+
+
+@pytest.mark.parametrize("levels", [1, 7, 5000])  # counted, counted with gaps, sorted
+@pytest.mark.parametrize("n", [0, 1, 60])
+def test_distinct_numbers_are_those_of_numpy(levels, n):
+    ids = np.random.default_rng(n).integers(0, levels, n)
+    expected = np.unique(ids, return_index=True, return_inverse=True, return_counts=True)
+    for one, other in zip(_distinct(ids), expected, strict=True):
+        np.testing.assert_array_equal(one, other.reshape(-1))
+    key = _RowKey(n)
+    for column in (ids, ids[::-1]):
+        key.add(column)
+    np.testing.assert_array_equal(key.ids(), np.unique(key.key, return_inverse=True)[1].reshape(-1))

@@ -25,14 +25,14 @@ class Links:
 
     probability: np.ndarray
     tied: tuple[np.ndarray, np.ndarray]
-    lowest: np.ndarray
+    lowest: np.ndarray | None  # where it was asked for
     inclusive: np.ndarray
     unambiguous: np.ndarray
     if_copied: np.ndarray
 
     def counts(self, splits: int = 1) -> dict[str, object]:
         """Links under other tie rules, for comparison with other packages; only for one given pair of column sets."""
-        if splits > 1:
+        if splits > 1 or self.lowest is None:
             return {}
         return {
             "expected_random_tie": float(self.probability.sum()),
@@ -55,6 +55,7 @@ def linked(
     part: np.ndarray | None,
     k: int,
     n_jobs: int | None,
+    by_number: bool = False,
 ) -> Links:
     """Ask ``queried`` records (``targets`` of them) for their k nearest records of ``searched`` by each half."""
     from glasshouse.disclosure.gdpr.overlaps import Half, half, overlaps
@@ -73,7 +74,7 @@ def linked(
     pairs = queries[0].inverse * np.int64(queries[1].size) + queries[1].inverse
     distinct, back = np.unique(pairs, return_inverse=True)
     first, second = np.divmod(distinct, queries[1].size)
-    found = overlaps(first, second, halves[0], halves[1], most)[back.reshape(-1)]
+    found = overlaps(first, second, halves[0], halves[1], most, by_number)[back.reshape(-1)]
     near, tied0, tied1, both, sure0, ties0, sure1, ties1, lowest = found.T
     probability = chance_of_overlap(near, tied0, tied1, both, ties0, ties1, most - sure0, most - sure1)
     inclusive = near + tied0 + tied1 + both > 0
@@ -84,7 +85,7 @@ def linked(
         for same, sure, ties in zip(equal, (sure0, sure1), (ties0, ties1), strict=True)
     ]
     if_copied = np.maximum(probability, places[0] * places[1])
-    return Links(probability, (ties0, ties1), lowest > 0, inclusive, unambiguous, if_copied)
+    return Links(probability, (ties0, ties1), lowest > 0 if by_number else None, inclusive, unambiguous, if_copied)
 
 
 def chance_of_overlap(

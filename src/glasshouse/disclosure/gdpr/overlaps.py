@@ -71,7 +71,7 @@ def half(near: Crowds, close: tuple[Ints, Ints], reference: Rows, k: int) -> Hal
     return Half(ends, rows, records, queries + near.crowd, queries + crowds, lowest, *searched)
 
 
-def overlaps(first: Ints, second: Ints, half0: Half, half1: Half, k: int) -> Ints:
+def overlaps(first: Ints, second: Ints, half0: Half, half1: Half, k: int, by_number: bool) -> Ints:
     """Overlap of two sets of nearest records, for each pair (first[p], second[p]) of distinct queries.
 
     Parameters
@@ -82,13 +82,15 @@ def overlaps(first: Ints, second: Ints, half0: Half, half1: Half, k: int) -> Int
         Who is near to them.
     k : int
         Nearest records looked at.
+    by_number : bool
+        Whether anybody asks about ties broken by record number.
 
     Returns
     -------
     array of int
         Per pair: nearer in both, tied in the first and nearer in the second, nearer in the first and tied in the
         second, tied in both, then the sizes (nearer and tied in the first, nearer and tied in the second), then whether
-        the k nearest by lowest record number overlap.
+        the k nearest by lowest record number overlap, 0 where nobody asks.
     """
     out = np.zeros((len(first), 9), np.int64)
     order = np.lexsort((half1.crowd[second], half0.crowd[first]))  # who shares both crowds comes together
@@ -100,7 +102,7 @@ def overlaps(first: Ints, second: Ints, half0: Half, half1: Half, k: int) -> Int
             room = kept.pop()
         except IndexError:
             room = _room(half0, half1, k)
-        _overlaps(first, second, order, half0, half1, room, out, start, stop)
+        _overlaps(first, second, order, half0, half1, room, by_number, out, start, stop)
         kept.append(room)
 
     share_out(some, len(first), 128)
@@ -209,12 +211,20 @@ def _overlaps(
     half0: Half,
     half1: Half,
     room: Room,
+    by_number: bool,
     out: Ints,
     start: int,
     stop: int,
 ) -> None:
     """The overlaps of the pairs ``order[start:stop]``."""
     any0, close0, any1, close1, chosen0, chosen1 = room
+    # what every pair reads stands on its own: handing the halves on takes longer than the lists of most people
+    offsets0, rows0, records0, inverse0 = half0.offsets, half0.rows, half0.records, half0.inverse
+    offsets1, rows1, records1, inverse1 = half1.offsets, half1.rows, half1.records, half1.inverse
+    starts0, counts0, members0 = half0.starts, half0.counts, half0.members
+    starts1, counts1, members1 = half1.starts, half1.counts, half1.members
+    crowds0, crowds1 = half0.crowd, half1.crowd
+    k = chosen0.shape[0]
     last0 = -1
     last1 = -1
     shared = 0  # records of both crowds
@@ -222,8 +232,8 @@ def _overlaps(
         p = order[turn]
         q0 = first[p]
         q1 = second[p]
-        crowd0 = half0.crowd[q0]
-        crowd1 = half1.crowd[q1]
+        crowd0 = crowds0[q0]
+        crowd1 = crowds1[q1]
         if crowd0 != last0 or crowd1 != last1:
             # a list of one's own and one's crowd have no row in common, so its marks stay until another crowd comes
             if crowd0 != last0:
@@ -233,27 +243,48 @@ def _overlaps(
             last0 = crowd0
             last1 = crowd1
             shared = _in_both(half0, crowd0, any0, half1, crowd1, any1)
-        _mark(half0, q0, any0)
-        _mark(half1, q1, any1)
-        nearer0 = half0.close + q0
-        nearer1 = half1.close + q1
-        _mark(half0, nearer0, close0)
-        _mark(half1, nearer1, close1)
-        both = shared + _in_both(half0, q0, any0, half1, q1, any1)
-        both += _in_both(half0, q0, any0, half1, crowd1, any1) + _in_both(half0, crowd0, any0, half1, q1, any1)
-        near = _in_both(half0, nearer0, close0, half1, nearer1, close1)
-        first_tied = _in_both(half0, q0, any0, half1, nearer1, close1) - near
-        first_tied += _in_both(half0, crowd0, any0, half1, nearer1, close1)
-        second_tied = _in_both(half0, nearer0, close0, half1, q1, any1) - near
-        second_tied += _in_both(half0, nearer0, close0, half1, crowd1, any1)
-        out[p, 0] = near
-        out[p, 1] = first_tied
-        out[p, 2] = second_tied
-        out[p, 3] = both - near - first_tied - second_tied
-        out[p, 4] = half0.records[nearer0]
-        out[p, 5] = half0.records[q0] + half0.records[crowd0] - half0.records[nearer0]
-        out[p, 6] = half1.records[nearer1]
-        out[p, 7] = half1.records[q1] + half1.records[crowd1] - half1.records[nearer1]
+        for at in range(offsets0[q0], offsets0[q0 + 1]):
+            any0[rows0[at]] = q0
+        for at in range(offsets1[q1], offsets1[q1 + 1]):
+            any1[rows1[at]] = q1
+        both = shared
+        if records0[q0] <= records1[q1]:
+            for at in range(offsets0[q0], offsets0[q0 + 1]):
+                row = rows0[at]
+                for c in range(starts0[row], starts0[row] + counts0[row]):
+                    both += any1[inverse1[members0[c]]] == q1
+        else:
+            for at in range(offsets1[q1], offsets1[q1 + 1]):
+                row = rows1[at]
+                for c in range(starts1[row], starts1[row] + counts1[row]):
+                    both += any0[inverse0[members1[c]]] == q0
+        if records0[crowd0] > 0:
+            both += _in_both(half0, crowd0, any0, half1, q1, any1)
+        if records1[crowd1] > 0:
+            both += _in_both(half0, q0, any0, half1, crowd1, any1)
+        out[p, 3] = both
+        out[p, 5] = records0[q0] + records0[crowd0]
+        out[p, 7] = records1[q1] + records1[crowd1]
+        if k > 1:  # nobody is nearer than the nearest
+            nearer0 = half0.close + q0
+            nearer1 = half1.close + q1
+            _mark(half0, nearer0, close0)
+            _mark(half1, nearer1, close1)
+            near = _in_both(half0, nearer0, close0, half1, nearer1, close1)
+            first_tied = _in_both(half0, q0, any0, half1, nearer1, close1) - near
+            first_tied += _in_both(half0, crowd0, any0, half1, nearer1, close1)
+            second_tied = _in_both(half0, nearer0, close0, half1, q1, any1) - near
+            second_tied += _in_both(half0, nearer0, close0, half1, crowd1, any1)
+            out[p, 0] = near
+            out[p, 1] = first_tied
+            out[p, 2] = second_tied
+            out[p, 3] -= near + first_tied + second_tied
+            out[p, 4] = records0[nearer0]
+            out[p, 5] -= records0[nearer0]
+            out[p, 6] = records1[nearer1]
+            out[p, 7] -= records1[nearer1]
+        if not by_number:
+            continue
         size0 = _lowest(q0, half0, close0, chosen0)
         size1 = _lowest(q1, half1, close1, chosen1)
         for i in range(size0):

@@ -19,7 +19,7 @@ from glasshouse.engines.compiled import njit
 from glasshouse.engines.models.design import distinct_rows
 from glasshouse.engines.neighbours.backend import Searchable
 from glasshouse.engines.neighbours.encoding import TOL, Encoded, Rows
-from glasshouse.engines.neighbours.kernel import between
+from glasshouse.engines.neighbours.kernel import Tree, exact, without_boxes
 from glasshouse.engines.workers import share_out
 
 RARE = 64  # distinct records of the reference that hold a category, up to which each of them is looked at
@@ -137,8 +137,8 @@ def _through_rare(
     if not starts:
         return np.zeros(query.size + 1, np.int64), np.empty(0, np.int64)
     column = np.concatenate([[0], np.cumsum([len(s) for s in starts])[:-1]])
-    theirs = encoded.as_reference(reference)
-    asked = (query.numbers, query.codes, common, limit + TOL, encoded.weights, encoded.rule, *theirs)
+    records = without_boxes(*encoded.as_reference(reference), encoded.weights)
+    asked = (records, query.numbers, query.codes, common, limit + TOL, encoded.rule)
     lists = column, np.concatenate(starts), np.concatenate(holders)
     found = np.zeros(query.size, np.int64)
     nowhere = np.empty(0, np.int64)
@@ -151,14 +151,12 @@ def _through_rare(
 
 @njit(nogil=True)
 def _rare(
+    records: Tree,
     numbers: Floats,
     codes: Ints,
     common: Ints,
     limit: Floats,
-    weights: Floats,
     rule: int,
-    their_numbers: Floats,
-    their_codes: Ints,
     column: Ints,
     starts: Ints,
     holders: Ints,
@@ -180,10 +178,10 @@ def _rare(
                 j = holders[i]
                 seen = False  # along the list of a column before this one
                 for u in range(v):
-                    seen |= common[q, u] != codes[q, u] and their_codes[j, u] == codes[q, u]
-                if seen or between(weights, their_numbers, their_codes, j, numbers[q], codes[q], rule) > limit[q]:
+                    seen |= common[q, u] != codes[q, u] and records.codes[j, u] == codes[q, u]
+                if seen or exact(records, j, numbers[q], codes[q], rule) > limit[q]:
                     continue
-                if between(weights, their_numbers, their_codes, j, numbers[q], common[q], rule) > limit[q]:
+                if exact(records, j, numbers[q], common[q], rule) > limit[q]:
                     if offsets.shape[0] > 0:
                         row[offsets[q] + size] = j
                     size += 1

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 # Order matters: the kernels compare the position.
 RULES = ("level", "mismatch", "match", "ignore")
 LEVEL, MISMATCH, MATCH, IGNORE = range(4)
+COUNTED = 8  # times as many possible numbers as entries, up to which they are counted and not sorted
 TOL = 1e-9  # distances no further apart are equal
 # Numbers are scaled to [0, w] and categories cost w; a missing number sits outside [0, w], at 4w (or -4w), so that
 # |a - b| > 1.5 w says "one of the two is missing" without a second array.
@@ -174,11 +175,11 @@ class Encoded:
         if table not in self.ids:
             raise NotApplicable(f"this pair has no {table} table")
         ids = self.ids[table] if subset is None else self.ids[table][subset]
-        distinct, firsts, inverse, counts = np.unique(ids, return_index=True, return_inverse=True, return_counts=True)
+        distinct, firsts, inverse, counts = _distinct(ids)
         at = firsts if subset is None else np.asarray(subset)[firsts]
         numbers = np.ascontiguousarray(self.numbers[table][at])
         codes = np.ascontiguousarray(self.codes[table][at])
-        return Rows(numbers, codes, distinct, counts, firsts, inverse.reshape(-1))
+        return Rows(numbers, codes, distinct, counts, firsts, inverse)
 
     def as_reference(self, rows: Rows) -> tuple[Floats, Ints]:
         """Coordinates for the searched side: under ``mismatch`` a missing value there differs from a missing query.
@@ -405,7 +406,24 @@ class _RowKey:
 
     def ids(self) -> Ints:
         """One dense number per distinct row."""
-        return np.unique(self.key, return_inverse=True)[1].reshape(-1)
+        if self.size > COUNTED * len(self.key):
+            return np.unique(self.key, return_inverse=True)[1].reshape(-1)
+        seen = np.zeros(self.size, np.bool_)
+        seen[self.key] = True
+        return (np.cumsum(seen) - 1)[self.key]
+
+
+def _distinct(ids: Ints) -> tuple[Ints, Ints, Ints, Ints]:
+    """Distinct numbers ascending, where each comes first, which each entry is, and how often each occurs."""
+    if int(ids.max(initial=0)) > COUNTED * len(ids):
+        found = np.unique(ids, return_index=True, return_inverse=True, return_counts=True)
+        return found[0], found[1], found[2].reshape(-1), found[3]
+    counts = np.bincount(ids)
+    distinct = np.flatnonzero(counts)
+    place = np.cumsum(counts > 0) - 1
+    firsts = np.empty(len(counts), np.int64)
+    firsts[ids[::-1]] = np.arange(len(ids))[::-1]  # of several, what is written last stays
+    return distinct, firsts[distinct], place[ids], counts[distinct]
 
 
 def _ranks(pair: Pair, name: str, table: str) -> Floats:

@@ -8,7 +8,7 @@ records, never on the tree, the thread count or the other records.
 
 from __future__ import annotations
 
-from typing import NamedTuple, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -48,6 +48,24 @@ class Tree(NamedTuple):
     code_gone: Ints
 
 
+def without_boxes(numbers: Floats, codes: Ints, weights: Floats) -> Tree:
+    """Records in an order of their own, for :func:`exact` alone.
+
+    Parameters
+    ----------
+    numbers, codes : array
+        [records, columns], as the searched side has them.
+    weights : array of float
+        One per column, numbers first.
+
+    Returns
+    -------
+    Tree
+    """
+    fields: dict[str, Any] = dict.fromkeys(Tree._fields, np.empty(0))
+    return Tree(**fields | {"numbers": numbers, "codes": codes, "weights": weights})
+
+
 def work_space() -> Work:
     """Room for one thread to search in.
 
@@ -60,16 +78,14 @@ def work_space() -> Work:
 
 
 @njit(nogil=True, inner=True)
-def between(
-    weights: Floats, their_numbers: Floats, their_codes: Ints, i: int, numbers: Floats, codes: Ints, rule: int
-) -> float:
-    """Gower distance between a query and record ``i`` of a reference, float64, columns in order."""
+def exact(tree: Tree, i: int, numbers: Floats, codes: Ints, rule: int) -> float:
+    """Gower distance between a query and record ``i`` of the tree, float64, columns in order."""
     n_numbers = numbers.shape[0]
     total = 0.0
     present = 0.0
     for v in range(n_numbers):
-        w = weights[v]
-        gap = abs(numbers[v] - their_numbers[i, v])
+        w = tree.weights[v]
+        gap = abs(numbers[v] - tree.numbers[i, v])
         if gap <= 1.5 * w:
             if rule != IGNORE:
                 total += gap
@@ -79,9 +95,9 @@ def between(
         elif rule <= MISMATCH:
             total += w
     for v in range(codes.shape[0]):
-        w = weights[n_numbers + v]
+        w = tree.weights[n_numbers + v]
         a = codes[v]
-        b = their_codes[i, v]
+        b = tree.codes[i, v]
         if rule >= MATCH:
             if a >= 0 and b >= 0:
                 present += w
@@ -92,12 +108,6 @@ def between(
     if rule == IGNORE:
         return total / present if present > 0.0 else 1.0
     return total
-
-
-@njit(nogil=True, inner=True)
-def exact(tree: Tree, i: int, numbers: Floats, codes: Ints, rule: int) -> float:
-    """Gower distance between a query and record ``i`` of the tree."""
-    return between(tree.weights, tree.numbers, tree.codes, i, numbers, codes, rule)
 
 
 @njit(nogil=True, inner=True)
