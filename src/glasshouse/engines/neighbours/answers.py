@@ -108,33 +108,6 @@ class Tied:
         weights = self.reference.counts[self.row]
         return np.bincount(owner, weights=weights, minlength=len(self.offsets) - 1).astype(float)
 
-    def most_common(self, held: Ints, size: int) -> Ints:
-        """For each distinct query what most records of its list hold; the lowest of several, whatever the row order.
-
-        Parameters
-        ----------
-        held : array of int
-            One code per reference record.
-        size : int
-            Codes are below it.
-
-        Returns
-        -------
-        array of int
-        """
-        pairs, records = np.unique(self.reference.inverse * np.int64(size) + held, return_counts=True)
-        row, code = np.divmod(pairs, size)
-        first = np.searchsorted(row, self.row, "left")
-        several = np.searchsorted(row, self.row, "right") - first
-        query = np.repeat(np.repeat(np.arange(len(self.offsets) - 1), np.diff(self.offsets)), several)
-        at = np.repeat(first - np.cumsum(several) + several, several) + np.arange(several.sum())
-        found, back = np.unique(query * np.int64(size) + code[at], return_inverse=True)
-        support = np.bincount(back.reshape(-1), weights=records[at])
-        query, answer = np.divmod(found, size)
-        order = np.lexsort((answer, -support, query))
-        _, best = np.unique(query[order], return_index=True)
-        return np.asarray(answer[order][best])
-
 
 def sorted_lists(offsets: Ints, row: Ints, size: int) -> Ints:
     """Rows in lists, ascending inside each.
