@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from glasshouse.data import row_keys
 from glasshouse.engines.canonical import Alike
-from glasshouse.engines.models import design
 from glasshouse.engines.models.design import distinct_rows, lexicographic
 
 
@@ -23,8 +23,8 @@ def test_rows_are_ordered_by_the_first_column_then_the_next(seed: int) -> None:
 def test_equal_rows_are_one_whether_counted_or_sorted(levels: list[int], monkeypatch: pytest.MonkeyPatch) -> None:
     rng = np.random.default_rng(1)
     codes = np.column_stack([rng.choice(rng.integers(0, size, 4), 300) for size in levels])
-    for few in (0, design.COUNTED, 100):
-        monkeypatch.setattr(design, "COUNTED", few)
+    for few in (0, row_keys.COUNTED, 100):
+        monkeypatch.setattr(row_keys, "COUNTED", few)
         first, row_of = distinct_rows(codes)
         assert (codes[first][row_of] == codes).all()
         rows = [tuple(row) for row in codes[first].tolist()]

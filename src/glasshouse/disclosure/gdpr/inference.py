@@ -21,12 +21,11 @@ from glasshouse.disclosure.gdpr.statistics import CITE, Attack, Exchanged, Side,
 from glasshouse.engines.asked import Asked, People, records_asked, spread
 from glasshouse.engines.exchange import exchange, exposure, people_clusters
 from glasshouse.engines.neighbours.encoding import as_seen_by
-from glasshouse.engines.neighbours.search import Space, chosen_columns, gower_space
+from glasshouse.engines.neighbours.search import SPARE, Space, chosen_columns, gower_space
+from glasshouse.engines.neighbours.tallies import Tally
 
 if TYPE_CHECKING:
     from glasshouse.engines.models.registry import Estimator
-
-MOST_TIES = 20_000_000  # equally near records of all people together that are looked through
 
 
 @measure(
@@ -319,35 +318,20 @@ def _naive(rule: _Rule, truth: np.ndarray, by: str = "rule") -> np.ndarray:
 
 def _nearest(space: Space, rule: _Rule, table: str, part: np.ndarray | None, n_jobs: int | None) -> _Guessed:
     query = as_seen_by(space.rows(table, part), space.rows("released"))
-    near = space.nearest(query, "released", 1, n_jobs)
-    if query.size * space.rows("released").size > MOST_TIES:
-        alike = space.count_rows_within(query, "released", near.distance[:, 0], n_jobs)
-        if alike[query.firsts].sum() > MOST_TIES:
-            raise NotApplicable(
-                f"{alike.mean():,.0f} released records are equally near to a person on average, so the nearest says "
-                "nothing: a key has about as many categories as there are records; group them, or take it out of keys"
-            )
-    tied = space.tied(query, "released", near.distance[:, 0], n_jobs)
+    reference = space.rows("released")
+    near = space.nearest(query, "released", min(1 + SPARE, reference.n), n_jobs)
+    tied = space.tied_in_crowds(near, query, "released", near.distance[:, 0], n_jobs)
     truth, released = rule.truth(table, part), rule.truth("released", None)
-    # Released targets sorted inside each distinct released row: a right guess is a range of this one sorted list.
-    rows = tied.reference
-    sorted_keys = np.sort(rows.inverse * np.int64(rule.size) + released)
+    tally = Tally(tied, reference, released, rule.size)
     asked, back = np.unique(query.inverse * np.int64(rule.size) + truth, return_inverse=True)
     asked_query, asked_truth = np.divmod(asked, rule.size)
-    lengths = np.diff(tied.offsets)[asked_query]
-    owner = np.repeat(np.arange(len(asked)), lengths)
-    within = np.arange(len(owner)) - np.repeat(np.cumsum(lengths) - lengths, lengths)
-    row = tied.row[tied.offsets[asked_query][owner] + within].astype(np.int64) * rule.size
-    ties = tied.records[asked_query]
-    back = back.reshape(-1)
+    ties, back = tied.records(reference)[query.inverse], back.reshape(-1)
 
     def share_right(by: str) -> np.ndarray:
-        low, high = rule.window(asked_truth, by)
-        upto = np.searchsorted(sorted_keys, row + high[owner], "right")
-        right = np.maximum(upto - np.searchsorted(sorted_keys, row + low[owner], "left"), 0)
-        return np.asarray((np.bincount(owner, weights=right, minlength=len(asked)) / ties)[back])
+        right = tally.between(asked_query, *rule.window(asked_truth, by))
+        return np.asarray(right[back] / ties)
 
-    guess = released[near.index]
+    guess = released[near.first(1).index]
     others = {
         "expected_random_tie": float(share_right("guess").sum()),
         "lowest_index": int(_inside(guess, *rule.window(truth, "guess")).sum()),
@@ -356,10 +340,10 @@ def _nearest(space: Space, rule: _Rule, table: str, part: np.ndarray | None, n_j
     return _Guessed(
         share_right("rule"),
         _naive(rule, truth),
-        ties[back].astype(np.int64),
+        ties,
         part,
         others,
-        lambda: rule.spoken(tied.most_common(released, rule.size)[query.inverse]),
+        lambda: rule.spoken(tally.most_common()[query.inverse]),
         _naive(rule, truth, "guess"),
     )
 

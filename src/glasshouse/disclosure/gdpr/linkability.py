@@ -165,7 +165,8 @@ def linkability(
     bridged = pair.has_holdout and direction == "bridge"
 
     def looked_up(two: Spaces, table: str) -> Links:
-        return linked(two, table, _drawn(pair, table, n_attacks, random_state), searched, None, k, n_jobs)
+        asked = _drawn(pair, table, n_attacks, random_state)
+        return linked(two, table, asked, searched, None, k, n_jobs, by_number=len(splits) == 1)
 
     attacked, control = list[Links](), list[Links]()
     for split in splits:  # one after the other: the points of all of them would fill the memory

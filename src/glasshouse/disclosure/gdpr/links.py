@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
 from glasshouse.engines.neighbours.encoding import Rows, as_seen_by
-from glasshouse.engines.neighbours.search import TOL, Space
+from glasshouse.engines.neighbours.search import SPARE, TOL, Space
+
+if TYPE_CHECKING:
+    from glasshouse.engines.neighbours.crowds import Crowds
 
 Spaces: TypeAlias = tuple[Space, Space]  # the same tables by the first and by the second set of columns
 Lists: TypeAlias = tuple[np.ndarray, np.ndarray]  # where each list begins, and the rows of all of them
-SPARE = 3  # ties looked for beside the k-th nearest record
 
 
 @dataclass(frozen=True)
@@ -23,14 +25,14 @@ class Links:
 
     probability: np.ndarray
     tied: tuple[np.ndarray, np.ndarray]
-    lowest: np.ndarray
+    lowest: np.ndarray | None  # where it was asked for
     inclusive: np.ndarray
     unambiguous: np.ndarray
     if_copied: np.ndarray
 
     def counts(self, splits: int = 1) -> dict[str, object]:
         """Links under other tie rules, for comparison with other packages; only for one given pair of column sets."""
-        if splits > 1:
+        if splits > 1 or self.lowest is None:
             return {}
         return {
             "expected_random_tie": float(self.probability.sum()),
@@ -53,26 +55,26 @@ def linked(
     part: np.ndarray | None,
     k: int,
     n_jobs: int | None,
+    by_number: bool = False,
 ) -> Links:
     """Ask ``queried`` records (``targets`` of them) for their k nearest records of ``searched`` by each half."""
-    from glasshouse.disclosure.gdpr.kernel import overlaps
+    from glasshouse.disclosure.gdpr.overlaps import Half, half, overlaps
 
-    lists, references, queries, equal = [], [], [], []
+    halves, queries, equal = list[Half](), list[Rows](), list[np.ndarray]()
     for given in spaces:
         space = given if part is None else thinned(given, searched, part, "thinned")
         table = searched if part is None else "thinned"
         reference = space.rows(table)
         query = as_seen_by(space.rows(queried, targets), reference)
         most = min(k, reference.n)
-        radius, every, close = _near(space, query, table, most, n_jobs)
-        lists.append((*every, *close))
-        references.append((reference.inverse, reference.starts, reference.counts, reference.members))
+        radius, near, close = _near(space, query, table, most, n_jobs)
+        halves.append(half(near, close, reference, most))
         queries.append(query)
         equal.append(radius <= TOL)
     pairs = queries[0].inverse * np.int64(queries[1].size) + queries[1].inverse
     distinct, back = np.unique(pairs, return_inverse=True)
     first, second = np.divmod(distinct, queries[1].size)
-    found = overlaps(first, second, lists[0], lists[1], references[0], references[1], most)[back.reshape(-1)]
+    found = overlaps(first, second, halves[0], halves[1], most, by_number)[back.reshape(-1)]
     near, tied0, tied1, both, sure0, ties0, sure1, ties1, lowest = found.T
     probability = chance_of_overlap(near, tied0, tied1, both, ties0, ties1, most - sure0, most - sure1)
     inclusive = near + tied0 + tied1 + both > 0
@@ -83,7 +85,7 @@ def linked(
         for same, sure, ties in zip(equal, (sure0, sure1), (ties0, ties1), strict=True)
     ]
     if_copied = np.maximum(probability, places[0] * places[1])
-    return Links(probability, (ties0, ties1), lowest > 0, inclusive, unambiguous, if_copied)
+    return Links(probability, (ties0, ties1), lowest > 0 if by_number else None, inclusive, unambiguous, if_copied)
 
 
 def chance_of_overlap(
@@ -104,10 +106,12 @@ def chance_of_overlap(
     """
     from scipy.special import gammaln
 
+    logs = gammaln(np.arange(max(ties0.max(initial=0), ties1.max(initial=0)) + 1) + 1)  # of factorials, each once
+
     def log_choose(n: np.ndarray, r: np.ndarray) -> np.ndarray:
         valid = (r >= 0) & (r <= n)
         n, r = np.where(valid, n, 0), np.where(valid, r, 0)
-        return np.where(valid, gammaln(n + 1) - gammaln(r + 1) - gammaln(n - r + 1), -np.inf)
+        return np.where(valid, logs[n] - logs[r] - logs[n - r], -np.inf)
 
     apart = np.zeros(len(near))
     for j in range(int(np.max(np.minimum(take0, both), initial=0)) + 1):
@@ -121,34 +125,20 @@ def chance_of_overlap(
     return np.where(near > 0, 1.0, np.clip(1.0 - apart, 0.0, 1.0))
 
 
-def _near(space: Space, query: Rows, table: str, k: int, n_jobs: int | None) -> tuple[np.ndarray, Lists, Lists]:
-    """Distance of each record to its k-th nearest one; per distinct record the distinct rows that near, and nearer.
+def _near(space: Space, query: Rows, table: str, k: int, n_jobs: int | None) -> tuple[np.ndarray, Crowds, Lists]:
+    """Distance of each record to its k-th nearest one; the distinct rows that near to each distinct record, and those
+    clearly nearer.
 
-    One search finds a few rows more than k, so that only who has more ties than that is asked again.
+    One search finds a few rows more than k, so that only who has more ties than that is asked again. Fewer than k
+    records are nearer than the k-th, so that search has found them.
     """
     reference = space.rows(table)
     found = space.nearest(query, table, min(k + SPARE, reference.n), n_jobs)
     radius = found.distance[:, k - 1]
-    reach, distance, row = radius[query.firsts], found.distinct[query.firsts], found.row[query.firsts]
-    every, close = ((row >= 0) & (distance <= (reach + slack)[:, None]) for slack in (TOL, -TOL))
-    more = np.flatnonzero(every[:, -1]) if row.shape[1] < reference.size else np.empty(0, np.int64)
-    every[more] = close[more] = False
-    lists = [(np.nonzero(some)[0], row[some]) for some in (every, close)]
-    if len(more):
-        again = query.some(more)
-        for at, slack in enumerate((0.0, -2 * TOL)):
-            if at and k == 1:
-                continue  # nobody is nearer than the nearest
-            tied = space.tied(again, table, reach[more] + slack, n_jobs)
-            owner = np.repeat(more, np.diff(tied.offsets))
-            lists[at] = np.concatenate([lists[at][0], owner]), np.concatenate([lists[at][1], tied.row])
-    return radius, _sorted(*lists[0], query.size), _sorted(*lists[1], query.size)
-
-
-def _sorted(owner: np.ndarray, row: np.ndarray, size: int) -> Lists:
-    """Lists of rows one after the other, ascending inside each, and where each begins."""
-    offsets = np.concatenate([[0], np.cumsum(np.bincount(owner, minlength=size))]).astype(np.int64)
-    return offsets, row[np.lexsort([row, owner])]
+    near = space.tied_in_crowds(found, query, table, radius, n_jobs)
+    distance, row = found.distinct[query.firsts], found.row[query.firsts]
+    close = (row >= 0) & (distance <= (radius[query.firsts] - TOL)[:, None])
+    return radius, near, (np.concatenate([[0], np.cumsum(close.sum(axis=1))]), row[close])
 
 
 def thinned(space: Space, table: str, part: np.ndarray, name: str) -> Space:

@@ -11,13 +11,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from glasshouse.core.errors import InputError
+from glasshouse.data.row_keys import RowKey
 
 if TYPE_CHECKING:
     from glasshouse.data.pair import Pair
 
 Levels: TypeAlias = "Sequence[object] | np.ndarray"  # labels in their order, or ascending numbers
 MISSING = "missing"
-COUNTED = 4  # numbers of rows per record up to which rows are told apart by counting rather than sorting
 NUMERIC_KEY_NA = ("error", "median+flag")
 
 
@@ -109,24 +109,10 @@ def distinct_rows(codes: np.ndarray, labels: np.ndarray | None = None) -> tuple[
     row_of : ndarray
         For each record, the number of its row.
     """
-    n = len(codes)
-    ranks = np.zeros(n, np.uint64)
-    span = 1
-    columns = [*(codes[:, j] for j in range(codes.shape[1])), *(() if labels is None else (labels,))]
-    for column in columns:
-        size = int(column.max()) + 1 if n else 1
-        if span * size >= 2**63:  # the mixed-radix number would not fit: rank what there is so far
-            ranks = np.unique(ranks, return_inverse=True)[1].astype(np.uint64)
-            span = int(ranks.max()) + 1
-        ranks = ranks * np.uint64(size) + column.astype(np.uint64)
-        span *= size
-    if span <= COUNTED * n:
-        first = np.full(span, -1)
-        first[ranks[::-1]] = np.arange(n)[::-1]  # of equal rows the first one is written last
-        there = first >= 0
-        return first[there], (np.cumsum(there) - 1)[ranks]
-    _, first, row_of = np.unique(ranks, return_index=True, return_inverse=True)
-    return first, row_of
+    key = RowKey(len(codes))
+    for column in (*(codes[:, j] for j in range(codes.shape[1])), *(() if labels is None else (labels,))):
+        key.add(column)
+    return key.distinct()
 
 
 def lexicographic(columns: Sequence[np.ndarray], last: np.ndarray | None = None) -> np.ndarray:

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
 
 import numpy as np
 
 from glasshouse.data.arrays import Floats, Ints
 from glasshouse.engines.neighbours.encoding import Rows
+from glasshouse.engines.workers import in_threads
+
+SORTED = 2**18  # rows sorted at once: the room for it stays small
 
 
 @dataclass(frozen=True)
@@ -104,29 +108,33 @@ class Tied:
         weights = self.reference.counts[self.row]
         return np.bincount(owner, weights=weights, minlength=len(self.offsets) - 1).astype(float)
 
-    def most_common(self, held: Ints, size: int) -> Ints:
-        """For each distinct query what most records of its list hold; the lowest of several, whatever the row order.
 
-        Parameters
-        ----------
-        held : array of int
-            One code per reference record.
-        size : int
-            Codes are below it.
+def sorted_lists(offsets: Ints, row: Ints, size: int) -> Ints:
+    """Rows in lists, ascending inside each.
 
-        Returns
-        -------
-        array of int
-        """
-        pairs, records = np.unique(self.reference.inverse * np.int64(size) + held, return_counts=True)
-        row, code = np.divmod(pairs, size)
-        first = np.searchsorted(row, self.row, "left")
-        several = np.searchsorted(row, self.row, "right") - first
-        query = np.repeat(np.repeat(np.arange(len(self.offsets) - 1), np.diff(self.offsets)), several)
-        at = np.repeat(first - np.cumsum(several) + several, several) + np.arange(several.sum())
-        found, back = np.unique(query * np.int64(size) + code[at], return_inverse=True)
-        support = np.bincount(back.reshape(-1), weights=records[at])
-        query, answer = np.divmod(found, size)
-        order = np.lexsort((answer, -support, query))
-        _, best = np.unique(query[order], return_index=True)
-        return np.asarray(answer[order][best])
+    Parameters
+    ----------
+    offsets : array of int
+        The lists are ``row[offsets[q]:offsets[q + 1]]``.
+    row : array of int
+        The rows, below ``size``; they are sorted where they stand.
+    size : int
+        Rows of the reference.
+
+    Returns
+    -------
+    array of int
+        The same array.
+    """
+    cuts = np.unique([0, *np.searchsorted(offsets, np.arange(SORTED, len(row), SORTED)), len(offsets) - 1])
+
+    def some(part: tuple[int, int]) -> None:
+        first, last = part
+        inside = slice(int(offsets[first]), int(offsets[last]))
+        # list and row as one number: sorted ten times quicker than by two keys
+        places = np.repeat(np.arange(last - first), np.diff(offsets[first : last + 1])) * size + row[inside]
+        places.sort()
+        row[inside] = places % size
+
+    in_threads(some, list(pairwise(cuts.tolist())))
+    return row

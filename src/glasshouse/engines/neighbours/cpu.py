@@ -15,6 +15,7 @@ import numpy as np
 
 from glasshouse.data.arrays import Floats, Ints
 from glasshouse.engines.neighbours import flat, kernel, tree
+from glasshouse.engines.neighbours.answers import sorted_lists
 from glasshouse.engines.neighbours.backend import Found
 from glasshouse.engines.neighbours.encoding import IGNORE, Encoded, Rows
 from glasshouse.engines.workers import share_out
@@ -162,8 +163,7 @@ class Prepared:
         offsets = np.concatenate([[0], np.cumsum(distinct)]).astype(np.int64)
         found = np.empty(int(offsets[-1]), np.int32)
         self._within(query, radius, own, offsets, found)
-        row = self.tree.row[found]
-        return offsets, row[np.lexsort([row, np.repeat(np.arange(query.size), distinct)])]
+        return offsets, sorted_lists(offsets, self.tree.row[found], len(self.tree.row))
 
     def _within(
         self, query: Rows, radius: Floats, own: Ints, offsets: Ints | None = None, found: Ints | None = None

@@ -8,7 +8,7 @@ records, never on the tree, the thread count or the other records.
 
 from __future__ import annotations
 
-from typing import NamedTuple, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -46,6 +46,24 @@ class Tree(NamedTuple):
     code_high: Ints
     code_set: Ints
     code_gone: Ints
+
+
+def without_boxes(numbers: Floats, codes: Ints, weights: Floats) -> Tree:
+    """Records in an order of their own, for :func:`exact` alone.
+
+    Parameters
+    ----------
+    numbers, codes : array
+        [records, columns], as the searched side has them.
+    weights : array of float
+        One per column, numbers first.
+
+    Returns
+    -------
+    Tree
+    """
+    fields: dict[str, Any] = dict.fromkeys(Tree._fields, np.empty(0))
+    return Tree(**fields | {"numbers": numbers, "codes": codes, "weights": weights})
 
 
 def work_space() -> Work:

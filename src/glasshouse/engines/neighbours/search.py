@@ -26,16 +26,19 @@ import numpy as np
 
 from glasshouse.core.errors import InputError, NotApplicable, listed
 from glasshouse.data.arrays import Floats, Ints
-from glasshouse.engines.neighbours.answers import Nearest, Tied
+from glasshouse.engines.neighbours.answers import Nearest, Tied, sorted_lists
 from glasshouse.engines.neighbours.encoding import RULES, TOL, Encoded, Rows, encode_pair
 from glasshouse.engines.workers import threads
 
 if TYPE_CHECKING:
     from glasshouse.data.pair import Pair
     from glasshouse.engines.neighbours.backend import Searchable
+    from glasshouse.engines.neighbours.crowds import Crowds
 
 
 __all__ = ["RULES", "TOL", "Nearest", "Space", "Tied", "chosen_columns", "gower_space", "threads"]
+
+SPARE = 3  # ties looked for beside the k-th nearest record: only who has more of them is asked again
 
 
 def gower_space(
@@ -398,19 +401,51 @@ class Space:
         Tied
         """
         reference, limit = self.rows(among), _per_query(radius, query)
-        row = near.row[query.firsts]
-        inside = (row >= 0) & (near.distinct[query.firsts] <= limit[:, None] + TOL)
-        more = inside[:, -1].copy() if row.shape[1] < reference.size else np.zeros(query.size, np.bool_)
-        inside[more] = False
-        owner, found = np.nonzero(inside)[0], row[inside]
-        if more.any():
-            at = np.flatnonzero(more)
-            with threads(n_jobs, len(at)):
-                offsets, others = self._prepared(among).listed(query.some(at), limit[at])
-            owner = np.concatenate([owner, np.repeat(at, np.diff(offsets))])
+        owner, found, more = _found(near, query, reference, limit)
+        if len(more):
+            with threads(n_jobs, len(more)):
+                offsets, others = self._prepared(among).listed(query.some(more), limit[more])
+            owner = np.concatenate([owner, np.repeat(more, np.diff(offsets))])
             found = np.concatenate([found, others])
-        offsets = np.concatenate([[0], np.cumsum(np.bincount(owner, minlength=query.size))]).astype(np.int64)
-        return Tied(offsets, found[np.lexsort([found, owner])], query, reference)
+        return Tied(*_lists(owner, found, query, reference), query, reference)
+
+    def tied_in_crowds(
+        self, near: Nearest, query: Rows, among: str, radius: Floats, n_jobs: int | None = None
+    ) -> Crowds:
+        """``tied_beyond`` where very many may be tied: what many queries share is listed once.
+
+        Parameters
+        ----------
+        near : Nearest
+            The nearest records of the rows that ask.
+        query : Rows
+            Those rows.
+        among : str
+            The table that was searched.
+        radius : array of float
+            One number per record that asks; equal records must carry equal radii.
+        n_jobs : int, optional
+            Threads. Default: all.
+
+        Returns
+        -------
+        Crowds
+        """
+        from glasshouse.engines.neighbours.crowds import Crowds, listed_in_crowds
+
+        reference, limit = self.rows(among), _per_query(radius, query)
+        owner, found, more = _found(near, query, reference, limit)
+        crowd = np.zeros(query.size, np.int64)
+        if not len(more):
+            nobody = np.zeros(2, np.int64), np.empty(0, np.int64)
+            return Crowds(*_lists(owner, found, query, reference), crowd, *nobody)
+        with threads(n_jobs, len(more)):
+            asked = query.some(more), limit[more]
+            shared = listed_in_crowds(self.encoded, reference, self._prepared(among), *asked)
+        crowd[more] = shared.crowd
+        owner = np.concatenate([owner, np.repeat(more, np.diff(shared.offsets))])
+        own = _lists(owner, np.concatenate([found, shared.row]), query, reference)
+        return Crowds(*own, crowd, shared.crowd_offsets, shared.crowd_row)
 
     def _prepared(self, table: str) -> Searchable:
         """A table made ready for searching, once."""
@@ -438,6 +473,23 @@ class Space:
         from glasshouse.engines.neighbours.ready import Ready
 
         return Ready(self.encoded, reference)
+
+
+def _found(near: Nearest, query: Rows, reference: Rows, limit: Floats) -> tuple[Ints, Ints, Ints]:
+    """Who of the nearest ones found is within a radius: the distinct query and the distinct row; and which queries may
+    have more of them than were looked for, of whom nobody is told.
+    """
+    row = near.row[query.firsts]
+    inside = (row >= 0) & (near.distinct[query.firsts] <= limit[:, None] + TOL)
+    more = np.flatnonzero(inside[:, -1]) if row.shape[1] < reference.size else np.empty(0, np.int64)
+    inside[more] = False
+    return np.nonzero(inside)[0], row[inside], more
+
+
+def _lists(owner: Ints, row: Ints, query: Rows, reference: Rows) -> tuple[Ints, Ints]:
+    """Where the list of each distinct query begins, and the rows of all of them, ascending inside each."""
+    offsets = np.concatenate([[0], np.cumsum(np.bincount(owner, minlength=query.size))]).astype(np.int64)
+    return offsets, sorted_lists(offsets, row[np.argsort(owner, kind="stable")], reference.size)
 
 
 def _counted(distinct: Floats, copies: Ints, k: int) -> Floats:

@@ -176,7 +176,8 @@ def coding(encoded: Encoded, reference: Rows, levels: int) -> Coding:
         else:
             codes = [table[:, v - n_numbers] for table in encoded.codes.values()]
             gaps = any(bool((x < 0).any()) for x in codes)
-            bucket = _buckets(reference.codes[:, v - n_numbers], 1 + max(int(x.max(initial=0)) for x in codes))
+            # and one more: a query may ask as somebody whose category nobody has
+            bucket = _buckets(reference.codes[:, v - n_numbers], 2 + max(int(x.max(initial=0)) for x in codes))
             columns.append(Column(share, int(bucket.max()) + 1 + (gaps and encoded.rule == LEVEL), gaps, bucket))
             width += columns[-1].cells + (both and gaps)
     slack = n_numbers * (0.5 + ROUNDING) + 2.0**-20 * 4 * sum(column.levels for column in columns)
