@@ -167,3 +167,12 @@ def test_special_codes_are_no_numbers() -> None:
     assert plain.details["n_total"] == 300 and marked.details["n_total"] == 240
     dropped = coded.with_columns(x=pl.when(pl.col("x") != -8).then("x"))
     assert marked.value == ask(dropped, dropped, target="x", attackers="cart").value
+
+
+def test_a_target_of_very_many_values_is_counted_and_not_learned() -> None:
+    many = [odd(1500, seed).with_columns(t=pl.Series([f"v{i}" for i in range(1500)])) for seed in range(2)]
+    found = ask(*many)
+    assert found.status == "not_applicable" and "1,500 values" in found.reason and "disco" in found.reason
+    assert gh.disclosure.disco(*many, keys=["k", "g"], target="t").status == "ok"
+    grouped = [table.with_columns(t=pl.col("t").str.slice(0, 3)) for table in many]
+    assert ask(*grouped).status == "ok"

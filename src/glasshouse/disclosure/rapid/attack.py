@@ -31,6 +31,8 @@ SCORES: dict[str, Score] = {
 }
 ERRORS: dict[str, ErrorMetric] = {name: name for name in get_args(ErrorMetric)}
 CODE_LIKE = 10  # a numeric target with no more whole values than this may be a set of codes
+MOST_CLASSES = 1_000  # of a target; a leaf of so many is added up for everybody in it, tree by tree
+MOST_ANSWERS = 200_000_000  # probabilities, people times classes: some 10 GB with what is made of them
 
 
 @dataclass(frozen=True)
@@ -255,6 +257,7 @@ def _look_at_target(pair: Pair, target: str, settings: AttackSettings) -> list[s
     column = pair.schema[target]
     numeric = pair.is_numeric(target) if settings.target_type is None else settings.target_type == "continuous"
     if not numeric:
+        _refuse_without_room(pair, target)
         return []
     if column.kind == "datetime" and settings.error != "absolute":
         raise NotApplicable(
@@ -274,6 +277,19 @@ def _look_at_target(pair: Pair, target: str, settings: AttackSettings) -> list[s
             f"epsilon={settings.epsilon:g} is a proportion for the {settings.error} error: {100 * settings.epsilon:g} %"
         )
     return warnings
+
+
+def _refuse_without_room(pair: Pair, target: str) -> None:
+    """An attacker answers everybody with a probability for every class, and a leaf of many classes adds up all of them
+    for everybody in it.
+    """
+    values, people = pair.codes(target).n_levels, pair.n("original") + (pair.n("holdout") if pair.has_holdout else 0)
+    if values > MOST_CLASSES or values * people > MOST_ANSWERS:
+        raise NotApplicable(
+            f"target {target!r} has {values:,} values, and an attacker gives each of {people:,} people a probability "
+            f"for every one, which is done up to {MOST_CLASSES:,} values and {MOST_ANSWERS:,} probabilities: group the "
+            "values, or ask disco, which counts"
+        )
 
 
 def _look_at_classes(y: Array, training: Array | None, shares: Array) -> list[str]:

@@ -93,7 +93,8 @@ def rapid(
     ----------
     pair : Pair
         Original and release(s) with keys and one or more targets. A holdout adds the same share for people never in
-        the data, weights make the share one of the population, clusters widen the interval.
+        the data, weights make the share one of the population, clusters widen the interval. A target has up to 1,000
+        classes, and no more than 200 million probabilities (people times classes) are worked out.
     attackers : str, estimator, or sequence of them, default ("rf",)
         Names such as "rf" (a probability forest), "cart", "gbm", "logit", "l1", "lm" or "marginal", or scikit-learn
         estimators. ``glasshouse.engines.models.registry.attackers()`` lists all names with their options.
