@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import resource
 import sys
 import tempfile
 import time
@@ -153,7 +154,11 @@ def main() -> None:
     if told.part != "speed":
         seeds = told.seeds or (decisions.QUICK_SEEDS if told.quick else decisions.SEEDS)
         decide(keep, pythons, told.quick, limit, seeds)
-    print(f"{time.perf_counter() - started:,.0f} s by the clock; `python -m bench.peers report` writes the page")
+    spent = resource.getrusage(resource.RUSAGE_CHILDREN)
+    print(
+        f"{time.perf_counter() - started:,.0f} s by the clock, {spent.ru_utime + spent.ru_stime:,.0f} CPU s; "
+        "`python -m bench.peers report` writes the page"
+    )
 
 
 if __name__ == "__main__":

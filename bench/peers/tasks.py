@@ -18,7 +18,7 @@ ROLES: dict[str, dict[str, Any]] = {
     "simulated": {"keys": ["age", "sex", "region"], "target": "ill"},
 }
 NUMBER = {"adult": "hours_per_week", "simulated": "income"}  # what a tree of numbers predicts
-SIZES, QUICK_SIZES = (1_000, 2_000, 4_000, 8_000), (500, 1_000, 2_000)
+SIZES, QUICK_SIZES = (1_000, 2_000, 4_000, 8_000), (500, 2_000)
 ATTACKS, QUICK_ATTACKS = 500, 100
 RHOS = [0.05, 0.1, 0.2, 0.5, 1.0]
 NEAREST = {"dcr": "dcr", "nndr": "nndr", "eps_risk": "epsilon_identifiability", "nnaa": "nnaa"}

@@ -3,9 +3,9 @@
 source(file.path(dirname(sub("^--file=", "", grep("^--file=", commandArgs(), value = TRUE))), "harness.R"))
 
 synthesis <- function(tables, options) {
-  suppressMessages(suppressWarnings(requireNamespace("synthpop")))
+  suppressPackageStartupMessages(library(synthpop))
   original <- coded(tables$original, tables$original)$learn
-  made <- synthpop::syn(original, method = "cart", seed = options$seed, print.flag = FALSE)$syn
+  made <- syn(original, method = "cart", seed = options$seed, print.flag = FALSE)$syn
   rows <- function(table) do.call(paste, c(lapply(table, as.character), sep = "\r"))
   list(
     target = mean(as.character(made[[options$target]]) == levels(original[[options$target]])[1]),
