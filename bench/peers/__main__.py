@@ -28,10 +28,11 @@ BATCH = 21  # cases of the decisions that one process answers: loading a package
 
 
 def lines(path: Path) -> list[dict[str, Any]]:
-    """The answers so far; a line cut off by an interrupt is left out."""
+    """The answers so far, the last one to each question; a line cut off by an interrupt is left out."""
     if not path.is_file():
         return []
-    return [json.loads(t) for t in path.read_text(encoding="utf-8").splitlines() if t.endswith("}")]
+    told = [json.loads(t) for t in path.read_text(encoding="utf-8").splitlines() if t.endswith("}")]
+    return list({line["key"]: line for line in told}.values())
 
 
 class Keeper:
@@ -88,7 +89,7 @@ def speed(keep: Keeper, pythons: dict[str, Path], quick: bool, limit: float) -> 
 def decide(keep: Keeper, pythons: dict[str, Path], quick: bool, limit: float, seeds: int) -> None:
     """Every case to every tool, seeds outermost."""
     attacks = decisions.QUICK_ATTACKS if quick else decisions.ATTACKS
-    every = list(decisions.cases(seeds))
+    every = list(decisions.cases(seeds, decisions.QUICK_LEAK_NAMES if quick else decisions.LEAK_NAMES))
     with tempfile.TemporaryDirectory() as folder:
         for first in range(0, len(every), BATCH):
             for tool in decisions.TOOLS:

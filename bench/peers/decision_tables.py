@@ -118,9 +118,10 @@ def over_kinds(lines: Sequence[Line]) -> list[str]:
             continue
         clean = _by_tool(lines, lambda d: d["leak"] == "clean")
         noticed = ["–" if leak == "clean" else _worse(clean[f.tool], by[f.tool], f) for f in FIGURES]
-        runs = max(len(answers) for answers in by.values())
+        counts = sorted({len(answers) for answers in by.values() if answers})
+        runs = f"{counts[0]}" if len(counts) == 1 else f"{counts[0]} to {counts[-1]}"
         alarms = [cell(share(_alarmed(by["glasshouse"]))), cell(share(_above(by["anonymeter"])))]
-        rows.append([LEAKS[leak].words, str(runs), *alarms, *noticed])
+        rows.append([LEAKS[leak].words, runs, *alarms, *noticed])
     if not rows:
         return []
     head = ["release", "runs", "glasshouse: warn or FAIL", "anonymeter: an interval above 0",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +13,7 @@ from studies.leaks import LEAKS
 
 KIND_NAMES = ("weak", "strong", "rare", "households")
 LEAK_NAMES = ("clean", "verbatim_0.5", "verbatim_2", "noisy_5", "keys_5", "clusters_2")
+QUICK_LEAK_NAMES = ("clean", "verbatim_2", "keys_5", "clusters_2")
 TOOLS = ("glasshouse", "anonymeter", "sdmetrics", "syntheval", "pycanon")
 THREATS = ("copying", "identity", "attribute", "membership")
 PRIVACY = ["hit_rate", "eps_risk", "mia"]
@@ -40,11 +41,11 @@ READ = {
 }  # fmt: skip
 
 
-def cases(seeds: int, n: int = N) -> Iterator[Case]:
+def cases(seeds: int, leaks: Sequence[str] = LEAK_NAMES, n: int = N) -> Iterator[Case]:
     """Seeds outermost, so that a run that is cut short is balanced."""
     for seed in range(seeds):
         for kind in KIND_NAMES:
-            for leak in LEAK_NAMES:
+            for leak in leaks:
                 if LEAKS[leak].where(KINDS[kind]):
                     yield Case(kind, leak, seed, n)
 
