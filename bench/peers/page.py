@@ -62,7 +62,8 @@ def page(lines: Sequence[Line]) -> str:
         f"{'one seed' if seeds == 1 else f'{seeds} seeds at most'} per line. Only glasshouse gives a verdict; of the "
         "others the figures stand here, with how their "
         "documentation says they are to be read, and no threshold of ours is put on them. Means with standard errors "
-        "over the seeds (none where there was one); – where a tool was not asked or gave no figure.",
+        "over the seeds (none where there was one); – where a tool was not asked or gave no figure. A seed is the same "
+        "people in every row of a kind of data, so rows are not independent: an odd draw shows in all of them.",
         "",
         *decision_tables.over_kinds(judged),
         *decision_tables.limits(judged),
