@@ -197,12 +197,12 @@ def growth(lines: Sequence[Line]) -> list[dict[str, Any]]:
     rows = {row.name: row for row in ROWS if row.largest}
     return [
         {
-            "question": f"{rows[d['row']].words} ({PEERS[rows[d['row']].peer].title})",
+            "question": f"{PEERS[rows[d['row']].peer].title}\n{rows[d['row']].words.replace('`', '')}",
             "side": SIDES[0] if d["tool"] == SIDES[0] else SIDES[1],
             "records": d["n"],
             "seconds": max(d["cpu"], 0.001),
         }
-        for d in lines
+        for d in sorted(lines, key=lambda d: list(rows).index(d["row"]) if d.get("row") in rows else -1)
         if d.get("part") == "speed" and "cpu" in d and d["row"] in rows
     ]
 
@@ -222,7 +222,7 @@ def draw(points: Sequence[dict[str, Any]]) -> Any:
         strokeDash=alt.StrokeDash("side:N", legend=None),
     )
     panel = (base.mark_line() + base.mark_point(filled=True, size=35)).properties(width=190, height=120)
-    titles = alt.Header(labelLimit=230, labelFontSize=10)
-    return panel.facet(facet=alt.Facet("question:N", title=None, header=titles), columns=3).configure_view(
-        stroke="#ccc"
-    )
+    titles = alt.Header(labelExpr="split(datum.value, '\\n')", labelLimit=240, labelFontSize=9)
+    order = list(dict.fromkeys(p["question"] for p in points))
+    panels = alt.Facet("question:N", title=None, header=titles, sort=order)
+    return panel.facet(facet=panels, columns=3).configure_view(stroke="#ccc")

@@ -102,7 +102,7 @@ ROWS = (
     Row("trees", "two trees with small leaves, fit and predict", "rpart", "trees", "trees",
         "the same trees; theirs without cross-validation and surrogate splits",
         partial(_trees, False), partial(_trees, False), both_warm=True),
-    Row("trees_extras", "the same two trees as rpart grows them if not told otherwise", "rpart", "trees", "trees",
+    Row("trees_extras", "the same two trees by rpart's defaults", "rpart", "trees", "trees",
         "theirs with ten-fold cross-validation and five surrogate splits, which ours has not",
         partial(_trees, True), partial(_trees, True), both_warm=True),
     Row("synthesis", "a release by trees, all columns", "synthpop", "synthesis", "synthesis",
