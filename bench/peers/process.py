@@ -70,6 +70,7 @@ def _process(python: Path, worker: Path, jobs: Sequence[Job], seconds: float, pa
                 check=False,
                 timeout=40 * seconds,
                 env=surroundings,
+                cwd=folder,  # where what a package leaves behind goes away
                 preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_CPU, (ceil(seconds), ceil(seconds) + 5)),
             )
             why = f"the process ended with {done.returncode}: {last_words(done.stderr)}"

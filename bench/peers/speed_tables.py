@@ -104,9 +104,12 @@ def growth_table(lines: Sequence[Line]) -> list[str]:
             rows.append([row.words, PEERS[row.peer].title, *cells, " / ".join(powers)])
     if len(sizes) < 2 or not rows:
         return []
-    text = ["CPU seconds by records, peer / here; the last column has the power of the number of records with which",
-            "each grew from the smallest to the largest size (– below a fiftieth of a second):"]  # fmt: skip
-    return [" ".join(text), "", *table(["question", "peer", *(f"{n:,}" for n in sizes), "power"], rows)]
+    text = (
+        "CPU seconds by records, peer / here; the last column has the power of the number of records with which each "
+        "grew from the smallest to the largest size (– below a fiftieth of a second). Both sides of a cell were asked "
+        "one after the other; other sizes met other loads, and a power takes that in:"
+    )
+    return [text, "", *table(["question", "peer", *(f"{n:,}" for n in sizes), "power"], rows)]
 
 
 def _power(seconds: Mapping[int, float]) -> str:
