@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import resource
 import sys
 import tempfile
 import time
@@ -18,19 +19,20 @@ from pathlib import Path
 from typing import Any
 
 from bench.peers import decisions, tasks
-from bench.peers.environments import FOLDER, OURS, PEERS, ROOT, Absent, Peer, interpreter, machine
+from bench.peers.environments import FOLDER, OURS, PEERS, ROOT, Absent, Peer, held, interpreter, machine
 from bench.peers.process import Answer, asked
 
 KEPT = FOLDER / "peers.jsonl"
-LIMIT, QUICK_LIMIT = 600.0, 60.0
-BATCH = 4  # cases of the decisions that one process answers
+LIMIT, QUICK_LIMIT = 300.0, 60.0
+BATCH = 21  # cases of the decisions that one process answers: loading a package costs more than a case
 
 
 def lines(path: Path) -> list[dict[str, Any]]:
-    """The answers so far; a line cut off by an interrupt is left out."""
+    """The answers so far, the last one to each question; a line cut off by an interrupt is left out."""
     if not path.is_file():
         return []
-    return [json.loads(t) for t in path.read_text(encoding="utf-8").splitlines() if t.endswith("}")]
+    told = [json.loads(t) for t in path.read_text(encoding="utf-8").splitlines() if t.endswith("}")]
+    return list({line["key"]: line for line in told}.values())
 
 
 class Keeper:
@@ -86,19 +88,20 @@ def speed(keep: Keeper, pythons: dict[str, Path], quick: bool, limit: float) -> 
 
 def decide(keep: Keeper, pythons: dict[str, Path], quick: bool, limit: float, seeds: int) -> None:
     """Every case to every tool, seeds outermost."""
-    attacks = tasks.QUICK_ATTACKS if quick else tasks.ATTACKS
-    every = list(decisions.cases(seeds, decisions.QUICK_N if quick else decisions.N))
+    attacks = decisions.QUICK_ATTACKS if quick else decisions.ATTACKS
+    every = list(decisions.cases(seeds, decisions.QUICK_LEAK_NAMES if quick else decisions.LEAK_NAMES))
     with tempfile.TemporaryDirectory() as folder:
         for first in range(0, len(every), BATCH):
             for tool in decisions.TOOLS:
                 peer = OURS if tool == "glasshouse" else PEERS[tool]
                 if peer is not OURS and tool not in pythons:
                     continue
-                keys = {f"case/{c.kind}/{c.leak}/{c.seed}/{c.n}/{tool}": c for c in every[first : first + BATCH]}
+                some = every[first : first + BATCH]
+                keys = {f"case/{c.kind}/{c.leak}/{c.seed}/{c.n}/{attacks}/{tool}": c for c in some}
                 todo = {key: c for key, c in keys.items() if key not in keep.held}
                 if keep.late or not todo:
                     continue
-                jobs = [decisions.job(c, Path(folder), attacks) for c in todo.values()]
+                jobs = [decisions.job(c, Path(folder), attacks, peer is OURS) for c in todo.values()]
                 for (key, c), answer in zip(
                     todo.items(), ask(peer, jobs, limit * BATCH, pythons.get(tool)), strict=True
                 ):
@@ -110,7 +113,7 @@ def found(only: list[str], install: bool, say: Callable[[str], None] = print) ->
     """The interpreters of the peers that can be asked, and a sentence for each that cannot."""
     pythons, absent = {}, []
     for peer in PEERS.values():
-        if only and peer.index and peer.name not in only:
+        if only and peer.name not in only:
             continue
         try:
             pythons[peer.name] = interpreter(peer, install)
@@ -144,14 +147,19 @@ def main() -> None:
     pythons, absent = found(told.only, not told.no_install)
     keep = Keeper(told.file, told.stop_after)
     where = json.loads(machine())
-    keep.add("machine", part="machine", absences=absent, **where)
+    in_r = {name: held(python, PEERS[name].package) for name, python in pythons.items() if not PEERS[name].index}
+    keep.add("machine", part="machine", absences=absent, in_r=in_r, **where)
     limit = QUICK_LIMIT if told.quick else LIMIT
     if told.part != "decisions":
         speed(keep, pythons, told.quick, limit)
     if told.part != "speed":
         seeds = told.seeds or (decisions.QUICK_SEEDS if told.quick else decisions.SEEDS)
         decide(keep, pythons, told.quick, limit, seeds)
-    print(f"{time.perf_counter() - started:,.0f} s by the clock; `python -m bench.peers report` writes the page")
+    spent = resource.getrusage(resource.RUSAGE_CHILDREN)
+    print(
+        f"{time.perf_counter() - started:,.0f} s by the clock, {spent.ru_utime + spent.ru_stime:,.0f} CPU s; "
+        "`python -m bench.peers report` writes the page"
+    )
 
 
 if __name__ == "__main__":

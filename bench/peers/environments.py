@@ -1,4 +1,4 @@
-"""One virtual environment per peer, kept in .bench/, so that no two packages argue about a version."""
+"""One virtual environment per peer, kept in .bench/, so that no two packages argue about a version; R as it is."""
 
 from __future__ import annotations
 
@@ -21,7 +21,10 @@ class Absent(Exception):
 
 @dataclass(frozen=True)
 class Peer:
-    """A package, the version it is measured in, and the script that asks it (in ``workers``)."""
+    """A package, the version it is measured in, and the script that asks it (in ``workers``).
+
+    ``index``: it comes from the package index in the version stated; a package of R is taken as it is here.
+    """
 
     name: str
     package: str
@@ -31,7 +34,7 @@ class Peer:
 
     @property
     def worker(self) -> Path:
-        return HERE / "workers" / f"of_{self.name}.py"
+        return HERE / "workers" / f"of_{self.name}.{'py' if self.index else 'R'}"
 
 
 PEERS = {
@@ -48,18 +51,25 @@ PEERS = {
 OURS = Peer("glasshouse", "glasshouse", "", "glasshouse")
 
 
-def held(python: Path, package: str) -> str | None:
-    """The version of ``package`` an interpreter has, or None."""
-    asked = f"import importlib.metadata as m; print(m.version({package!r}))"
-    done = subprocess.run([str(python), "-c", asked], capture_output=True, text=True, check=False)
+def held(interpreter: Path, package: str) -> str | None:
+    """The version of ``package`` an interpreter (of Python, or Rscript) has, or None."""
+    if interpreter.name == "Rscript":
+        asked = ["--vanilla", "-e", f"cat(as.character(packageVersion({package!r})))"]
+    else:
+        asked = ["-c", f"import importlib.metadata as m; print(m.version({package!r}))"]
+    done = subprocess.run([str(interpreter), *asked], capture_output=True, text=True, check=False)
     return done.stdout.strip() if done.returncode == 0 else None
 
 
 def interpreter(peer: Peer, install: bool = True, folder: Path = FOLDER) -> Path:
     """The interpreter that can import a peer, made on first use. ``Absent`` says why there is none."""
     if not peer.index:
-        where = "R is on this machine, but no worker asks it yet" if shutil.which("Rscript") else "there is no R here"
-        raise Absent(f"{peer.title}: not measured, {where}.")
+        rscript = shutil.which("Rscript")
+        if rscript is None:
+            raise Absent(f"{peer.title}: not measured, there is no R here.")
+        if held(Path(rscript), peer.package) is None:
+            raise Absent(f"{peer.title}: not measured, the R here does not have it.")
+        return Path(rscript)
     python = folder / peer.name / "bin" / "python"
     if python.exists() and held(python, peer.package) == peer.version:
         return python

@@ -23,6 +23,18 @@ def last_words(text: str) -> str:
     return lines[-1] if lines else "it said nothing"
 
 
+def as_r(value: Any) -> str:
+    """A job as an expression of R, which has no reader of JSON of its own."""
+    if isinstance(value, dict):
+        return "list(" + ", ".join(f"{json.dumps(str(name))} = {as_r(part)}" for name, part in value.items()) + ")"
+    if isinstance(value, (list, tuple)):
+        plain = bool(value) and all(isinstance(part, (str, int, float)) for part in value)
+        return ("c(" if plain else "list(") + ", ".join(as_r(part) for part in value) + ")"
+    if value is None or isinstance(value, bool):
+        return {None: "NULL", True: "TRUE", False: "FALSE"}[value]
+    return json.dumps(value, ensure_ascii=False)
+
+
 def asked(python: Path, worker: Path, jobs: Sequence[Job], seconds: float, path: str = "") -> list[Answer]:
     """An answer per job, in their order. A job that fails has ``failed`` with the reason and takes no other along.
 
@@ -46,9 +58,10 @@ def _process(python: Path, worker: Path, jobs: Sequence[Job], seconds: float, pa
     threads = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "NUMBA_NUM_THREADS", "POLARS_MAX_THREADS"), "1")
     surroundings = {**os.environ, **threads, "PYTHONPATH": path, "PYTHONWARNINGS": "ignore", "MPLBACKEND": "agg"}
     with tempfile.TemporaryDirectory() as folder:
-        said, heard = Path(folder) / "jobs.json", Path(folder) / "answers.jsonl"
-        said.write_text(json.dumps(list(jobs)), encoding="utf-8")
-        command = [str(python), str(worker), str(said), str(heard)]
+        in_r = worker.suffix == ".R"
+        said, heard = Path(folder) / "jobs", Path(folder) / "answers.jsonl"
+        said.write_text((as_r if in_r else json.dumps)(list(jobs)), encoding="utf-8")
+        command = [str(python), *(["--vanilla"] if in_r else []), str(worker), str(said), str(heard)]
         try:
             done = subprocess.run(
                 command,
@@ -57,6 +70,7 @@ def _process(python: Path, worker: Path, jobs: Sequence[Job], seconds: float, pa
                 check=False,
                 timeout=40 * seconds,
                 env=surroundings,
+                cwd=folder,  # where what a package leaves behind goes away
                 preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_CPU, (ceil(seconds), ceil(seconds) + 5)),
             )
             why = f"the process ended with {done.returncode}: {last_words(done.stderr)}"

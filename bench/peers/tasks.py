@@ -17,7 +17,8 @@ ROLES: dict[str, dict[str, Any]] = {
     "adult": {"keys": ["age", "sex", "race", "marital_status"], "target": "income"},
     "simulated": {"keys": ["age", "sex", "region"], "target": "ill"},
 }
-SIZES, QUICK_SIZES = (1_000, 2_000, 4_000, 8_000), (500, 1_000, 2_000)
+NUMBER = {"adult": "hours_per_week", "simulated": "income"}  # what a tree of numbers predicts
+SIZES, QUICK_SIZES = (1_000, 2_000, 4_000, 8_000), (500, 2_000)
 ATTACKS, QUICK_ATTACKS = 500, 100
 RHOS = [0.05, 0.1, 0.2, 0.5, 1.0]
 NEAREST = {"dcr": "dcr", "nndr": "nndr", "eps_risk": "epsilon_identifiability", "nnaa": "nnaa"}
@@ -36,6 +37,7 @@ class Row:
     their_options: Callable[[dict[str, Any]], dict[str, Any]]
     our_options: Callable[[dict[str, Any]], dict[str, Any]]
     largest: int = 10**9
+    both_warm: bool = False  # both sides are warmed up on all records, with another seed
 
 
 def _measures(names: list[str], given: dict[str, Any], asked: dict[str, Any]) -> dict[str, Any]:
@@ -47,6 +49,15 @@ def _attack(name: str, asked: dict[str, Any]) -> dict[str, Any]:
     if name == "linkability":
         options["columns"] = asked["sides"]
     return _measures([name], {name: options}, asked)
+
+
+def _trees(extras: bool, asked: dict[str, Any]) -> dict[str, Any]:
+    limits = {"minsplit": 15, "minbucket": 5, "cp": 1e-8, "maxdepth": 30, "extras": extras}
+    return {"target": asked["target"], "number": asked["number"], **limits}
+
+
+def _forest(asked: dict[str, Any]) -> dict[str, Any]:
+    return {"target": asked["target"], "trees": 500, "seed": asked["seed"]}
 
 
 def _same(asked: dict[str, Any]) -> dict[str, Any]:
@@ -86,6 +97,16 @@ ROWS = (
     Row("levels", "k-anonymity, l-diversity, t-closeness", "pycanon", "levels", "measures",
         "the same levels; ours also says who the records are",
         _same, partial(_measures, ["k_anonymity", "l_diversity", "t_closeness"], {})),
+    Row("forest", "RAPID's forest, 500 trees, fit and predict", "ranger", "forest", "forest",
+        "the same forest, one thread", _forest, _forest, both_warm=True),
+    Row("trees", "two trees with small leaves, fit and predict", "rpart", "trees", "trees",
+        "the same trees; theirs without cross-validation and surrogate splits",
+        partial(_trees, False), partial(_trees, False), both_warm=True),
+    Row("trees_extras", "the same two trees by rpart's defaults", "rpart", "trees", "trees",
+        "theirs with ten-fold cross-validation and five surrogate splits, which ours has not",
+        partial(_trees, True), partial(_trees, True), both_warm=True),
+    Row("synthesis", "a release by trees, all columns", "synthpop", "synthesis", "synthesis",
+        "theirs grows surrogate splits and cross-validates, ours does not", _same, _same, both_warm=True),
     Row("advantage", "advantage under zCDP, 5 values of rho", "riskcal", "advantage", "advantage",
         "no table", lambda asked: {"rhos": RHOS}, lambda asked: {"rhos": RHOS}, 0),
 )  # fmt: skip
@@ -126,12 +147,14 @@ def halves(columns: list[str], target: str) -> list[list[str]]:
 
 def jobs(row: Row, data: str, n: int, paths: dict[str, str], n_attacks: int) -> tuple[dict[str, Any], dict[str, Any]]:
     """The job of the peer and ours."""
-    asked: dict[str, Any] = {**ROLES[data], "n_attacks": n_attacks, "seed": 0}
+    asked: dict[str, Any] = {**ROLES[data], "number": NUMBER[data], "n_attacks": n_attacks, "seed": 0}
     if not row.largest:
         paths = {}
     else:
         asked["sides"] = halves(pl.read_csv(paths["original"], n_rows=5).columns, asked["target"])
-    warm = {"warm": 200, "warm_options": {} if paths else {"rhos": RHOS[:1]}}
+    warm = {"warm": n if row.both_warm else 200, "warm_options": {} if paths else {"rhos": RHOS[:1]}}
+    if row.both_warm:
+        warm["warm_options"] = {"seed": asked["seed"] + 1}
     theirs = {"question": row.theirs, "options": row.their_options(asked), "tables": paths, **warm}
     if row.peer == "anonymeter":
         # a small table holds few people to single out, and the search would go on for all its ten million attempts

@@ -10,9 +10,10 @@ from typing import Any
 import polars as pl
 import pytest
 from bench.peers import __main__ as runner
-from bench.peers import decisions, environments, page, tasks
+from bench.peers import decisions, environments, tasks
 from bench.peers.environments import OURS, PEERS, Absent, Peer
 from bench.peers.process import asked, last_words
+from studies.cases import Case
 
 WORKER = """
 import os, sys, time
@@ -86,12 +87,24 @@ def test_an_interpreter_that_is_not_there_is_told(worker: Path, tmp_path: Path) 
 def test_a_peer_that_is_not_installed_gives_a_sentence(name: str, tmp_path: Path) -> None:
     with pytest.raises(Absent, match=rf"{PEERS[name].title} {PEERS[name].version}: not installed"):
         environments.interpreter(PEERS[name], install=False, folder=tmp_path / ".bench")
+
+
+@pytest.mark.parametrize("name", PEERS)
+def test_every_peer_has_a_worker_that_is_asked_in_some_row(name: str) -> None:
     assert PEERS[name].worker.is_file()
+    assert any(row.peer == name for row in tasks.ROWS)
 
 
 def test_without_r_its_packages_give_a_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(environments.shutil, "which", lambda name: None)
     with pytest.raises(Absent, match="there is no R here"):
+        environments.interpreter(PEERS["synthpop"])
+
+
+def test_an_r_without_the_package_gives_a_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(environments.shutil, "which", lambda name: "/somewhere/Rscript")
+    monkeypatch.setattr(environments, "held", lambda interpreter, package: None)
+    with pytest.raises(Absent, match=r"synthpop .R.: not measured, the R here does not have it"):
         environments.interpreter(PEERS["synthpop"])
 
 
@@ -109,6 +122,8 @@ def test_a_package_the_index_does_not_have_is_told(tmp_path: Path, monkeypatch: 
 def test_both_sides_are_given_the_same_files_and_roles(row: tasks.Row, tmp_path: Path) -> None:
     paths = tasks.written("simulated", 30, tmp_path)
     theirs, ours = tasks.jobs(row, "simulated", 30, paths, 7)
+    if row.both_warm:
+        assert theirs["warm"] == ours["warm"] == 30 and theirs["warm_options"] == ours["warm_options"] == {"seed": 1}
     assert theirs["tables"] == ours["tables"] == (paths if row.largest else {})
     for job in (theirs, ours):
         json.dumps(job)
@@ -134,6 +149,22 @@ def test_our_worker_answers_as_the_library_does(tmp_path: Path) -> None:
     assert answer["figures"]["k_anonymity"]["value"] == pytest.approx(gh.disclosure.k_anonymity(pair).value)
 
 
+def test_only_a_tool_that_knows_clusters_is_given_their_numbers(tmp_path: Path) -> None:
+    case = Case("households", "clusters_2", 0, 60)
+    theirs, ours = (decisions.job(case, tmp_path, 5, knows) for knows in (False, True))
+    columns = [pl.read_csv(job["tables"]["original"]).columns for job in (theirs, ours)]
+    assert [c for c in columns[1] if c not in columns[0]] == ["house"]
+    assert ours["options"]["cluster"] == "house" and not any("house" in side for side in theirs["options"]["sides"])
+    assert all(d.kind == "households" for d in decisions.cases(1) if d.leak == "clusters_2")
+
+
+def test_our_verdict_is_asked_with_the_clusters_and_says_its_limits(tmp_path: Path) -> None:
+    job = decisions.job(Case("households", "clean", 0, 60), tmp_path, 5, knows_clusters=True)
+    (answer,) = runner.ask(OURS, [job], 120)
+    assert answer["figures"]["verdict"] in ("pass", "warn", "fail", "incomplete")
+    assert set(answer["figures"]["limits"]) == set(decisions.THREATS)
+
+
 def test_a_run_takes_up_where_it_stopped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     calls: list[str] = []
 
@@ -153,61 +184,3 @@ def test_a_run_takes_up_where_it_stopped(tmp_path: Path, monkeypatch: pytest.Mon
     assert len(calls) == 2
     runner.decide(runner.Keeper(file, stop_after=-1), pythons, True, 1, 1)
     assert len(calls) == 2
-
-
-# -- the page ----------------------------------------------------------------------------------------------------------
-
-
-def timed(tool: str, cpu: float, n: int = 100, **more: Any) -> dict[str, Any]:
-    made = {"key": f"{tool}{n}", "part": "speed", "data": "simulated", "row": "quality", "n": n, "attacks": 5}
-    return {**made, "tool": tool, "cpu": cpu, "wall": cpu, "peak": 50.0, "load": 2.0, "figures": {}, **more}
-
-
-def test_the_table_says_where_a_peer_is_faster_and_what_failed() -> None:
-    failed = {k: v for k, v in timed("sdmetrics", 1, 200).items() if k != "cpu"} | {"failed": "it broke"}
-    lines = [timed("sdmetrics", 1.0), timed("glasshouse", 4.0), failed, timed("glasshouse", 9.0, 200)]
-    text = page.page(lines)
-    assert "| quality report / utility set | SDMetrics | 100 | 1.00 | 4.00 | 0.25 | 50 | 50 |" in text
-    assert "SDMetrics is faster at quality report / utility set (4.0 times)" in text
-    assert "quality report / utility set, 200 records, sdmetrics: it broke" in text
-    assert page.ratio(failed, lines[1]) is None
-    assert len(page.growth(lines)) == 3
-
-
-def test_a_full_run_stands_for_a_quick_one_and_the_same_figures_are_held_against_each_other() -> None:
-    theirs = timed("riskcal", 2.0, 500, row="advantage", attacks=500, figures={"0.1": 0.25, "0.5": 0.5})
-    ours = timed("glasshouse", 1.0, 500, row="advantage", attacks=500, figures={"0.1": 0.26, "0.5": 0.5})
-    quick = [timed("sdmetrics", 1.0), timed("glasshouse", 4.0)]
-    text = page.page([*quick, theirs, ours])
-    assert "2 figures of riskcal and of glasshouse differ by at most 0.01." in text
-    assert "quality report / utility set" not in text and "| riskcal | – | 2.00 | 1.00 | 2.00 |" in text
-
-
-def case(tool: str, figures: dict[str, Any], seed: int = 0) -> dict[str, Any]:
-    made = {"key": f"{tool}{seed}", "part": "case", "kind": "weak", "leak": "clean", "seed": seed, "n": 50, "load": 1.0}
-    return {**made, "attacks": 5, "tool": tool, "cpu": 1.0, "figures": figures}
-
-
-def test_decisions_are_counted_over_seeds_and_no_threshold_is_invented() -> None:
-    lines = [
-        case("glasshouse", {"verdict": "pass"}),
-        case("glasshouse", {"verdict": "warn"}, 1),
-        case("anonymeter", {"linkability": {"risk": 0.1, "low": 0.02}, "singling_out": {"failed": "no queries"}}),
-        case("anonymeter", {"linkability": {"risk": 0.3, "low": -0.1}}, 1),
-        case("sdmetrics", {"overfitting": {"score": 0.5}}),
-        case("sdmetrics", {"overfitting": {"score": 0.7}}, 1),
-    ]
-    (row,) = page.told(lines)[2:3]
-    cells = [c.strip() for c in row.split("|")]
-    assert cells[2:5] == ["1 pass, 1 warn", "50±35", "– / 0.20±0.10 / –"]
-    assert cells[5] == "0.60±0.10 / – / –"
-    assert page.failures(lines) == ["- anonymeter singling_out: no queries (1 cases)"]
-    assert set(decisions.READ) == set(decisions.TOOLS)
-
-
-def test_an_empty_run_makes_a_page_that_says_so(tmp_path: Path) -> None:
-    page.write([], tmp_path)
-    text = (tmp_path / "benchmarks-peers.md").read_text(encoding="utf-8")
-    assert "No question was answered by both sides." in text and "No case was run." in text
-    page.write([timed("sdmetrics", 1.0), timed("glasshouse", 4.0)], tmp_path)
-    assert (tmp_path / "benchmarks-peers.svg").read_text(encoding="utf-8").startswith("<svg")

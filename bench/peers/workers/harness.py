@@ -2,7 +2,8 @@
 
 Only the standard library and pandas, which every peer brings; runs in the environment of a peer.
 A job: question, options, and the paths of original, released and holdout (CSV). ``warm``: rows of the warm-up that
-loads and compiles what is loaded once per process (0: none).
+loads and compiles what is loaded once per process (0: none), ``warm_options``: in what it differs. Its figures are
+kept, too: with another seed they say how much of a figure is chance.
 """
 
 from __future__ import annotations
@@ -34,6 +35,18 @@ def used() -> float:
     return mine.ru_utime + mine.ru_stime + theirs.ru_utime + theirs.ru_stime
 
 
+def peak() -> float:
+    """Largest memory of this process, or of a child that ended, in MiB.
+
+    A process is born with the memory of the one that started it, and the system's own record keeps that; what Linux
+    tells of the running program begins with the program.
+    """
+    largest = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    with contextlib.suppress(OSError), open("/proc/self/status", encoding="ascii", errors="replace") as file:
+        largest = next(int(line.split()[1]) for line in file if line.startswith("VmHWM"))
+    return max(largest, resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss) / 1024
+
+
 def plain(value: Any) -> Any:
     """Numbers JSON can hold; a figure that is not finite becomes the word for it."""
     if isinstance(value, dict):
@@ -50,14 +63,15 @@ def plain(value: Any) -> Any:
 def one(job: dict[str, Any], questions: dict[str, Question]) -> dict[str, Any]:
     ask, options = questions[job["question"]], job.get("options", {})
     given = tables(job)
+    warmed = None
     if job.get("warm"):
         small = {role: table.head(job["warm"]) for role, table in given.items()}
-        ask(small, **{**options, **job.get("warm_options", {})})
+        warmed = ask(small, **{**options, **job.get("warm_options", {})})
     cpu, wall = used(), time.perf_counter()
     figures = ask(given, **options)
     cpu, wall = used() - cpu, time.perf_counter() - wall
-    peak = max(resource.getrusage(w).ru_maxrss for w in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)) / 1024
-    return {"cpu": cpu, "wall": wall, "peak": peak, "load": os.getloadavg()[0], "figures": plain(figures)}
+    found = {"cpu": cpu, "wall": wall, "peak": peak(), "load": os.getloadavg()[0], "figures": plain(figures)}
+    return found if warmed is None else {**found, "warmed": plain(warmed)}
 
 
 def serve(questions: dict[str, Question]) -> None:
