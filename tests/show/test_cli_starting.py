@@ -12,6 +12,7 @@ import pytest
 
 from glasshouse.core.writing import write_atomically
 from glasshouse.show.cli import main
+from glasshouse.show.cli.starting import known_to_others
 
 
 def run(*arguments: str) -> int:
@@ -87,3 +88,13 @@ def test_split_says_that_it_tears_households_apart(tmp_path: Path, capsys: pytes
 def test_a_page_that_names_such_a_file_is_written(tmp_path: Path) -> None:
     write_atomically(tmp_path / "page.html", "read from r\udcff.csv")
     assert (tmp_path / "page.html").read_text() == "read from r\\udcff.csv"
+
+
+@pytest.mark.parametrize("name", ["age", "Alter", "Geschlecht", "PLZ", "sexe", "edad", "home_region", "Familienstand"])
+def test_what_neighbours_know_is_offered_as_a_key_in_several_languages(name: str) -> None:
+    assert known_to_others(name)
+
+
+@pytest.mark.parametrize("name", ["Diagnose", "illness", "Einkommen", "income", "wage", "storage", "Wort", "Sport"])
+def test_what_they_do_not_know_is_not(name: str) -> None:
+    assert not known_to_others(name)

@@ -75,8 +75,8 @@ def headerless_text(headerless: Iterable[str]) -> str:
     tables = " and ".join(dict.fromkeys("released" if t.startswith("released") else t for t in headerless))
     return (
         f"the first line of the {tables} table looks like a record and not like column names, so the first person's "
-        "values would stand in every report as names of columns; add a line with names, or say header=True (where "
-        "there is no such argument, read the file yourself) if they are names"
+        "values would stand in every report as names of columns; add a line with names, or say header=True if they are "
+        "names (the commands and gh.Pair take it)"
     )
 
 

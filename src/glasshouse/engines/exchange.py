@@ -175,7 +175,7 @@ def detection_limit(seen: Exposure, level: float, power: float = 0.8) -> float |
     Returns
     -------
     float or None
-        Share of all members; None when even a leak about everybody would have been missed.
+        Share of all members; None when even a leak of everybody would have been missed.
 
     Notes
     -----

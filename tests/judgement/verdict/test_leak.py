@@ -143,7 +143,7 @@ def test_a_policy_may_ask_for_power(only_fakes: object) -> None:
     assert gh.assess(*tables(), policy=_policy(detects=0.10)).verdict == "pass"
     asked = gh.assess(*tables(), policy=_policy(detects=0.01))
     assert asked.verdict == "incomplete" and asked.exit_code == 3
-    assert "the policy asks that a leak about 1.0 % of the people is seen" in asked.threats["copying"].sentence
+    assert "the policy asks that a leak of 1.0 % of the people is seen" in asked.threats["copying"].sentence
     one = gh.assess(*tables(), policy=_policy(detects={"copying": 0.01}))
     assert [n for n, t in one.threats.items() if t.status == "not_assessed"] == ["copying"]
 

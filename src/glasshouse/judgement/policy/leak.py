@@ -36,7 +36,7 @@ class LeakLevels:
         Members exposed beyond strangers, of 1,000. A leak that is shown but surely not larger warns.
     detects
         The smallest leak, as a share of members, that must have been visible with 80 % power, for all threats or by
-        threat; None asks for no more than that a leak about half of the people would have been.
+        threat; None asks for no more than that a leak of half of the people would have been.
     why : str
         Where the numbers come from.
     """

@@ -57,7 +57,7 @@ def _would_have_been_seen(threats: Sequence[Threat], size: Callable[[float], flo
     limits = [t.detection_limit for t in threats if t.detection_limit is not None and t.detection_limit <= BLIND]
     few = [t.name for t in threats if t.leak is not None and (t.detection_limit is None or t.detection_limit > BLIND)]
     text = (
-        f" Of the kinds tested, a leak about {percent(size(max(limits)))} of the people would have been seen."
+        f" Of the kinds tested, a leak of {percent(size(max(limits)))} of the people would have been seen."
         if limits
         else ""
     )

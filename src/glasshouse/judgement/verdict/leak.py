@@ -22,7 +22,7 @@ from glasshouse.judgement.policy.leak import LeakLevels
 from glasshouse.judgement.verdict.combination import combined
 
 POWER = 0.8
-# Seeing nothing is no evidence where a leak about half of the people would not have been seen; policies ask for more.
+# Seeing nothing is no evidence where a leak of half of the people would not have been seen; policies ask for more.
 BLIND = 0.5
 HARDLY = 0.002  # a share of people that no sentence puts a figure to
 # a file whose rows are those of the original is a changed copy by design: nobody asks it these
@@ -62,7 +62,7 @@ class ThreatLeak:
     ``status`` is pass, warn or fail; ``rule`` says in words which rule gave it, ``tolerated`` is the largest leak
     not excluded where one is shown and tolerable, of 1,000. ``effect`` and ``interval`` are members exposed beyond
     strangers, of 1,000; ``detection_limit`` is the smallest share of members whose exposure would have
-    been seen with 80 % power, None when even a leak about everybody would not.
+    been seen with 80 % power, None when even a leak of everybody would not.
     """
 
     threat: str
@@ -99,7 +99,7 @@ class ThreatLeak:
         return None if self.seen is None else (1000 * self.seen.interval[0], 1000 * self.seen.interval[1])
 
     def sees(self, share: float) -> bool:
-        """Whether no leak about more than this share of the people can have gone unseen: the tests would have seen it,
+        """Whether no leak of more than this share of the people can have gone unseen: the tests would have seen it,
         or so many cannot be exposed."""
         seen = self.detection_limit is not None and self.detection_limit <= share
         return seen or (self.reach is not None and self.reach < share)

@@ -204,7 +204,7 @@ def unseen_sentence(share: float, warned: bool) -> str:
     """A threat whose tests see too little, or have nobody to ask, in the same words."""
     likely = " What there is makes a leak likely all the same." if warned else ""
     return (
-        f"Not enough data: the tests had nobody to ask, or would have missed a leak about {percent(share)} of the "
+        f"Not enough data: the tests had nobody to ask, or would have missed a leak of {percent(share)} of the "
         f"people; a larger holdout (20 to 50 % of the records, set aside before synthesis) can tell.{likely}"
     )
 
@@ -243,13 +243,13 @@ def too_little(leak: ThreatLeak, policy: Policy) -> str | None:
         return None
     if leak.status == "pass" and not leak.sees(BLIND):
         return (
-            f"a leak about {percent(BLIND, 0)} of the people would have been missed; a larger holdout (20 to 50 % of "
+            f"a leak of {percent(BLIND, 0)} of the people would have been missed; a larger holdout (20 to 50 % of "
             "the records, set aside before synthesis) can tell"
         )
     asked = None if policy.leak is None else policy.leak.must_detect(leak.threat)
     if asked is not None and not leak.sees(asked):
         return (
-            f"the policy asks that a leak about {percent(asked)} of the people is seen, and with so few people only a "
+            f"the policy asks that a leak of {percent(asked)} of the people is seen, and with so few people only a "
             "larger one is; use a larger holdout"
         )
     return None

@@ -25,8 +25,10 @@ if TYPE_CHECKING:
 # what neighbours, employers and public registers know of people, by how such columns are called
 _KNOWN_TO_OTHERS = re.compile(
     r"(?:^|[^a-z])(?:age|birth|born|sex|gender|region|area|district|county|canton|state|province|municip|city|town|post|zip|nation|"
-    r"country|citizen|ethnic|race|language|marital|married|househ|family|child|educ|school|degree|occup|job|profession|"
-    r"industry|sector|employ|work)",
+    r"country|citizen|ethnic|race|language|marital|married|househ|famil|child|educ|school|degree|occup|job|profession|"
+    r"industry|sector|employ|work|"
+    r"alter|geschlecht|geburt|bundesland|bezirk|kreis|gemeinde|ort|plz|staats|haushalt|bildung|beruf|branche|"
+    r"naissance|commune|edad|nacimiento|etat.?civil|estado.?civil|ocupa)",
     re.IGNORECASE,
 )
 

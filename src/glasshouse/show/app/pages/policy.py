@@ -26,7 +26,7 @@ LABELS = {
     "warn": "It is warned about below",
     "tolerance": "Members of 1,000 that may be exposed beyond strangers",
     **{
-        f"detects-{threat}": f"{THREAT_TITLES[threat]}: a leak about this share of the people must have been visible"
+        f"detects-{threat}": f"{THREAT_TITLES[threat]}: a leak of this share of the people must have been visible"
         for threat in THREATS
     },
     "rapid": "What anybody can infer (RAPID beyond luck) fails above; empty: it decides nothing",
