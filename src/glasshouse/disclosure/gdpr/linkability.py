@@ -204,8 +204,10 @@ def linkability(
         sides_of = [map(partial(two_sides, people=people), splits) for people in (own, other)]
         whole = _equal_sizes(pair, sides_of, whole, targets, k, confidence, random_state, n_jobs, details)
 
+    tied = attacked[0].tied  # and not what was found in all cuts, which the result would keep
+
     def records() -> dict[str, np.ndarray]:
-        columns_of = {"linked": probability, "tied_first": attacked[0].tied[0], "tied_second": attacked[0].tied[1]}
+        columns_of = {"linked": probability, "tied_first": tied[0], "tied_second": tied[1]}
         return {name: spread(values, targets, pair.n("original")) for name, values in columns_of.items()}
 
     return report(
