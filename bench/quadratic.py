@@ -21,7 +21,7 @@ import numpy as np
 import polars as pl
 
 import glasshouse as gh
-from glasshouse.engines.neighbours.search import gower_space
+from glasshouse.engines.neighbours.gower import gower_space
 
 PLAIN = 2_000  # records of the plain computation
 LEVELS = (2, 3, 5, 6, 8, 14, 40)

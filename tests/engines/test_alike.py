@@ -12,8 +12,8 @@ import glasshouse as gh
 from glasshouse.disclosure.membership.scores import leak, separate
 from glasshouse.engines.canonical import canonical, canonical_designs
 from glasshouse.engines.exchange import detection_limit, exposed_people, largest_of, people_clusters
+from glasshouse.engines.neighbours.gower import gower_space
 from glasshouse.engines.neighbours.others import KIN, nearest_others
-from glasshouse.engines.neighbours.search import gower_space
 from glasshouse.engines.pairs.equality import by_chance, equals, weight_of
 from glasshouse.engines.standing import few_alarms, found_at_few_alarms, rank_sum
 

@@ -15,8 +15,9 @@ from glasshouse.disclosure.gdpr import linkability
 from glasshouse.disclosure.membership import classifier
 from glasshouse.engines import asked as asking
 from glasshouse.engines.asked import everybody, number_asked, people_asked
+from glasshouse.engines.neighbours.gower import gower_space
 from glasshouse.engines.neighbours.others import nearest_others
-from glasshouse.engines.neighbours.search import Space, gower_space
+from glasshouse.engines.neighbours.search import Space
 
 SAMPLED = {
     "near_copies": "people",

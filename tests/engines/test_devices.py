@@ -11,7 +11,7 @@ import pytest
 
 import glasshouse as gh
 from glasshouse.engines import devices
-from glasshouse.engines.neighbours.search import gower_space
+from glasshouse.engines.neighbours.gower import gower_space
 
 
 def made_pair():

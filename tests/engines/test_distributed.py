@@ -14,7 +14,7 @@ from glasshouse.engines.distributed.neighbours import Prepared
 from glasshouse.engines.models.forest import forest
 from glasshouse.engines.neighbours import cpu
 from glasshouse.engines.neighbours.encoding import RULES
-from glasshouse.engines.neighbours.search import gower_space
+from glasshouse.engines.neighbours.gower import gower_space
 from tests.sameness import figures
 
 pytestmark = [pytest.mark.spark, pytest.mark.xdist_group("spark")]

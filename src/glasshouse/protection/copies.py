@@ -11,8 +11,9 @@ import numpy as np
 from glasshouse.core.errors import InputError, listed
 from glasshouse.data.arrays import Bools, Ints
 from glasshouse.data.pair import Pair
+from glasshouse.engines.neighbours.gower import gower_space
 from glasshouse.engines.neighbours.others import nearest_others
-from glasshouse.engines.neighbours.search import TOL, gower_space
+from glasshouse.engines.neighbours.search import TOL
 from glasshouse.engines.pairs.equality import equals
 
 if TYPE_CHECKING:

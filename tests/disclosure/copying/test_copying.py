@@ -132,7 +132,7 @@ def test_golden_records(shared, release):
     folder = shared / "golden" / "distance"
     expected = pl.read_csv(folder / "per_record.csv").filter(pl.col("release") == release)
     pair, _, _ = golden_pair(shared, release)
-    from glasshouse.engines.neighbours.search import gower_space
+    from glasshouse.engines.neighbours.gower import gower_space
 
     space = gower_space(pair)
     for table, name in (("original", "dcr_train"), ("holdout", "dcr_holdout")):

@@ -26,7 +26,7 @@ def hand_pair():
 def test_nnaa_hand_example():
     """spec: AA_T = .25; AA_H = .125 strict, .1875 with ties half. Sizes are unequal, so ask for the plain tables."""
     from glasshouse.disclosure.membership.nnaa import _side
-    from glasshouse.engines.neighbours.search import gower_space
+    from glasshouse.engines.neighbours.gower import gower_space
 
     space = gower_space(hand_pair())
     released = space.rows("released")
@@ -40,7 +40,7 @@ def test_nnaa_hand_example():
 def test_domias_count_hand_example():
     """spec: radius .1 of range 10, AUC .5; here the range is 8, so the same records lie within .125."""
     from glasshouse.disclosure.membership.domias import counting
-    from glasshouse.engines.neighbours.search import gower_space
+    from glasshouse.engines.neighbours.gower import gower_space
 
     found = counting(gower_space(hand_pair()), 0.125, 2, None)
     assert found["auc"] == 0.5
@@ -151,7 +151,7 @@ def test_records_point_at_the_copied_people():
 def test_unequal_sizes_agree_with_drawing_subsets():
     """The exact expectation over equal-size subsets equals the mean over many drawn ones."""
     from glasshouse.disclosure.membership.nnaa import _drawn_sides, _expected_side
-    from glasshouse.engines.neighbours.search import gower_space
+    from glasshouse.engines.neighbours.gower import gower_space
 
     pair = Pair(people(240, 1), pl.concat([people(240, 1).head(60), people(140, 3)]), holdout=people(100, 2))
     space = gower_space(pair)

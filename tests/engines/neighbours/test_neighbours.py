@@ -10,7 +10,8 @@ from glasshouse.core.errors import InputError, NotApplicable
 from glasshouse.data.pair import Pair
 from glasshouse.engines.neighbours import cpu
 from glasshouse.engines.neighbours.encoding import as_seen_by, encode
-from glasshouse.engines.neighbours.search import RULES, TOL, Space, gower_space
+from glasshouse.engines.neighbours.gower import gower_space
+from glasshouse.engines.neighbours.search import RULES, TOL, Space
 
 
 def gower(xa, xb, ca, cb, ranges, weights, rule):

@@ -7,7 +7,8 @@ import polars as pl
 import pytest
 
 import glasshouse as gh
-from glasshouse.engines.neighbours.search import RULES, gower_space
+from glasshouse.engines.neighbours.gower import gower_space
+from glasshouse.engines.neighbours.search import RULES
 
 
 @pytest.mark.parametrize("rule", RULES)

@@ -22,7 +22,8 @@ from glasshouse.data.arrays import LARGEST
 from glasshouse.engines.asked import People, records_asked
 from glasshouse.engines.exchange import Tested, exchange_scores, people_clusters, upper_tail
 from glasshouse.engines.neighbours.encoding import Rows
-from glasshouse.engines.neighbours.search import TOL, Nearest, Space, chosen_columns, gower_space
+from glasshouse.engines.neighbours.gower import chosen_columns, gower_space
+from glasshouse.engines.neighbours.search import TOL, Nearest, Space
 
 if TYPE_CHECKING:
     from glasshouse.data.pair import Pair

@@ -20,8 +20,9 @@ from glasshouse.disclosure.copying.pooled import exact_scores, pooled
 from glasshouse.engines.asked import Asked, People, everybody, people_asked
 from glasshouse.engines.exchange import exchange_scores
 from glasshouse.engines.neighbours.effort import drawn_columns, most_columns
+from glasshouse.engines.neighbours.gower import chosen_columns, gower_space
 from glasshouse.engines.neighbours.others import nearest_others
-from glasshouse.engines.neighbours.search import TOL, chosen_columns, gower_space
+from glasshouse.engines.neighbours.search import TOL
 from glasshouse.engines.pairs.equality import by_chance, equals, weight_of
 
 if TYPE_CHECKING:

@@ -29,7 +29,8 @@ from glasshouse.engines.asked import number_asked
 from glasshouse.engines.exchange import Exchange, exchange, exposed_people, people_clusters
 from glasshouse.engines.neighbours.effort import most_columns
 from glasshouse.engines.neighbours.encoding import row_ids
-from glasshouse.engines.neighbours.search import RULES, TOL, chosen_columns, gower_space
+from glasshouse.engines.neighbours.gower import chosen_columns, gower_space
+from glasshouse.engines.neighbours.search import RULES, TOL
 
 if TYPE_CHECKING:
     from glasshouse.data.pair import Pair

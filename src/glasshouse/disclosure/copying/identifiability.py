@@ -21,8 +21,9 @@ from glasshouse.disclosure.copying.closeness import CAVEAT, NO_HOLDOUT, refuse_i
 from glasshouse.disclosure.wording import against
 from glasshouse.engines.asked import Asked, People, people_asked, records_asked
 from glasshouse.engines.exchange import Exchange, exchange, exposed_people
+from glasshouse.engines.neighbours.gower import chosen_columns, gower_space
 from glasshouse.engines.neighbours.others import nearest_others
-from glasshouse.engines.neighbours.search import TOL, Space, chosen_columns, gower_space
+from glasshouse.engines.neighbours.search import TOL, Space
 
 if TYPE_CHECKING:
     from glasshouse.data.pair import Pair

@@ -18,8 +18,9 @@ from glasshouse.data.pair import Pair
 from glasshouse.disclosure.copying.closeness import refuse_infinite
 from glasshouse.engines.asked import Asked, everybody
 from glasshouse.engines.exchange import Tested, exchange, exchange_scores, exposed_people, people_clusters
+from glasshouse.engines.neighbours.gower import chosen_columns, gower_space
 from glasshouse.engines.neighbours.others import nearest_others
-from glasshouse.engines.neighbours.search import TOL, chosen_columns, gower_space
+from glasshouse.engines.neighbours.search import TOL
 from glasshouse.engines.pairs.equality import information, weight_of
 
 

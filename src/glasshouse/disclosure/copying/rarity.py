@@ -20,7 +20,7 @@ from glasshouse.disclosure.wording import against
 from glasshouse.engines.asked import People, spread
 from glasshouse.engines.canonical import canonical
 from glasshouse.engines.exchange import exchange, exchange_scores, exposed_people, people_clusters
-from glasshouse.engines.neighbours.search import chosen_columns
+from glasshouse.engines.neighbours.gower import chosen_columns
 from glasshouse.engines.pairs.agreement import rarity_agreement
 from glasshouse.engines.pairs.equality import CERTAIN, EXPECTED, information
 from glasshouse.engines.standing import few_alarms

@@ -19,7 +19,7 @@ from glasshouse.core.words import SIMILARITY, plural
 from glasshouse.disclosure.wording import against
 from glasshouse.engines.exchange import exposed_people, people_clusters
 from glasshouse.engines.neighbours.encoding import row_ids
-from glasshouse.engines.neighbours.search import chosen_columns
+from glasshouse.engines.neighbours.gower import chosen_columns
 
 if TYPE_CHECKING:
     from glasshouse.data.arrays import Floats, Ints

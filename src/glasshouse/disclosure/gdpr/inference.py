@@ -21,7 +21,8 @@ from glasshouse.disclosure.gdpr.statistics import CITE, Attack, Exchanged, Side,
 from glasshouse.engines.asked import Asked, People, records_asked, spread
 from glasshouse.engines.exchange import exchange, exposure, people_clusters
 from glasshouse.engines.neighbours.encoding import as_seen_by
-from glasshouse.engines.neighbours.search import SPARE, Space, chosen_columns, gower_space
+from glasshouse.engines.neighbours.gower import chosen_columns, gower_space
+from glasshouse.engines.neighbours.search import SPARE, Space
 from glasshouse.engines.neighbours.tallies import Tally
 
 if TYPE_CHECKING:

@@ -28,7 +28,8 @@ from glasshouse.engines.asked import Asked, People, records_asked, spread
 from glasshouse.engines.canonical import drawn_records
 from glasshouse.engines.exchange import exchange, exposed_people, people_clusters
 from glasshouse.engines.neighbours.encoding import encode_pair
-from glasshouse.engines.neighbours.search import RULES, Space, chosen_columns
+from glasshouse.engines.neighbours.gower import chosen_columns
+from glasshouse.engines.neighbours.search import RULES, Space
 
 DIRECTIONS = ("bridge", "release")
 THINNINGS = 5

@@ -23,8 +23,9 @@ from glasshouse.disclosure.membership.scores import (
 )
 from glasshouse.engines.asked import Asked, People, people_asked
 from glasshouse.engines.canonical import canonical
+from glasshouse.engines.neighbours.gower import gower_space
 from glasshouse.engines.neighbours.others import nearest_others
-from glasshouse.engines.neighbours.search import Nearest, Space, gower_space
+from glasshouse.engines.neighbours.search import Nearest, Space
 
 if TYPE_CHECKING:
     from glasshouse.data.pair import Pair

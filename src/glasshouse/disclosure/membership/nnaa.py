@@ -30,8 +30,9 @@ from glasshouse.disclosure.wording import against
 from glasshouse.engines.canonical import canonical
 from glasshouse.engines.exchange import exchange_scores, people_clusters, upper_tail
 from glasshouse.engines.neighbours.encoding import Rows
+from glasshouse.engines.neighbours.gower import gower_space
 from glasshouse.engines.neighbours.others import nearest_others
-from glasshouse.engines.neighbours.search import TOL, Space, gower_space
+from glasshouse.engines.neighbours.search import TOL, Space
 
 if TYPE_CHECKING:
     from glasshouse.data.pair import Pair

@@ -25,7 +25,7 @@ from glasshouse.core.streams import RandomState
 from glasshouse.disclosure.wording import against
 from glasshouse.engines.exchange import Exchange, exchange, exposed_people
 from glasshouse.engines.neighbours.encoding import row_ids
-from glasshouse.engines.neighbours.search import chosen_columns
+from glasshouse.engines.neighbours.gower import chosen_columns
 from glasshouse.engines.standing import FALSE_ALARMS, few_alarms, found_at_few_alarms, rank_sum
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ with R_v the range over original, holdout and release together, so that every di
 Four rules for missing values: ``level`` (missing is a value of its own), ``ignore`` (the column drops out of that
 comparison; no shared column means d = 1), ``match`` (contributes 0), ``mismatch`` (contributes 1).
 
-    space = gower_space(pair)                         # once per pair and choice of columns, shared by all measures
+    space = gower_space(pair)                         # gower.py: once per pair and choice of columns
     near = space.nearest("released", "original", k=2)
     near.distance                                     # (n, 2), every copy of a record counts
     space.count_within("original", "released", 0.05)  # records within a radius, per original record
@@ -19,106 +19,24 @@ occur. ``TOL`` decides equality of distances.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from glasshouse.core.errors import InputError, NotApplicable, listed
+from glasshouse.core.errors import NotApplicable
 from glasshouse.data.arrays import Floats, Ints
 from glasshouse.engines.neighbours.answers import Nearest, Tied, sorted_lists
-from glasshouse.engines.neighbours.encoding import RULES, TOL, Encoded, Rows, encode_pair
+from glasshouse.engines.neighbours.encoding import RULES, TOL, Encoded, Rows
 from glasshouse.engines.workers import threads
 
 if TYPE_CHECKING:
-    from glasshouse.data.pair import Pair
     from glasshouse.engines.neighbours.backend import Searchable
     from glasshouse.engines.neighbours.crowds import Crowds
 
 
-__all__ = ["RULES", "TOL", "Nearest", "Space", "Tied", "chosen_columns", "gower_space", "threads"]
+__all__ = ["RULES", "TOL", "Nearest", "Space", "Tied", "threads"]
 
 SPARE = 3  # ties looked for beside the k-th nearest record: only who has more of them is asked again
-
-
-def gower_space(
-    pair: Pair,
-    columns: Sequence[str] | None = None,
-    missing: str = "level",
-    weights: Mapping[str, float] | None = None,
-) -> Space:
-    """The pair's records as points, built once per choice of columns and missing-value rule.
-
-    Parameters
-    ----------
-    pair : Pair
-        The tables; the space is kept with it and shared by all measures.
-    columns : sequence of str, optional
-        The columns distances are measured on. Default: all shared ones.
-    missing : {"level", "mismatch", "match", "ignore"}, default "level"
-        How missing values are compared.
-    weights : mapping of str to float, optional
-        Weight of each column. Default: all alike. Weighted points are not kept: one measure asks for them.
-
-    Returns
-    -------
-    Space
-
-    Raises
-    ------
-    InputError
-        For an unknown rule or column.
-    NotApplicable
-        When no column is shared.
-
-    Notes
-    -----
-    d(a, b) = sum_v w_v s_v(a, b) with weights summing to one, s_v = |a_v - b_v| / R_v for numbers and 0 or 1 for
-    categories.
-
-    References
-    ----------
-    Gower (1971), A general coefficient of similarity and some of its properties.
-    """
-    if missing not in RULES:
-        raise InputError(f"missing must be one of {listed(RULES)}, not {missing!r}")
-    chosen = chosen_columns(pair, columns)
-    if weights is not None:
-        return Space(encode_pair(pair, chosen, missing, {name: float(weights[name]) for name in sorted(chosen)}))
-    return pair.memo(("gower_space", chosen, missing), lambda: Space(encode_pair(pair, chosen, missing, None)))
-
-
-def chosen_columns(pair: Pair, columns: Sequence[str] | None) -> tuple[str, ...]:
-    """The columns asked for, checked.
-
-    Parameters
-    ----------
-    pair : Pair
-        The tables.
-    columns : sequence of str or None
-        The columns; None asks for all shared ones.
-
-    Returns
-    -------
-    tuple of str
-
-    Raises
-    ------
-    InputError
-        When a column is not in every table.
-    NotApplicable
-        When there is no column.
-    """
-    chosen = tuple(pair.columns if columns is None else dict.fromkeys(columns))
-    unknown = [name for name in chosen if name not in pair.columns]
-    if unknown:
-        raise InputError(
-            f"columns {listed(unknown)} are not in every table (or are identifiers or weights); "
-            f"choose from {listed(pair.columns)}"
-        )
-    if not chosen:
-        raise NotApplicable("there is no column in common to measure distances on; release a column of the original")
-    return chosen
 
 
 class Space:
