@@ -76,7 +76,7 @@ def headerless_text(headerless: Iterable[str]) -> str:
     return (
         f"the first line of the {tables} table looks like a record and not like column names, so the first person's "
         "values would stand in every report as names of columns; add a line with names, or say header=True if they are "
-        "names (the commands and gh.Pair take it)"
+        "names"
     )
 
 
