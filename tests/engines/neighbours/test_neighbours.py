@@ -9,6 +9,7 @@ import pytest
 from glasshouse.core.errors import InputError, NotApplicable
 from glasshouse.data.pair import Pair
 from glasshouse.engines.neighbours import cpu
+from glasshouse.engines.neighbours.answers import Tied
 from glasshouse.engines.neighbours.encoding import as_seen_by, encode
 from glasshouse.engines.neighbours.gower import gower_space
 from glasshouse.engines.neighbours.search import RULES, TOL, Space
@@ -72,6 +73,13 @@ def go(monkeypatch, way):
     monkeypatch.setattr(cpu, "PILOT", WAYS[way][2])
 
 
+def listed(space, of, among, radius):
+    """Everything within a radius of each distinct record, listed from the start."""
+    query, reference = space.rows(of), space.rows(among)
+    offsets, row = space.prepare(reference).listed(query, np.ascontiguousarray(radius[query.firsts]))
+    return Tied(offsets, row, query, reference)
+
+
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("rule", RULES)
 @pytest.mark.parametrize("seed", range(8))
@@ -96,7 +104,7 @@ def test_equals_brute_force(rule, seed, way, monkeypatch):
         assert all(len(set(r[r >= 0])) == (r >= 0).sum() for r in near.indices)
         np.testing.assert_array_equal(space.count_within(of, among, 0.15), (full <= 0.15 + TOL).sum(axis=1))
         if of != among:
-            tied = space.tied(of, among, near.distance[:, 0])
+            tied = listed(space, of, among, near.distance[:, 0])
             np.testing.assert_array_equal(
                 tied.records[tied.query.inverse], (full <= near.distance[:, :1] + TOL).sum(axis=1)
             )
@@ -110,7 +118,7 @@ def test_the_way_changes_no_bit(rule, monkeypatch):
         go(monkeypatch, way)
         space, _ = make_space(numbers, codes, weights, rule)
         near, own = space.nearest("a", "b", 4), space.nearest("b", "b", 3)
-        tied = space.tied("a", "b", near.distance[:, 1])
+        tied = listed(space, "a", "b", near.distance[:, 1])
         counts = space.count_within("a", "b", near.distance[:, 2]), space.count_within("b", "b", 0.1)
         found[way] = [near.distance, near.row, near.indices, own.distance, own.indices, tied.offsets, tied.row, *counts]
     for way in WAYS:

@@ -274,32 +274,9 @@ class Space:
         """
         return _within(query, self.prepare(reference), radius, False, n_jobs)
 
-    def tied(self, of: str | Rows, among: str, radius: Floats, n_jobs: int | None = None) -> Tied:
-        """The distinct records within a radius of each distinct record (self not left out).
-
-        Parameters
-        ----------
-        of : str or Rows
-            The table that asks, or some rows of one.
-        among : str
-            The table that is searched.
-        radius : array of float
-            One number per record of ``of``; equal records must carry equal radii.
-        n_jobs : int, optional
-            Threads. Default: all.
-
-        Returns
-        -------
-        Tied
-        """
-        query = self.rows(of) if isinstance(of, str) else of
-        with threads(n_jobs, query.size):
-            offsets, row = self._prepared(among).listed(query, _per_query(radius, query))
-        return Tied(offsets, row, query, self.rows(among))
-
     def tied_beyond(self, near: Nearest, query: Rows, among: str, radius: Floats, n_jobs: int | None = None) -> Tied:
-        """``tied`` where a search has been done: only who has more records within the radius than it found is asked
-        again.
+        """The distinct records within a radius of each distinct record, where a search has been done: only who has more
+        of them than it found is asked again.
 
         Parameters
         ----------
